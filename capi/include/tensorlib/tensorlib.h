@@ -1,0 +1,986 @@
+/* tensorlib: tensors, computation graphs and fast kernels. The C ABI.
+ *
+ * GENERATED from rust/tensorlib-sys/src by `cargo xtask header`: change it there.
+ *
+ * A complete program (cc demo.c $(pkg-config --cflags --libs tensorlib)):
+ *
+ *     #include <stdio.h>
+ *     #include <tensorlib/tensorlib.h>
+ *     #define TRY(call) if ((call) != TL_STATUS_OK) { fprintf(stderr, "%s\n", err.message); return 1; }
+ *
+ *     int main(void) {
+ *         const float a_data[8] = {2, 8, 5, 1, 4, 2, 8, 6}, b_data[6] = {10, 5, 9, 9, 5, 4};
+ *         float       c_data[12];
+ *         tl_error    err = {.struct_size = sizeof err};
+ *         tl_backend *cpu = NULL;
+ *         tl_context *ctx = NULL;
+ *         tl_graph   *graph = NULL;
+ *         TRY(tl_backend_create("cpu", NULL, &cpu, &err));
+ *         TRY(tl_context_create(NULL, &ctx, &err));
+ *         tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 4);
+ *         tl_tensor *b = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+ *         tl_tensor *c = tl_mul_mat(ctx, a, b);
+ *         TRY(tl_graph_create(ctx, &c, 1, &graph, &err));
+ *         TRY(tl_tensor_write_f32(a, a_data, 8, &err));
+ *         TRY(tl_tensor_write_f32(b, b_data, 6, &err));
+ *         TRY(tl_graph_compute(graph, cpu, &err));
+ *         TRY(tl_tensor_read_f32(c, c_data, 12, &err));
+ *         for (int i = 0; i < 12; i++) printf("%g%c", c_data[i], i % 4 == 3 ? '\n' : ' ');
+ *         tl_graph_free(graph), tl_context_free(ctx), tl_backend_free(cpu);
+ *         return 0;
+ *     }
+ *
+ * Conventions
+ *   Shapes     The contiguous dimension first: {2, 4} is 4 rows of 2.
+ *   Errors     tl_status and an optional tl_error; constructors return NULL and their context keeps the
+ *              first error. Nothing aborts.
+ *   Ownership  tl_X_create() gives a handle that tl_X_free() takes back; free(NULL) is fine; handles may be
+ *              freed in any order. Tensors belong to their context. Other pointers are the caller's and
+ *              are read or written during the call only, unless the comment says otherwise.
+ *   Threads    Every function may be called from any thread; what may overlap is said at tl_context.
+ *   Structs    Those that begin with struct_size may grow at the end in later versions. Set struct_size to
+ *              sizeof; bytes behind what the library knows must be zero.
+ *   Text       UTF-8, NUL-terminated.
+ */
+#ifndef TENSORLIB_H
+#define TENSORLIB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef TL_API
+#if defined(_WIN32)
+#define TL_API
+#else
+#define TL_API __attribute__((visibility("default")))
+#endif
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define TL_NODISCARD __attribute__((warn_unused_result))
+#else
+#define TL_NODISCARD
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ====================================================================================================
+ * Status codes, errors and versions
+ *
+ * Every call that can fail returns a tl_status and takes a caller-owned tl_error, which may be NULL, as its
+ * last argument. No input ends the process: whatever a caller, a file or a device does comes back as a
+ * status with a message. */
+
+/**
+ * The outcome of a call: TL_STATUS_OK or the kind of failure. The numbers never change and none is
+ * reused; treat a number that you do not know as a failure.
+ */
+typedef int32_t tl_status;
+
+/**
+ * Success.
+ */
+#define TL_STATUS_OK 0
+
+/**
+ * An argument is NULL, out of range, unknown or contradicts another one.
+ */
+#define TL_STATUS_INVALID_ARGUMENT 1
+
+/**
+ * The operands' shapes do not fit the operation.
+ */
+#define TL_STATUS_SHAPE_MISMATCH 2
+
+/**
+ * The operands' types do not fit the operation.
+ */
+#define TL_STATUS_TYPE_MISMATCH 3
+
+/**
+ * Operands live on different devices, or their contexts would refer to each other in a circle.
+ */
+#define TL_STATUS_CONTEXT_MISMATCH 4
+
+/**
+ * Valid, but no kernel of this backend does it.
+ */
+#define TL_STATUS_UNSUPPORTED 5
+
+/**
+ * The device, driver or instruction set is not there, or not usable from here (a forked child).
+ */
+#define TL_STATUS_UNAVAILABLE 6
+
+/**
+ * A memory limit, a caller's buffer or the machine's memory is exhausted; nothing was changed.
+ */
+#define TL_STATUS_OUT_OF_MEMORY 7
+
+/**
+ * A context is in use by a running graph, an open mapping or another call; try again later.
+ */
+#define TL_STATUS_BUSY 8
+
+/**
+ * A progress callback stopped the run.
+ */
+#define TL_STATUS_ABORTED 9
+
+/**
+ * The operating system refused a file operation.
+ */
+#define TL_STATUS_IO 10
+
+/**
+ * A file's contents are not what its format allows.
+ */
+#define TL_STATUS_FORMAT 11
+
+/**
+ * The device failed; the backend may be unusable from now on.
+ */
+#define TL_STATUS_DEVICE 12
+
+/**
+ * A defect of this library: please report it with the message.
+ */
+#define TL_STATUS_INTERNAL 13
+
+/**
+ * Where a failing call puts its code and its message. Owned by the caller; pass NULL where you do not
+ * care. Set `struct_size` to `sizeof(tl_error)` first: an error whose struct_size is below 272 (this
+ * struct's first size) is not written to. On success the code becomes TL_STATUS_OK and the message
+ * empty.
+ */
+typedef struct tl_error {
+    /**
+     * Bytes of this struct, set by the caller.
+     */
+    size_t struct_size;
+    /**
+     * What the call returned.
+     */
+    tl_status code;
+    /**
+     * UTF-8, NUL-terminated, cut at a character's border where it is too long. Names the operation, the
+     * shapes or values, and what would be valid.
+     */
+    char message[256];
+} tl_error;
+
+/**
+ * The ABI's version: major * 65536 + minor. A program built against this header runs with any
+ * library of the same major and the same or a later minor version: see TL_ABI_VERSION.
+ * Any thread. Since 0.1.
+ */
+TL_API uint32_t tl_abi_version(void);
+
+/**
+ * The library's version as text, `"0.1.0"`. Static storage, never NULL, not to be freed. Any
+ * thread. Since 0.1.
+ */
+TL_API const char *tl_version(void);
+
+/**
+ * The status' constant as text, `"TL_STATUS_SHAPE_MISMATCH"`; `"unknown status"` for a number that
+ * this library does not know. Static storage, never NULL, not to be freed. Any thread. Since 0.1.
+ */
+TL_API const char *tl_status_name(tl_status status);
+
+/**
+ * The ABI version that this header describes; compare with tl_abi_version().
+ */
+#define TL_ABI_VERSION 65536
+
+/* ====================================================================================================
+ * Storage types
+ *
+ * How elements are stored. The numbers are GGUF's. More types join in later versions; ask for traits instead
+ * of listing numbers. */
+
+/**
+ * A storage type: GGUF's number for it.
+ */
+typedef int32_t tl_type;
+
+/**
+ * IEEE 754 binary32.
+ */
+#define TL_TYPE_F32 0
+
+/**
+ * IEEE 754 binary16.
+ */
+#define TL_TYPE_F16 1
+
+/**
+ * 8-bit signed integer.
+ */
+#define TL_TYPE_I8 24
+
+/**
+ * 16-bit signed integer.
+ */
+#define TL_TYPE_I16 25
+
+/**
+ * 32-bit signed integer.
+ */
+#define TL_TYPE_I32 26
+
+/**
+ * 64-bit signed integer.
+ */
+#define TL_TYPE_I64 27
+
+/**
+ * IEEE 754 binary64.
+ */
+#define TL_TYPE_F64 28
+
+/**
+ * The upper half of an F32: 8 exponent bits, 7 fraction bits.
+ */
+#define TL_TYPE_BF16 30
+
+/**
+ * Elements per block, 1 for plain types; 0 where there is no such type. Any thread. Since 0.1.
+ */
+TL_API int64_t tl_type_block_size(tl_type type);
+
+/**
+ * Bytes per block; 0 where there is no such type. Any thread. Since 0.1.
+ */
+TL_API size_t tl_type_size(tl_type type);
+
+/**
+ * The type's name, `"f32"`; NULL where there is no such type. Static storage, not to be freed. Any
+ * thread. Since 0.1.
+ */
+TL_API const char *tl_type_name(tl_type type);
+
+/**
+ * Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.
+ * TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists all). Any
+ * thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, tl_error *err);
+
+/* ====================================================================================================
+ * Devices and backends
+ *
+ * A device is something that computes: the CPU, a GPU. A backend is a device opened for use. */
+
+/**
+ * A device opened for computing, with its own threads or streams. Backends are independent of each
+ * other: two of them, even on one device, compute at the same time.
+ *
+ * Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it
+ * alive, so the two may be freed in any order.
+ *
+ * Threads: any function may be called from any thread. One graph runs at a time; a second caller of
+ * tl_graph_compute() waits for the first; a call from inside the running graph's own progress callback
+ * gets TL_STATUS_BUSY.
+ */
+typedef struct tl_backend tl_backend;
+
+/**
+ * How a backend is to be opened. Fill it with tl_backend_params_init(), then change what you need.
+ */
+typedef struct tl_backend_params {
+    /**
+     * Bytes of this struct, as the caller knows it.
+     */
+    size_t struct_size;
+    /**
+     * Threads for CPU work, the calling one included. 0 = all that this process may use: the affinity
+     * mask and the cgroup's quota are honoured. At most 1024.
+     */
+    int32_t n_threads;
+    /**
+     * CUDA: TF32 products are acceptable for F32. Ignored elsewhere.
+     */
+    bool allow_tf32;
+} tl_backend_params;
+
+/**
+ * What is known of a device.
+ */
+typedef struct tl_device_props {
+    /**
+     * Bytes of this struct, as the caller knows it.
+     */
+    size_t struct_size;
+    /**
+     * For people, NUL-terminated: processor or card.
+     */
+    char description[128];
+    /**
+     * Bytes of memory in all; 0 = unknown.
+     */
+    uint64_t memory_total;
+    /**
+     * Bytes of memory that were free at the call; 0 = unknown.
+     */
+    uint64_t memory_free;
+    /**
+     * CUDA: compute capability, 90 = 9.0; 0 elsewhere.
+     */
+    int32_t capability;
+    /**
+     * A simulation for tests, not hardware.
+     */
+    bool simulated;
+} tl_device_props;
+
+/**
+ * The number of devices; at least 1, as "cpu" is always there. Any thread. Since 0.1.
+ */
+TL_API size_t tl_device_count(void);
+
+/**
+ * The name that tl_backend_create() takes, `"cpu"`; NULL where index is not below
+ * tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
+ */
+TL_API const char *tl_device_name(size_t index);
+
+/**
+ * Describes a device.
+ *
+ * `out` is the caller's and must not be NULL; its struct_size must be set.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small or unknown.
+ * Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err);
+
+/**
+ * The number of instruction-set levels that this CPU can run. Any thread. Since 0.1.
+ */
+TL_API size_t tl_isa_count(void);
+
+/**
+ * An instruction-set level that this CPU can run, best first: the values that the environment
+ * variable `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL where index is not
+ * below tl_isa_count(). Static storage, not to be freed. Any thread. Since 0.1.
+ */
+TL_API const char *tl_isa_name(size_t index);
+
+/**
+ * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
+ * written. Any thread, as long as params is not shared. Since 0.1.
+ */
+TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size);
+
+/**
+ * Opens a device.
+ *
+ * `device` is a name as tl_device_name() gives it, `"cpu"`; case does not matter; NULL means
+ * `"cpu"`. `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
+ * which the caller frees with tl_backend_free(), or NULL on failure.
+ *
+ * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
+ * level, or of the best one that the CPU has.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
+ * `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
+ * on this machine (the message names those that are), or no thread could be started.
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_backend_create(const char *device, const tl_backend_params *params,
+        tl_backend **out, tl_error *err);
+
+/**
+ * Gives the handle back; NULL is fine. The backend ends when no context is left that was created on
+ * it. Any thread but one inside the backend's own progress callback. Since 0.1.
+ */
+TL_API void tl_backend_free(tl_backend *backend);
+
+/**
+ * The name of the backend's device, `"cpu"`; NULL for NULL. Valid as long as the backend. Any
+ * thread. Since 0.1.
+ */
+TL_API const char *tl_backend_device(const tl_backend *backend);
+
+/**
+ * The instruction-set level of the backend's CPU kernels, `"avx512"`; NULL for NULL. Static
+ * storage. Any thread. Since 0.1.
+ */
+TL_API const char *tl_backend_isa(const tl_backend *backend);
+
+/**
+ * The number of threads that the backend computes with, the calling one included; 0 for NULL. Any
+ * thread. Since 0.1.
+ */
+TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
+
+/* ====================================================================================================
+ * Contexts
+ *
+ * Memory. A context owns tensors and graphs and frees them together. */
+
+/**
+ * An arena that owns tensors, graphs and their data. Nothing in it is freed one by one (a freed graph's
+ * memory is used again); all goes with the context.
+ *
+ * Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The memory behind it
+ * lives on as long as a graph, or a tensor of another context, refers to it, so handles may be freed in
+ * any order. A tensor's pointer is valid as long as the memory of its context, and until
+ * tl_context_reset().
+ *
+ * Errors: constructors of tensors and operations return NULL on failure; the context keeps the first
+ * failure until tl_context_error() reads it, and tl_graph_create() returns it too. So constructors nest,
+ * and one check at the end of a model is enough.
+ *
+ * Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a
+ * short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
+ * and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
+ * for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
+ * waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context.
+ */
+typedef struct tl_context tl_context;
+
+/**
+ * How a context is to be made. Fill it with tl_context_params_init(), then change what you need.
+ */
+typedef struct tl_context_params {
+    /**
+     * Bytes of this struct, as the caller knows it.
+     */
+    size_t struct_size;
+    /**
+     * The most bytes that objects and data of this context may take together; 0 = it grows as needed.
+     */
+    size_t mem_limit;
+    /**
+     * Memory to use instead of the context's own, never outgrown; NULL = the context's own. Must stay
+     * valid until the context's memory is no longer in use, and must not be touched by others.
+     */
+    void *mem_buffer;
+    /**
+     * Bytes of mem_buffer.
+     */
+    size_t mem_buffer_size;
+    /**
+     * Shapes only: leafs get their data by tl_context_allocate().
+     */
+    bool no_alloc;
+    /**
+     * Where the tensors' data live; NULL = host memory.
+     */
+    struct tl_backend *backend;
+} tl_context_params;
+
+/**
+ * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
+ * written. Any thread, as long as params is not shared. Since 0.1.
+ */
+TL_API void tl_context_params_init(tl_context_params *params, size_t struct_size);
+
+/**
+ * Makes a context.
+ *
+ * `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the
+ * caller frees with tl_context_free(), or NULL on failure. Any limit is accepted here; what does not
+ * fit fails later.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: out is NULL; struct_size is too small, or its unknown tail is not zero;
+ * mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY.
+ * Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_create(const tl_context_params *params, tl_context **out,
+        tl_error *err);
+
+/**
+ * Gives the handle back; NULL is fine. The memory goes when nothing refers to it any more. Any
+ * thread. Since 0.1.
+ */
+TL_API void tl_context_free(tl_context *ctx);
+
+/**
+ * Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_context_used_mem(const tl_context *ctx);
+
+/**
+ * The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
+ * Since 0.1.
+ */
+TL_API size_t tl_context_peak_mem(const tl_context *ctx);
+
+/**
+ * Gives every leaf of a no_alloc context that has no data yet its data, all zeros.
+ *
+ * `backend` names the device where the data are to live; NULL = the context's own. It is not kept.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH:
+ * backend is of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed.
+ * TL_STATUS_BUSY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err);
+
+/**
+ * Empties the context for the next round: all its tensors are gone, its memory is kept. Their
+ * pointers must not be used any more.
+ *
+ * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
+ * changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
+
+/**
+ * The first failure of a constructor since the last call; reading clears it. Returns its code, and
+ * copies it to `out` (may be NULL); TL_STATUS_OK where nothing failed. TL_STATUS_INVALID_ARGUMENT:
+ * ctx is NULL. Any thread; where several build in one context, take a constructor and this call
+ * under one lock of your own. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_error(tl_context *ctx, tl_error *out);
+
+/* ====================================================================================================
+ * Tensors
+ *
+ * Shapes, strides, and the way of data in and out. */
+
+/**
+ * A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation makes.
+ *
+ * Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is
+ * {2, 4}); unused dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a
+ * blocked type: one block) to the next in each dimension.
+ *
+ * Ownership: a tensor belongs to its context and is never freed by itself; see tl_context. Passing NULL
+ * to a getter is harmless and gives 0 or NULL. Shape, type and strides never change, so the getters may
+ * be called from any thread at any time.
+ *
+ * Data: readable are leafs, the outputs of a graph that was computed without error, and views of
+ * either. All other nodes share memory inside the graph's plan.
+ */
+typedef struct tl_tensor tl_tensor;
+
+/**
+ * What a mapping is for.
+ */
+typedef int32_t tl_access;
+
+/**
+ * To look at the data: others may read at the same time.
+ */
+#define TL_ACCESS_READ 0
+
+/**
+ * To change the data: nobody else may read, write or compute in this context meanwhile.
+ */
+#define TL_ACCESS_WRITE 1
+
+/**
+ * Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
+ * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
+ * not 1 to 4, ne is NULL or negative, ne[0] is not a multiple of the type's block size, the number of
+ * bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
+ */
+TL_API tl_tensor *tl_tensor_new(tl_context *ctx, tl_type type, int32_t n_dims, const int64_t *ne);
+
+/**
+ * tl_tensor_new() for one dimension; the context owns the tensor. Since 0.1.
+ */
+TL_API tl_tensor *tl_tensor_new_1d(tl_context *ctx, tl_type type, int64_t ne0);
+
+/**
+ * tl_tensor_new() for two dimensions; the context owns the tensor. Since 0.1.
+ */
+TL_API tl_tensor *tl_tensor_new_2d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1);
+
+/**
+ * tl_tensor_new() for three dimensions; the context owns the tensor. Since 0.1.
+ */
+TL_API tl_tensor *tl_tensor_new_3d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1, int64_t ne2);
+
+/**
+ * tl_tensor_new() for four dimensions; the context owns the tensor. Since 0.1.
+ */
+TL_API tl_tensor *tl_tensor_new_4d(tl_context *ctx, tl_type type, int64_t ne0, int64_t ne1, int64_t ne2,
+        int64_t ne3);
+
+/**
+ * The element type; -1 for NULL. Since 0.1.
+ */
+TL_API tl_type tl_tensor_type(const tl_tensor *t);
+
+/**
+ * The number of dimensions that the tensor was made with, 1 to 4; 0 for NULL. Since 0.1.
+ */
+TL_API int32_t tl_tensor_n_dims(const tl_tensor *t);
+
+/**
+ * Elements in dimension dim; 1 for dimensions that the tensor does not use; 0 for NULL or a dim that
+ * is not 0 to 3. Since 0.1.
+ */
+TL_API int64_t tl_tensor_ne(const tl_tensor *t, int32_t dim);
+
+/**
+ * Bytes from one element to the next in dimension dim; 0 for NULL or a dim that is not 0 to 3.
+ * Since 0.1.
+ */
+TL_API size_t tl_tensor_nb(const tl_tensor *t, int32_t dim);
+
+/**
+ * Bytes of all elements packed without gaps, the size that tl_tensor_read() takes; 0 for NULL.
+ * Since 0.1.
+ */
+TL_API size_t tl_tensor_nbytes(const tl_tensor *t);
+
+/**
+ * The product of ne; 0 for NULL. Since 0.1.
+ */
+TL_API int64_t tl_tensor_n_elements(const tl_tensor *t);
+
+/**
+ * The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
+ * Static storage, not to be freed. Since 0.1.
+ */
+TL_API const char *tl_tensor_op(const tl_tensor *t);
+
+/**
+ * The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid as long as
+ * the tensor (a name that was replaced stays readable). Since 0.1.
+ */
+TL_API const char *tl_tensor_name(const tl_tensor *t);
+
+/**
+ * Names the tensor, for messages, dumps and files. `name` is copied; NULL clears it.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err);
+
+/**
+ * The first element's address in host memory, to be walked with nb; NULL where the data is on another
+ * device, not there yet (no_alloc, or a node that no graph has computed), or promised constant. Owned
+ * by the context. Stands outside all locks: the caller sees to it that nothing computes or writes
+ * meanwhile; tl_tensor_map() does that for you. Since 0.1.
+ */
+TL_API void *tl_tensor_data(tl_tensor *t);
+
+/**
+ * tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
+ *
+ * `out` must not be NULL; it receives the first element's address (never NULL on success), which the
+ * context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
+ * TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
+ * message says why), or it is to be written and belongs to a node or a constant.
+ * TL_STATUS_UNAVAILABLE: the data is not in host memory. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_map(tl_tensor *t, tl_access access, void **out, tl_error *err);
+
+/**
+ * Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
+ */
+TL_API void tl_tensor_unmap(tl_tensor *t, tl_access access);
+
+/**
+ * Writes bytes into a leaf or a view of one.
+ *
+ * `data` has `size` bytes and may be NULL only where size is 0. `offset` and `size` count bytes of
+ * the elements packed in ne order, whatever the strides.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
+ * node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
+ * thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_write(tl_tensor *t, const void *data, size_t offset, size_t size,
+        tl_error *err);
+
+/**
+ * Reads bytes of a leaf, of an output that was computed, or of a view of either.
+ *
+ * As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also where the data
+ * is not readable: the message says what to do. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_read(const tl_tensor *t, void *data, size_t offset, size_t size,
+        tl_error *err);
+
+/**
+ * A promise that a leaf's contents stay as they are: from now on every write, and every operation
+ * that targets it or a view of it, is an error, and plans may keep a packed copy. Once is enough;
+ * there is no way back. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet.
+ * TL_STATUS_BUSY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err);
+
+/**
+ * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED: no packed copy holds
+ * its contents; nothing was changed. TL_STATUS_BUSY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
+
+/**
+ * Writes a whole tensor from n floats, converted to its type, ne[0] fastest.
+ *
+ * Integer types: rounded to nearest, ties to even; a value out of range or NaN is
+ * TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
+ * tl_tensor_n_elements(). Otherwise as tl_tensor_write(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_write_f32(tl_tensor *t, const float *data, size_t n, tl_error *err);
+
+/**
+ * Reads a whole tensor as n floats, ne[0] fastest, rounded to nearest even where the type is wider.
+ * `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_read_f32(const tl_tensor *t, float *data, size_t n, tl_error *err);
+
+/**
+ * Reads one element, converted to float; `out` must not be NULL. TL_STATUS_INVALID_ARGUMENT also for
+ * an index outside the shape. Otherwise as tl_tensor_read(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_get_f32(const tl_tensor *t, int64_t i0, int64_t i1, int64_t i2,
+        int64_t i3, float *out, tl_error *err);
+
+/**
+ * Writes one element, converted as by tl_tensor_write_f32(). TL_STATUS_INVALID_ARGUMENT also for an
+ * index outside the shape. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_set_f32(tl_tensor *t, int64_t i0, int64_t i1, int64_t i2,
+        int64_t i3, float value, tl_error *err);
+
+/* ====================================================================================================
+ * Operations
+ *
+ * Constructors of nodes; nothing is computed until a graph is. All follow one rule: the operands may live in
+ * other contexts of the same device, which ctx then keeps alive; a NULL operand gives NULL; on failure they
+ * return NULL and ctx keeps the first error (tl_context_error()): TL_STATUS_INVALID_ARGUMENT,
+ * TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or
+ * TL_STATUS_OUT_OF_MEMORY. The context owns the result. Any thread. */
+
+/**
+ * 1 to 6 integers; booleans are 0 and 1.
+ */
+#define TL_ATTR_INTS 0
+
+/**
+ * One number.
+ */
+#define TL_ATTR_NUMBER 1
+
+/**
+ * Text.
+ */
+#define TL_ATTR_TEXT 2
+
+/**
+ * A named attribute of an operation for tl_op(). All pointers are read during the call only. This
+ * struct is frozen: it will never grow.
+ */
+typedef struct tl_attr {
+    /**
+     * The attribute's name, `"axes"`.
+     */
+    const char *name;
+    /**
+     * TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An integral number is accepted for one integer, and
+     * one integer for a number.
+     */
+    int32_t kind;
+    /**
+     * How many of ints are used.
+     */
+    int32_t n_ints;
+    /**
+     * The values of TL_ATTR_INTS.
+     */
+    int64_t ints[6];
+    /**
+     * The value of TL_ATTR_NUMBER.
+     */
+    double number;
+    /**
+     * The value of TL_ATTR_TEXT, NUL-terminated.
+     */
+    const char *text;
+} tl_attr;
+
+/**
+ * a + b, element by element, in a's shape and type; b repeats into a: each dimension of b is 1 or
+ * divides that of a (a zero dimension of b meets only a zero in a). Types: each F32, F16 or BF16;
+ * computed in F32 and rounded once. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
+ * product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
+ * X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
+ * a any float or weight type, b F32, F16 or BF16. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
+ * NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
+ * memory. `ne` and `nb` are copied. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne,
+        const size_t *nb, size_t offset);
+
+/**
+ * a's elements in another shape with as many elements; a must be contiguous. A view. `ne` is copied.
+ * The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
+
+/**
+ * a's dimensions in another order: source dimension i becomes dimension axes[i]. A view. `axes` has 4
+ * values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes);
+
+/**
+ * Swaps dimensions 0 and 1. A view. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
+
+/**
+ * A contiguous copy in the same shape and type. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
+
+/**
+ * A copy in the same shape and type, contiguous. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Copies src's elements in ne order into dst, which has as many, converting F32, F16 and BF16 into
+ * each other (other types must be equal). The result is a view of dst: make it an output, or use
+ * it, for the copy to happen. dst must not be constant. src and dst must not overlap, unless they
+ * are the same elements. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
+
+/**
+ * A contiguous copy in another type: F32, F16 and BF16 into each other, rounded to nearest even. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
+
+/**
+ * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
+ * `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
+ * only. Attributes: view (ne, nb, offset), reshape (ne), permute (axes), cast (to); the others have
+ * none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,
+        const tl_attr *attrs, size_t n_attrs);
+
+/**
+ * The number of operations. Any thread. Since 0.1.
+ */
+TL_API size_t tl_op_count(void);
+
+/**
+ * An operation's name; NULL where index is not below tl_op_count(). Static storage, not to be
+ * freed. Any thread. Since 0.1.
+ */
+TL_API const char *tl_op_name(size_t index);
+
+/* ====================================================================================================
+ * Graphs
+ *
+ * What is to be computed, in which order. */
+
+/**
+ * The nodes that some outputs need, in an order in which they can be computed. Immutable once built;
+ * computed as often as you like, with leafs rewritten in between.
+ *
+ * Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that
+ * it reaches alive.
+ *
+ * Threads: any function may be called from any thread. A graph is computed by one caller at a time.
+ */
+typedef struct tl_graph tl_graph;
+
+/**
+ * Called on the thread that computes, after each node: `done` of `total` nodes. Return true to go on,
+ * false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+ */
+typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);
+
+/**
+ * Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
+ *
+ * `ctx` owns the graph's memory. `outputs` is read during the call only. `out` must not be NULL; it
+ * receives the graph, which the caller frees with tl_graph_free(), or NULL on failure.
+ *
+ * Returns the context's pending constructor error first, and clears it.
+ * TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
+ * TL_STATUS_CONTEXT_MISMATCH: tensors of different devices. TL_STATUS_OUT_OF_MEMORY. Any thread.
+ * Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs,
+        tl_graph **out, tl_error *err);
+
+/**
+ * Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
+ * Since 0.1.
+ */
+TL_API void tl_graph_free(tl_graph *graph);
+
+/**
+ * The number of nodes, views included; 0 for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_n_nodes(const tl_graph *graph);
+
+/**
+ * The number of leafs; 0 for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
+
+/**
+ * Computes the graph and returns when the results are there. The first call with a backend makes a
+ * plan (kernels, memory, threads), later ones reuse it.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
+ * TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.
+ * TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
+ * TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
+ * TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
+ * TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY.
+ * After a failure the outputs count as not computed. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err);
+
+/**
+ * Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and
+ * must live until the callback is replaced or the graph is freed. TL_STATUS_INVALID_ARGUMENT: graph
+ * is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress,
+        void *user_data, tl_error *err);
+
+/**
+ * Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
+ * returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where
+ * memory runs out. Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size);
+
+/**
+ * What the plan chose, a line per node: kernel, chunks, threads, workspace, memory, and why better
+ * kernels refused. `buf` and the result as tl_graph_dot()'s; 0 on failure, with the reason in `err`
+ * (statuses as tl_graph_compute()'s). Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size,
+        tl_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TENSORLIB_H */

@@ -1,0 +1,118 @@
+//! # Devices and backends
+//!
+//! A device is something that computes: the CPU, a GPU. A backend is a device opened for use.
+
+use crate::{tl_error, tl_status};
+use core::ffi::c_char;
+use core::marker::{PhantomData, PhantomPinned};
+
+/// A device opened for computing, with its own threads or streams. Backends are independent of each
+/// other: two of them, even on one device, compute at the same time.
+///
+/// Lifetime: from tl_backend_create() until tl_backend_free(). A context created on a backend keeps it
+/// alive, so the two may be freed in any order.
+///
+/// Threads: any function may be called from any thread. One graph runs at a time; a second caller of
+/// tl_graph_compute() waits for the first; a call from inside the running graph's own progress callback
+/// gets TL_STATUS_BUSY.
+#[cfg_attr(not(cbindgen), repr(C))]
+pub struct tl_backend {
+    _data: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// How a backend is to be opened. Fill it with tl_backend_params_init(), then change what you need.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_backend_params {
+    /// Bytes of this struct, as the caller knows it.
+    pub struct_size: usize,
+    /// Threads for CPU work, the calling one included. 0 = all that this process may use: the affinity
+    /// mask and the cgroup's quota are honoured. At most 1024.
+    pub n_threads: i32,
+    /// CUDA: TF32 products are acceptable for F32. Ignored elsewhere.
+    pub allow_tf32: bool,
+}
+
+/// What is known of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_device_props {
+    /// Bytes of this struct, as the caller knows it.
+    pub struct_size: usize,
+    /// For people, NUL-terminated: processor or card.
+    pub description: [c_char; 128],
+    /// Bytes of memory in all; 0 = unknown.
+    pub memory_total: u64,
+    /// Bytes of memory that were free at the call; 0 = unknown.
+    pub memory_free: u64,
+    /// CUDA: compute capability, 90 = 9.0; 0 elsewhere.
+    pub capability: i32,
+    /// A simulation for tests, not hardware.
+    pub simulated: bool,
+}
+
+extern "C" {
+    /// The number of devices; at least 1, as "cpu" is always there. Any thread. Since 0.1.
+    pub fn tl_device_count() -> usize;
+
+    /// The name that tl_backend_create() takes, `"cpu"`; NULL where index is not below
+    /// tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
+    pub fn tl_device_name(index: usize) -> *const c_char;
+
+    /// Describes a device.
+    ///
+    /// `out` is the caller's and must not be NULL; its struct_size must be set.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small or unknown.
+    /// Any thread. Since 0.1.
+    pub fn tl_device_get_props(index: usize, out: *mut tl_device_props, err: *mut tl_error) -> tl_status;
+
+    /// The number of instruction-set levels that this CPU can run. Any thread. Since 0.1.
+    pub fn tl_isa_count() -> usize;
+
+    /// An instruction-set level that this CPU can run, best first: the values that the environment
+    /// variable `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL where index is not
+    /// below tl_isa_count(). Static storage, not to be freed. Any thread. Since 0.1.
+    pub fn tl_isa_name(index: usize) -> *const c_char;
+
+    /// Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
+    /// written. Any thread, as long as params is not shared. Since 0.1.
+    pub fn tl_backend_params_init(params: *mut tl_backend_params, struct_size: usize);
+
+    /// Opens a device.
+    ///
+    /// `device` is a name as tl_device_name() gives it, `"cpu"`; case does not matter; NULL means
+    /// `"cpu"`. `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
+    /// which the caller frees with tl_backend_free(), or NULL on failure.
+    ///
+    /// The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
+    /// level, or of the best one that the CPU has.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
+    /// `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
+    /// on this machine (the message names those that are), or no thread could be started.
+    /// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    pub fn tl_backend_create(
+        device: *const c_char,
+        params: *const tl_backend_params,
+        out: *mut *mut tl_backend,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// Gives the handle back; NULL is fine. The backend ends when no context is left that was created on
+    /// it. Any thread but one inside the backend's own progress callback. Since 0.1.
+    pub fn tl_backend_free(backend: *mut tl_backend);
+
+    /// The name of the backend's device, `"cpu"`; NULL for NULL. Valid as long as the backend. Any
+    /// thread. Since 0.1.
+    pub fn tl_backend_device(backend: *const tl_backend) -> *const c_char;
+
+    /// The instruction-set level of the backend's CPU kernels, `"avx512"`; NULL for NULL. Static
+    /// storage. Any thread. Since 0.1.
+    pub fn tl_backend_isa(backend: *const tl_backend) -> *const c_char;
+
+    /// The number of threads that the backend computes with, the calling one included; 0 for NULL. Any
+    /// thread. Since 0.1.
+    pub fn tl_backend_n_threads(backend: *const tl_backend) -> i32;
+}

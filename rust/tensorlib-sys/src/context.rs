@@ -1,0 +1,103 @@
+//! # Contexts
+//!
+//! Memory. A context owns tensors and graphs and frees them together.
+
+use crate::{tl_backend, tl_error, tl_status};
+use core::ffi::c_void;
+use core::marker::{PhantomData, PhantomPinned};
+
+/// An arena that owns tensors, graphs and their data. Nothing in it is freed one by one (a freed graph's
+/// memory is used again); all goes with the context.
+///
+/// Lifetime: the handle is valid from tl_context_create() until tl_context_free(). The memory behind it
+/// lives on as long as a graph, or a tensor of another context, refers to it, so handles may be freed in
+/// any order. A tensor's pointer is valid as long as the memory of its context, and until
+/// tl_context_reset().
+///
+/// Errors: constructors of tensors and operations return NULL on failure; the context keeps the first
+/// failure until tl_context_error() reads it, and tl_graph_create() returns it too. So constructors nest,
+/// and one check at the end of a model is enough.
+///
+/// Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a
+/// short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
+/// and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
+/// for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
+/// waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context.
+#[cfg_attr(not(cbindgen), repr(C))]
+pub struct tl_context {
+    _data: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// How a context is to be made. Fill it with tl_context_params_init(), then change what you need.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_context_params {
+    /// Bytes of this struct, as the caller knows it.
+    pub struct_size: usize,
+    /// The most bytes that objects and data of this context may take together; 0 = it grows as needed.
+    pub mem_limit: usize,
+    /// Memory to use instead of the context's own, never outgrown; NULL = the context's own. Must stay
+    /// valid until the context's memory is no longer in use, and must not be touched by others.
+    pub mem_buffer: *mut c_void,
+    /// Bytes of mem_buffer.
+    pub mem_buffer_size: usize,
+    /// Shapes only: leafs get their data by tl_context_allocate().
+    pub no_alloc: bool,
+    /// Where the tensors' data live; NULL = host memory.
+    pub backend: *mut tl_backend,
+}
+
+extern "C" {
+    /// Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
+    /// written. Any thread, as long as params is not shared. Since 0.1.
+    pub fn tl_context_params_init(params: *mut tl_context_params, struct_size: usize);
+
+    /// Makes a context.
+    ///
+    /// `params` may be NULL for the defaults. `out` must not be NULL; it receives the context, which the
+    /// caller frees with tl_context_free(), or NULL on failure. Any limit is accepted here; what does not
+    /// fit fails later.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: out is NULL; struct_size is too small, or its unknown tail is not zero;
+    /// mem_buffer and mem_buffer_size contradict each other. TL_STATUS_OUT_OF_MEMORY.
+    /// Any thread. Since 0.1.
+    pub fn tl_context_create(
+        params: *const tl_context_params,
+        out: *mut *mut tl_context,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// Gives the handle back; NULL is fine. The memory goes when nothing refers to it any more. Any
+    /// thread. Since 0.1.
+    pub fn tl_context_free(ctx: *mut tl_context);
+
+    /// Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
+    pub fn tl_context_used_mem(ctx: *const tl_context) -> usize;
+
+    /// The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
+    /// Since 0.1.
+    pub fn tl_context_peak_mem(ctx: *const tl_context) -> usize;
+
+    /// Gives every leaf of a no_alloc context that has no data yet its data, all zeros.
+    ///
+    /// `backend` names the device where the data are to live; NULL = the context's own. It is not kept.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or not a no_alloc context. TL_STATUS_CONTEXT_MISMATCH:
+    /// backend is of another device than the context. TL_STATUS_OUT_OF_MEMORY: no leaf was changed.
+    /// TL_STATUS_BUSY. Any thread. Since 0.1.
+    pub fn tl_context_allocate(ctx: *mut tl_context, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
+
+    /// Empties the context for the next round: all its tensors are gone, its memory is kept. Their
+    /// pointers must not be used any more.
+    ///
+    /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
+    /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+    pub fn tl_context_reset(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
+
+    /// The first failure of a constructor since the last call; reading clears it. Returns its code, and
+    /// copies it to `out` (may be NULL); TL_STATUS_OK where nothing failed. TL_STATUS_INVALID_ARGUMENT:
+    /// ctx is NULL. Any thread; where several build in one context, take a constructor and this call
+    /// under one lock of your own. Since 0.1.
+    pub fn tl_context_error(ctx: *mut tl_context, out: *mut tl_error) -> tl_status;
+}

@@ -1,0 +1,92 @@
+//! # Graphs
+//!
+//! What is to be computed, in which order.
+
+use crate::{tl_backend, tl_context, tl_error, tl_status, tl_tensor};
+use core::ffi::{c_char, c_void};
+use core::marker::{PhantomData, PhantomPinned};
+
+/// The nodes that some outputs need, in an order in which they can be computed. Immutable once built;
+/// computed as often as you like, with leafs rewritten in between.
+///
+/// Lifetime: from tl_graph_create() until tl_graph_free(). A graph keeps the memory of all contexts that
+/// it reaches alive.
+///
+/// Threads: any function may be called from any thread. A graph is computed by one caller at a time.
+#[cfg_attr(not(cbindgen), repr(C))]
+pub struct tl_graph {
+    _data: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// Called on the thread that computes, after each node: `done` of `total` nodes. Return true to go on,
+/// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+pub type tl_progress_fn =
+    Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
+
+extern "C" {
+    /// Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
+    ///
+    /// `ctx` owns the graph's memory. `outputs` is read during the call only. `out` must not be NULL; it
+    /// receives the graph, which the caller frees with tl_graph_free(), or NULL on failure.
+    ///
+    /// Returns the context's pending constructor error first, and clears it.
+    /// TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
+    /// TL_STATUS_CONTEXT_MISMATCH: tensors of different devices. TL_STATUS_OUT_OF_MEMORY. Any thread.
+    /// Since 0.1.
+    pub fn tl_graph_create(
+        ctx: *mut tl_context,
+        outputs: *const *mut tl_tensor,
+        n_outputs: usize,
+        out: *mut *mut tl_graph,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
+    /// Since 0.1.
+    pub fn tl_graph_free(graph: *mut tl_graph);
+
+    /// The number of nodes, views included; 0 for NULL. Any thread. Since 0.1.
+    pub fn tl_graph_n_nodes(graph: *const tl_graph) -> usize;
+
+    /// The number of leafs; 0 for NULL. Any thread. Since 0.1.
+    pub fn tl_graph_n_leafs(graph: *const tl_graph) -> usize;
+
+    /// Computes the graph and returns when the results are there. The first call with a backend makes a
+    /// plan (kernels, memory, threads), later ones reuse it.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
+    /// TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.
+    /// TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
+    /// TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
+    /// TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
+    /// TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY.
+    /// After a failure the outputs count as not computed. Any thread. Since 0.1.
+    pub fn tl_graph_compute(graph: *mut tl_graph, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
+
+    /// Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and
+    /// must live until the callback is replaced or the graph is freed. TL_STATUS_INVALID_ARGUMENT: graph
+    /// is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+    pub fn tl_graph_set_progress(
+        graph: *mut tl_graph,
+        progress: tl_progress_fn,
+        user_data: *mut c_void,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
+    /// returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where
+    /// memory runs out. Any thread. Since 0.1.
+    pub fn tl_graph_dot(graph: *const tl_graph, buf: *mut c_char, size: usize) -> usize;
+
+    /// What the plan chose, a line per node: kernel, chunks, threads, workspace, memory, and why better
+    /// kernels refused. `buf` and the result as tl_graph_dot()'s; 0 on failure, with the reason in `err`
+    /// (statuses as tl_graph_compute()'s). Any thread. Since 0.1.
+    pub fn tl_graph_plan_text(
+        graph: *mut tl_graph,
+        backend: *mut tl_backend,
+        buf: *mut c_char,
+        size: usize,
+        err: *mut tl_error,
+    ) -> usize;
+}

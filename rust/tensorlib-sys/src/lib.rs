@@ -1,0 +1,27 @@
+//! Raw declarations of tensorlib's C ABI, and the build of the native library.
+//!
+//! This crate is the ABI's one declaration: the C header `tensorlib/tensorlib.h` is generated from it
+//! (`cargo xtask header`), and the C++ implementation includes that header, so that the three cannot
+//! disagree. The documentation below is therefore written for C readers too. The safe API is the
+//! `tensorlib` crate.
+//!
+//! One file per chapter of the header, in the header's order: `status`, `types`,
+//! `backend`, `context`, `tensor`, `ops`, `graph`. The `//!` text at the head of each file is its chapter's
+//! introduction.
+#![no_std]
+#![allow(non_camel_case_types)]
+
+mod status;
+pub use status::*;
+mod types;
+pub use types::*;
+mod backend;
+pub use backend::*;
+mod context;
+pub use context::*;
+mod tensor;
+pub use tensor::*;
+mod ops;
+pub use ops::*;
+mod graph;
+pub use graph::*;

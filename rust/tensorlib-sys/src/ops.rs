@@ -1,0 +1,112 @@
+//! # Operations
+//!
+//! Constructors of nodes; nothing is computed until a graph is. All follow one rule: the operands may live in
+//! other contexts of the same device, which ctx then keeps alive; a NULL operand gives NULL; on failure they
+//! return NULL and ctx keeps the first error (tl_context_error()): TL_STATUS_INVALID_ARGUMENT,
+//! TL_STATUS_SHAPE_MISMATCH, TL_STATUS_TYPE_MISMATCH, TL_STATUS_CONTEXT_MISMATCH or
+//! TL_STATUS_OUT_OF_MEMORY. The context owns the result. Any thread.
+
+use crate::{tl_context, tl_tensor, tl_type};
+use core::ffi::c_char;
+
+/// 1 to 6 integers; booleans are 0 and 1.
+pub const TL_ATTR_INTS: i32 = 0;
+/// One number.
+pub const TL_ATTR_NUMBER: i32 = 1;
+/// Text.
+pub const TL_ATTR_TEXT: i32 = 2;
+
+/// A named attribute of an operation for tl_op(). All pointers are read during the call only. This
+/// struct is frozen: it will never grow.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_attr {
+    /// The attribute's name, `"axes"`.
+    pub name: *const c_char,
+    /// TL_ATTR_INTS, TL_ATTR_NUMBER or TL_ATTR_TEXT. An integral number is accepted for one integer, and
+    /// one integer for a number.
+    pub kind: i32,
+    /// How many of ints are used.
+    pub n_ints: i32,
+    /// The values of TL_ATTR_INTS.
+    pub ints: [i64; 6],
+    /// The value of TL_ATTR_NUMBER.
+    pub number: f64,
+    /// The value of TL_ATTR_TEXT, NUL-terminated.
+    pub text: *const c_char,
+}
+
+extern "C" {
+    /// a + b, element by element, in a's shape and type; b repeats into a: each dimension of b is 1 or
+    /// divides that of a (a zero dimension of b meets only a zero in a). Types: each F32, F16 or BF16;
+    /// computed in F32 and rounded once. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_add(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
+    /// product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
+    /// X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
+    /// a any float or weight type, b F32, F16 or BF16. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_mul_mat(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
+    /// NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
+    /// memory. `ne` and `nb` are copied. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_view(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        n_dims: i32,
+        ne: *const i64,
+        nb: *const usize,
+        offset: usize,
+    ) -> *mut tl_tensor;
+
+    /// a's elements in another shape with as many elements; a must be contiguous. A view. `ne` is copied.
+    /// The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_reshape(ctx: *mut tl_context, a: *mut tl_tensor, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
+
+    /// a's dimensions in another order: source dimension i becomes dimension axes[i]. A view. `axes` has 4
+    /// values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_permute(ctx: *mut tl_context, a: *mut tl_tensor, axes: *const i32) -> *mut tl_tensor;
+
+    /// Swaps dimensions 0 and 1. A view. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_transpose(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// A contiguous copy in the same shape and type. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_cont(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// A copy in the same shape and type, contiguous. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_dup(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Copies src's elements in ne order into dst, which has as many, converting F32, F16 and BF16 into
+    /// each other (other types must be equal). The result is a view of dst: make it an output, or use
+    /// it, for the copy to happen. dst must not be constant. src and dst must not overlap, unless they
+    /// are the same elements. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_cpy(ctx: *mut tl_context, src: *mut tl_tensor, dst: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// A contiguous copy in another type: F32, F16 and BF16 into each other, rounded to nearest even. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_cast(ctx: *mut tl_context, a: *mut tl_tensor, r#type: tl_type) -> *mut tl_tensor;
+
+    /// Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
+    /// `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
+    /// only. Attributes: view (ne, nb, offset), reshape (ne), permute (axes), cast (to); the others have
+    /// none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_op(
+        ctx: *mut tl_context,
+        op: *const c_char,
+        src: *const *mut tl_tensor,
+        n_src: usize,
+        attrs: *const tl_attr,
+        n_attrs: usize,
+    ) -> *mut tl_tensor;
+    /// The number of operations. Any thread. Since 0.1.
+    pub fn tl_op_count() -> usize;
+    /// An operation's name; NULL where index is not below tl_op_count(). Static storage, not to be
+    /// freed. Any thread. Since 0.1.
+    pub fn tl_op_name(index: usize) -> *const c_char;
+}

@@ -1,0 +1,174 @@
+//! # Tensors
+//!
+//! Shapes, strides, and the way of data in and out.
+
+use crate::{tl_context, tl_error, tl_status, tl_type};
+use core::ffi::{c_char, c_void};
+use core::marker::{PhantomData, PhantomPinned};
+
+/// A tensor of up to 4 dimensions: a leaf with data of its own, or a node that an operation makes.
+///
+/// Shape: `ne[0..4]` elements per dimension, the contiguous one first (a matrix of 4 rows of 2 is
+/// {2, 4}); unused dimensions are 1; 0 is valid. Strides: `nb[0..4]` bytes from one element (of a
+/// blocked type: one block) to the next in each dimension.
+///
+/// Ownership: a tensor belongs to its context and is never freed by itself; see tl_context. Passing NULL
+/// to a getter is harmless and gives 0 or NULL. Shape, type and strides never change, so the getters may
+/// be called from any thread at any time.
+///
+/// Data: readable are leafs, the outputs of a graph that was computed without error, and views of
+/// either. All other nodes share memory inside the graph's plan.
+#[cfg_attr(not(cbindgen), repr(C))]
+pub struct tl_tensor {
+    _data: [u8; 0],
+    _marker: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
+/// What a mapping is for.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct tl_access(pub i32);
+
+/// To look at the data: others may read at the same time.
+pub const TL_ACCESS_READ: tl_access = tl_access(0);
+/// To change the data: nobody else may read, write or compute in this context meanwhile.
+pub const TL_ACCESS_WRITE: tl_access = tl_access(1);
+
+extern "C" {
+    /// Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
+    /// Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
+    /// not 1 to 4, ne is NULL or negative, ne[0] is not a multiple of the type's block size, the number of
+    /// bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
+    pub fn tl_tensor_new(ctx: *mut tl_context, r#type: tl_type, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
+    /// tl_tensor_new() for one dimension; the context owns the tensor. Since 0.1.
+    pub fn tl_tensor_new_1d(ctx: *mut tl_context, r#type: tl_type, ne0: i64) -> *mut tl_tensor;
+    /// tl_tensor_new() for two dimensions; the context owns the tensor. Since 0.1.
+    pub fn tl_tensor_new_2d(ctx: *mut tl_context, r#type: tl_type, ne0: i64, ne1: i64) -> *mut tl_tensor;
+    /// tl_tensor_new() for three dimensions; the context owns the tensor. Since 0.1.
+    pub fn tl_tensor_new_3d(ctx: *mut tl_context, r#type: tl_type, ne0: i64, ne1: i64, ne2: i64) -> *mut tl_tensor;
+    /// tl_tensor_new() for four dimensions; the context owns the tensor. Since 0.1.
+    pub fn tl_tensor_new_4d(
+        ctx: *mut tl_context,
+        r#type: tl_type,
+        ne0: i64,
+        ne1: i64,
+        ne2: i64,
+        ne3: i64,
+    ) -> *mut tl_tensor;
+
+    /// The element type; -1 for NULL. Since 0.1.
+    pub fn tl_tensor_type(t: *const tl_tensor) -> tl_type;
+    /// The number of dimensions that the tensor was made with, 1 to 4; 0 for NULL. Since 0.1.
+    pub fn tl_tensor_n_dims(t: *const tl_tensor) -> i32;
+    /// Elements in dimension dim; 1 for dimensions that the tensor does not use; 0 for NULL or a dim that
+    /// is not 0 to 3. Since 0.1.
+    pub fn tl_tensor_ne(t: *const tl_tensor, dim: i32) -> i64;
+    /// Bytes from one element to the next in dimension dim; 0 for NULL or a dim that is not 0 to 3.
+    /// Since 0.1.
+    pub fn tl_tensor_nb(t: *const tl_tensor, dim: i32) -> usize;
+    /// Bytes of all elements packed without gaps, the size that tl_tensor_read() takes; 0 for NULL.
+    /// Since 0.1.
+    pub fn tl_tensor_nbytes(t: *const tl_tensor) -> usize;
+    /// The product of ne; 0 for NULL. Since 0.1.
+    pub fn tl_tensor_n_elements(t: *const tl_tensor) -> i64;
+    /// The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
+    /// Static storage, not to be freed. Since 0.1.
+    pub fn tl_tensor_op(t: *const tl_tensor) -> *const c_char;
+    /// The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid as long as
+    /// the tensor (a name that was replaced stays readable). Since 0.1.
+    pub fn tl_tensor_name(t: *const tl_tensor) -> *const c_char;
+    /// Names the tensor, for messages, dumps and files. `name` is copied; NULL clears it.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    pub fn tl_tensor_set_name(t: *mut tl_tensor, name: *const c_char, err: *mut tl_error) -> tl_status;
+
+    /// The first element's address in host memory, to be walked with nb; NULL where the data is on another
+    /// device, not there yet (no_alloc, or a node that no graph has computed), or promised constant. Owned
+    /// by the context. Stands outside all locks: the caller sees to it that nothing computes or writes
+    /// meanwhile; tl_tensor_map() does that for you. Since 0.1.
+    pub fn tl_tensor_data(t: *mut tl_tensor) -> *mut c_void;
+
+    /// tl_tensor_data() under the context's run lock, until tl_tensor_unmap() with the same access.
+    ///
+    /// `out` must not be NULL; it receives the first element's address (never NULL on success), which the
+    /// context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
+    /// TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
+    /// message says why), or it is to be written and belongs to a node or a constant.
+    /// TL_STATUS_UNAVAILABLE: the data is not in host memory. Any thread. Since 0.1.
+    pub fn tl_tensor_map(
+        t: *mut tl_tensor,
+        access: tl_access,
+        out: *mut *mut c_void,
+        err: *mut tl_error,
+    ) -> tl_status;
+    /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
+    pub fn tl_tensor_unmap(t: *mut tl_tensor, access: tl_access);
+
+    /// Writes bytes into a leaf or a view of one.
+    ///
+    /// `data` has `size` bytes and may be NULL only where size is 0. `offset` and `size` count bytes of
+    /// the elements packed in ne order, whatever the strides.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: t or data is NULL, offset + size is above tl_tensor_nbytes(), t is a
+    /// node's result, is constant or has no data yet. TL_STATUS_BUSY. Nothing is written on failure. Any
+    /// thread. Since 0.1.
+    pub fn tl_tensor_write(
+        t: *mut tl_tensor,
+        data: *const c_void,
+        offset: usize,
+        size: usize,
+        err: *mut tl_error,
+    ) -> tl_status;
+    /// Reads bytes of a leaf, of an output that was computed, or of a view of either.
+    ///
+    /// As tl_tensor_write(); `data` receives `size` bytes. TL_STATUS_INVALID_ARGUMENT also where the data
+    /// is not readable: the message says what to do. Since 0.1.
+    pub fn tl_tensor_read(
+        t: *const tl_tensor,
+        data: *mut c_void,
+        offset: usize,
+        size: usize,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// A promise that a leaf's contents stay as they are: from now on every write, and every operation
+    /// that targets it or a view of it, is an error, and plans may keep a packed copy. Once is enough;
+    /// there is no way back. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet.
+    /// TL_STATUS_BUSY. Any thread. Since 0.1.
+    pub fn tl_tensor_set_constant(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
+    /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED: no packed copy holds
+    /// its contents; nothing was changed. TL_STATUS_BUSY. Any thread. Since 0.1.
+    pub fn tl_tensor_drop_original(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
+
+    /// Writes a whole tensor from n floats, converted to its type, ne[0] fastest.
+    ///
+    /// Integer types: rounded to nearest, ties to even; a value out of range or NaN is
+    /// TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
+    /// tl_tensor_n_elements(). Otherwise as tl_tensor_write(). Since 0.1.
+    pub fn tl_tensor_write_f32(t: *mut tl_tensor, data: *const f32, n: usize, err: *mut tl_error) -> tl_status;
+    /// Reads a whole tensor as n floats, ne[0] fastest, rounded to nearest even where the type is wider.
+    /// `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
+    pub fn tl_tensor_read_f32(t: *const tl_tensor, data: *mut f32, n: usize, err: *mut tl_error) -> tl_status;
+    /// Reads one element, converted to float; `out` must not be NULL. TL_STATUS_INVALID_ARGUMENT also for
+    /// an index outside the shape. Otherwise as tl_tensor_read(). Since 0.1.
+    pub fn tl_tensor_get_f32(
+        t: *const tl_tensor,
+        i0: i64,
+        i1: i64,
+        i2: i64,
+        i3: i64,
+        out: *mut f32,
+        err: *mut tl_error,
+    ) -> tl_status;
+    /// Writes one element, converted as by tl_tensor_write_f32(). TL_STATUS_INVALID_ARGUMENT also for an
+    /// index outside the shape. Since 0.1.
+    pub fn tl_tensor_set_f32(
+        t: *mut tl_tensor,
+        i0: i64,
+        i1: i64,
+        i2: i64,
+        i3: i64,
+        value: f32,
+        err: *mut tl_error,
+    ) -> tl_status;
+}
