@@ -86,9 +86,8 @@ fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), St
                 intro.push('\n');
             }
             let line = line.trim_start();
-            let item = ["pub fn ", "pub struct ", "pub const ", "pub type "]
-                .iter()
-                .find_map(|kind| line.strip_prefix(kind));
+            let item =
+                ["pub fn ", "pub struct ", "pub const ", "pub type "].iter().find_map(|kind| line.strip_prefix(kind));
             if let Some(item) = item {
                 let name: String = item.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 places.insert(name, (chapter, number));
@@ -112,7 +111,9 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         // Guards and includes are written by assemble().
-        if body.is_empty() && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}')) {
+        if body.is_empty()
+            && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}'))
+        {
             continue;
         }
         if body.is_empty() && comment.is_empty() && line.starts_with("extern \"C\"") {
