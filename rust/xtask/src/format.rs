@@ -18,8 +18,17 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
     let mut files =
         ws.files_of(&[".c", ".h", ".cpp", ".hpp"], &["cpp", "capi", "tests", "examples", "benches"])?;
     files.retain(|f| f != "capi/include/tensorlib/tensorlib.h" && f != "capi/prologue.h");
-    let mode = if check { &["--dry-run", "--Werror"][..] } else { &["-i"] };
-    tools::clang_format()?.dir(&ws.root).args(mode).args(files).capture().map(drop)
+    let format = tools::clang_format()?.dir(&ws.root);
+    if !check {
+        return format.arg("-i").args(files).capture().map(drop);
+    }
+    // Its own report is a screenful for each file; their names are enough, `fmt` does the rest.
+    let report = match format.args(["--dry-run", "--Werror"]).args(&files).capture() {
+        Ok(_) => return Ok(()),
+        Err(report) => report,
+    };
+    let wrong: Vec<_> = files.iter().filter(|f| report.contains(&format!("\n{f}:"))).map(String::as_str).collect();
+    Err(if wrong.is_empty() { report } else { format!("clang-format would change: {}", wrong.join(", ")) })
 }
 
 /// rustfmt over the workspace.
