@@ -14,23 +14,23 @@
 
 enum { PIXELS = 64, REFERENCES = 1000, QUERIES = 797, ROWS = REFERENCES + QUERIES };
 
-#define TRY(call)                                                                                                      \
-    do {                                                                                                               \
-        if ((call) != TL_STATUS_OK) {                                                                                  \
-            fprintf(stderr, "digits: %s\n", err.message);                                                              \
-            return 1;                                                                                                  \
-        }                                                                                                              \
+#define TRY(call)                                         \
+    do {                                                  \
+        if ((call) != TL_STATUS_OK) {                     \
+            fprintf(stderr, "digits: %s\n", err.message); \
+            return 1;                                     \
+        }                                                 \
     } while (0)
 
 static float pixels[ROWS][PIXELS];
-static int   digits[ROWS];
+static int digits[ROWS];
 
 /* One row: 64 pixels of 0 to 16 and the digit, separated by commas. */
 static bool parse_row(const char *line, float *row, int *digit) {
     for (int i = 0; i <= PIXELS; i++) {
         char *end;
-        long  value = strtol(line, &end, 10);
-        bool  last = i == PIXELS;
+        long value = strtol(line, &end, 10);
+        bool last = i == PIXELS;
         if (end == line || value < 0 || value > (last ? 9 : 16)) return false;
         if (last ? end[strspn(end, " \r\n")] != 0 : *end != ',') return false;
         if (last) {
@@ -44,8 +44,8 @@ static bool parse_row(const char *line, float *row, int *digit) {
 }
 
 static bool load(const char *path) {
-    char  line[1024];
-    int   number = 0, row = 0;
+    char line[1024];
+    int number = 0, row = 0;
     FILE *file = fopen(path, "r");
     if (!file) {
         perror(path);
@@ -84,10 +84,10 @@ static int compute(const char *device, int threads, float *distances) {
     }
     for (int q = 0; q < QUERIES; q++) y_norm[q] = squared_norm(pixels[REFERENCES + q]);
 
-    tl_error          err = {.struct_size = sizeof err};
-    tl_backend       *backend = NULL;
-    tl_context       *ctx = NULL;
-    tl_graph         *graph = NULL;
+    tl_error err = {.struct_size = sizeof err};
+    tl_backend *backend = NULL;
+    tl_context *ctx = NULL;
+    tl_graph *graph = NULL;
     tl_backend_params backend_params;
     tl_context_params context_params;
     tl_backend_params_init(&backend_params, sizeof backend_params);
@@ -126,7 +126,7 @@ static int classify(const float *distances) {
     int right = 0;
     for (int q = 0; q < QUERIES; q++) {
         const float *row = distances + (size_t)q * REFERENCES;
-        int          nearest = 0;
+        int nearest = 0;
         for (int r = 1; r < REFERENCES; r++)
             if (row[r] < row[nearest]) nearest = r;
         right += digits[nearest] == digits[REFERENCES + q];
@@ -136,10 +136,10 @@ static int classify(const float *distances) {
 
 int main(int argc, char **argv) {
     const char *device = "cpu", *file = "examples/data/digits.csv";
-    int         threads = 0;
+    int threads = 0;
     for (int i = 1; i < argc; i += 2) {
         char *end = "";
-        bool  value = i + 1 < argc;
+        bool value = i + 1 < argc;
         if (value && strcmp(argv[i], "--device") == 0) {
             device = argv[i + 1];
         } else if (value && strcmp(argv[i], "--file") == 0) {

@@ -16,19 +16,19 @@ static void refuse_params(const tl_context_params *params, const char *word) {
 static void test_params(void) {
     REFUSED(tl_context_create(NULL, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "");
     tl_context_params params = defaults();
-    const size_t      too_small[] = {0, 1, 8, 16};
+    const size_t too_small[] = {0, 1, 8, 16};
     for (int i = 0; i < 4; i++) {
         params.struct_size = too_small[i];
         refuse_params(&params, "struct_size");
     }
     struct {
         tl_context_params params;
-        unsigned char     tail[16];
+        unsigned char tail[16];
     } later = {.params = defaults()};
     later.params.struct_size = sizeof later;
     tl_context_free(context_of(&later.params));
     later.tail[0] = 1;
-    refuse_params(&later.params, "struct_size");
+    refuse_params(&later.params, "byte 48");
     char buffer[64];
     params = defaults();
     params.mem_buffer = buffer;
@@ -67,15 +67,15 @@ static void test_limits(void) {
 /* Everything stays inside the caller's buffer, whatever its alignment, and starts as zeros all the same. */
 static void test_buffers(void) {
     enum { SIZE = 32768, GUARD = 64 };
-    unsigned char    *memory = malloc(SIZE + 2 * GUARD);
+    unsigned char *memory = malloc(SIZE + 2 * GUARD);
     tl_context_params params = defaults();
     for (size_t shift = 0; shift < 4; shift++) {
         memset(memory, 0xA5, SIZE + 2 * GUARD);
         params.mem_buffer = memory + GUARD + shift;
         params.mem_buffer_size = SIZE - shift;
         tl_context *ctx = context_of(&params);
-        tl_tensor  *t = tl_tensor_new_1d(ctx, TL_TYPE_F32, 100);
-        float       values[100];
+        tl_tensor *t = tl_tensor_new_1d(ctx, TL_TYPE_F32, 100);
+        float values[100];
         ACCEPTED(tl_tensor_read_f32(t, values, 100, &err));
         bool zeros = true;
         for (int i = 0; i < 100; i++) zeros = zeros && values[i] == 0;
@@ -105,10 +105,10 @@ static void test_no_alloc(void) {
     tl_context_params params = defaults();
     params.no_alloc = true;
     tl_context *ctx = context_of(&params), *plain = fresh_context();
-    tl_tensor  *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 8), *sum = tl_add(ctx, a, a);
-    tl_graph   *graph = NULL;
-    float       values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    void       *data = NULL;
+    tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 8), *sum = tl_add(ctx, a, a);
+    tl_graph *graph = NULL;
+    float values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    void *data = NULL;
     CHECK(a && sum && tl_tensor_data(a) == NULL);
     REFUSED(tl_tensor_write_f32(a, values, 8, &err), TL_STATUS_INVALID_ARGUMENT, "");
     REFUSED(tl_tensor_read_f32(a, values, 8, &err), TL_STATUS_INVALID_ARGUMENT, "");
@@ -157,7 +157,7 @@ static void test_first_error(void) {
 
 static void test_reset(void) {
     tl_context *weights = fresh_context(), *ctx = fresh_context();
-    tl_graph   *graph = NULL;
+    tl_graph *graph = NULL;
     REFUSED(tl_context_reset(NULL, &err), TL_STATUS_INVALID_ARGUMENT, "");
     tl_tensor *w = tl_tensor_new_1d(weights, TL_TYPE_F32, 4), *sum = tl_add(ctx, w, w);
     REFUSED(tl_context_reset(weights, &err), TL_STATUS_BUSY, "");
@@ -183,8 +183,8 @@ void test_contexts(void) {
 
 static void test_circles(void) {
     tl_context *one = fresh_context(), *two = fresh_context(), *three = fresh_context();
-    tl_tensor  *a = tl_tensor_new_1d(one, TL_TYPE_F32, 4);
-    tl_tensor  *b = tl_add(two, a, a), *c = tl_add(three, b, b);
+    tl_tensor *a = tl_tensor_new_1d(one, TL_TYPE_F32, 4);
+    tl_tensor *b = tl_add(two, a, a), *c = tl_add(three, b, b);
     CHECK(b && c);
     NOT_MADE(one, tl_add(one, b, b), TL_STATUS_CONTEXT_MISMATCH, "add");
     NOT_MADE(one, tl_add(one, a, c), TL_STATUS_CONTEXT_MISMATCH, "add");
@@ -200,18 +200,18 @@ static void free_in_order(const int *order) {
     tl_context_params params = defaults();
     params.backend = own;
     tl_context *one = context_of(&params), *two = context_of(&params), *three = context_of(&params);
-    tl_graph   *graph = NULL;
-    tl_tensor  *a = tl_tensor_new_1d(one, TL_TYPE_F32, 4), *b = tl_add(two, a, a), *c = tl_add(three, b, a);
+    tl_graph *graph = NULL;
+    tl_tensor *a = tl_tensor_new_1d(one, TL_TYPE_F32, 4), *b = tl_add(two, a, a), *c = tl_add(three, b, a);
     ACCEPTED(tl_graph_create(three, &c, 1, &graph, &err));
     ACCEPTED(tl_tensor_write_f32(a, (const float[]){1, 2, 3, 4}, 4, &err));
     bool backend_left = true, graph_left = true;
     for (int i = 0; i < 5; i++) {
         switch (order[i]) {
-        case 0: tl_backend_free(own), backend_left = false; break;
-        case 1: tl_context_free(one); break;
-        case 2: tl_context_free(two); break;
-        case 3: tl_context_free(three); break;
-        default: tl_graph_free(graph), graph_left = false;
+            case 0: tl_backend_free(own), backend_left = false; break;
+            case 1: tl_context_free(one); break;
+            case 2: tl_context_free(two); break;
+            case 3: tl_context_free(three); break;
+            default: tl_graph_free(graph), graph_left = false;
         }
         float last = 0;
         if (graph_left && backend_left) ACCEPTED(tl_graph_compute(graph, own, &err));

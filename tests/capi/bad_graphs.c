@@ -3,9 +3,9 @@
 
 static void test_building(void) {
     tl_context *ctx = fresh_context();
-    tl_tensor  *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), *b = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3);
-    tl_tensor  *sum = tl_add(ctx, a, a), *hole[2] = {sum, NULL};
-    tl_graph   *graph = (tl_graph *)&err;
+    tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), *b = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3);
+    tl_tensor *sum = tl_add(ctx, a, a), *hole[2] = {sum, NULL};
+    tl_graph *graph = (tl_graph *)&err;
     REFUSED(tl_graph_create(NULL, &sum, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "");
     CHECK(graph == NULL);
     REFUSED(tl_graph_create(ctx, NULL, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "");
@@ -35,9 +35,9 @@ static void test_building(void) {
 static void test_deep_graph(void) {
     enum { DEPTH = 100000 };
     tl_context *ctx = fresh_context();
-    tl_tensor  *one = tl_tensor_new_1d(ctx, TL_TYPE_F32, 1), *t = one;
-    tl_graph   *graph = NULL;
-    float       value = 0;
+    tl_tensor *one = tl_tensor_new_1d(ctx, TL_TYPE_F32, 1), *t = one;
+    tl_graph *graph = NULL;
+    float value = 0;
     for (int i = 0; i < DEPTH && t; i++) t = tl_add(ctx, t, one);
     CHECK(t != NULL);
     ACCEPTED(tl_graph_create(ctx, &t, 1, &graph, &err));
@@ -61,19 +61,15 @@ static void check_text(size_t length, size_t (*write)(void *, char *, size_t), v
     free(buf);
 }
 
-static size_t write_dot(void *graph, char *buf, size_t size) {
-    return tl_graph_dot(graph, buf, size);
-}
+static size_t write_dot(void *graph, char *buf, size_t size) { return tl_graph_dot(graph, buf, size); }
 
-static size_t write_plan(void *graph, char *buf, size_t size) {
-    return tl_graph_plan_text(graph, backend, buf, size, &err);
-}
+static size_t write_plan(void *graph, char *buf, size_t size) { return tl_graph_plan_text(graph, backend, buf, size, &err); }
 
 static void test_texts(void) {
     tl_context *ctx = fresh_context();
-    tl_tensor  *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 4, 4), *out = tl_add(ctx, tl_mul_mat(ctx, a, a), a);
-    tl_graph   *graph = NULL;
-    char        buf[8];
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 4, 4), *out = tl_add(ctx, tl_mul_mat(ctx, a, a), a);
+    tl_graph *graph = NULL;
+    char buf[8];
     /* A name may hold what means something in DOT; it must not end a string early. */
     ACCEPTED(tl_tensor_set_name(a, "a\"b\\c\n}", &err));
     ACCEPTED(tl_graph_create(ctx, &out, 1, &graph, &err));
@@ -96,10 +92,10 @@ void test_graphs(void) {
 
 typedef struct {
     tl_context *ctx;
-    tl_graph   *graph;
-    tl_tensor  *leaf, *out;
-    size_t      calls, last_done, total;
-    size_t      stop_at; /* the call that returns false; 0 = none */
+    tl_graph *graph;
+    tl_tensor *leaf, *out;
+    size_t calls, last_done, total;
+    size_t stop_at; /* the call that returns false; 0 = none */
 } Watch;
 
 static bool on_progress(void *user_data, size_t done, size_t total) {
@@ -113,8 +109,8 @@ static bool on_progress(void *user_data, size_t done, size_t total) {
 /* While a graph runs, its backend and what it writes are taken: no call waits for them. */
 static bool intrude(void *user_data, size_t done, size_t total) {
     Watch *watch = user_data;
-    float  values[4] = {0};
-    void  *data = NULL;
+    float values[4] = {0};
+    void *data = NULL;
     if (watch->calls++ > 0) return true;
     CHECK(done >= 1 && done <= total);
     REFUSED(tl_graph_compute(watch->graph, backend, &err), TL_STATUS_BUSY, "");
@@ -125,8 +121,8 @@ static bool intrude(void *user_data, size_t done, size_t total) {
     REFUSED(tl_context_reset(watch->ctx, &err), TL_STATUS_BUSY, "");
     /* Another graph is no way around the backend's lock; building goes on. */
     tl_context *other = fresh_context();
-    tl_tensor  *t = tl_tensor_new_1d(other, TL_TYPE_F32, 4), *sum = tl_add(other, t, t);
-    tl_graph   *graph = NULL;
+    tl_tensor *t = tl_tensor_new_1d(other, TL_TYPE_F32, 4), *sum = tl_add(other, t, t);
+    tl_graph *graph = NULL;
     ACCEPTED(tl_graph_create(other, &sum, 1, &graph, &err));
     REFUSED(tl_graph_compute(graph, backend, &err), TL_STATUS_BUSY, "");
     CHECK(tl_add(watch->ctx, watch->leaf, watch->leaf) != NULL);

@@ -2,7 +2,7 @@
  * struct_size, misuse of handles. Each is a status with a message; the process lives. No arguments. */
 #include "bad_input.h"
 
-tl_error    err = {.struct_size = sizeof(tl_error)};
+tl_error err = {.struct_size = sizeof(tl_error)};
 tl_backend *backend;
 
 static int passed, failed, skipped;
@@ -17,8 +17,8 @@ void refused_at(const char *file, int line, const char *text, tl_status got, tl_
     bool holds = got == want && err.code == got && err.message[0] && strstr(err.message, word);
     check_at(file, line, text, holds);
     if (!holds)
-        printf("    returned %s, wanted %s and \"%s\"; err: code %d, \"%s\"\n", tl_status_name(got),
-               tl_status_name(want), word, (int)err.code, err.message);
+        printf("    returned %s, wanted %s and \"%s\"; err: code %d, \"%s\"\n", tl_status_name(got), tl_status_name(want), word,
+               (int)err.code, err.message);
 }
 
 void accepted_at(const char *file, int line, const char *text, tl_status got) {
@@ -27,8 +27,7 @@ void accepted_at(const char *file, int line, const char *text, tl_status got) {
     if (!holds) printf("    returned %s; err: code %d, \"%s\"\n", tl_status_name(got), (int)err.code, err.message);
 }
 
-void not_made_at(const char *file, int line, const char *text, tl_context *ctx, const tl_tensor *got, tl_status want,
-                 const char *word) {
+void not_made_at(const char *file, int line, const char *text, tl_context *ctx, const tl_tensor *got, tl_status want, const char *word) {
     tl_status status = tl_context_error(ctx, &err);
     check_at(file, line, text, got == NULL);
     refused_at(file, line, text, status, want, word);
@@ -48,9 +47,7 @@ tl_context *context_of(const tl_context_params *params) {
     return ctx;
 }
 
-tl_context *fresh_context(void) {
-    return context_of(NULL);
-}
+tl_context *fresh_context(void) { return context_of(NULL); }
 
 int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed is not lost should a check end the process */

@@ -26,14 +26,13 @@
 #define NOT_MADE(ctx, call, status, word) not_made_at(__FILE__, __LINE__, #call, (ctx), (call), (status), (word))
 
 /* The error that all calls inside REFUSED and ACCEPTED must be given. */
-extern tl_error    err;
+extern tl_error err;
 extern tl_backend *backend;
 
 void check_at(const char *file, int line, const char *text, bool holds);
 void refused_at(const char *file, int line, const char *text, tl_status got, tl_status want, const char *word);
 void accepted_at(const char *file, int line, const char *text, tl_status got);
-void not_made_at(const char *file, int line, const char *text, tl_context *ctx, const tl_tensor *got, tl_status want,
-                 const char *word);
+void not_made_at(const char *file, int line, const char *text, tl_context *ctx, const tl_tensor *got, tl_status want, const char *word);
 void skip(const char *what, const char *why);
 
 /* A context with the defaults; ends the program where there is none, as no check could follow. */

@@ -9,8 +9,8 @@ static void settle(tl_context *ctx) {
 }
 
 static void test_null_operands(void) {
-    tl_context   *ctx = fresh_context();
-    tl_tensor    *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
     const int64_t ne[4] = {2, 3, 1, 1};
     const int32_t axes[4] = {0, 1, 2, 3};
     CHECK(!tl_add(NULL, a, a) && !tl_add(ctx, NULL, a) && !tl_add(ctx, a, NULL) && !tl_add(NULL, NULL, NULL));
@@ -32,10 +32,10 @@ static void test_null_operands(void) {
 }
 
 static void test_shapes(void) {
-    tl_context   *ctx = fresh_context();
-    tl_tensor    *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
     const int64_t ne[4] = {2, 3, 1, 1}, minus[4] = {-2, -3, 1, 1};
-    const size_t  nb[3] = {8, 24, 24}, wrapping[3] = {SIZE_MAX - 7, 0, 0};
+    const size_t nb[3] = {8, 24, 24}, wrapping[3] = {SIZE_MAX - 7, 0, 0};
     const int32_t dims[] = {0, 5, -1, INT32_MIN, INT32_MAX};
     for (int i = 0; i < 5; i++) {
         NOT_MADE(ctx, tl_view(ctx, a, dims[i], ne, nb, 0), TL_STATUS_INVALID_ARGUMENT, "view");
@@ -79,7 +79,7 @@ static tl_attr text(const char *name, const char *value) {
 
 static void test_names_and_counts(tl_context *ctx, tl_tensor *a) {
     tl_tensor *const src[7] = {a, a, a, a, a, a, a}, *const holes[2] = {a, NULL};
-    size_t           n = tl_op_count();
+    size_t n = tl_op_count();
     CHECK(n >= 10 && tl_op_name(n) == NULL && tl_op_name(SIZE_MAX) == NULL);
     for (size_t i = 0; i < n; i++) {
         const char *name = tl_op_name(i);
@@ -102,12 +102,12 @@ static void test_names_and_counts(tl_context *ctx, tl_tensor *a) {
 
 static void test_attributes(tl_context *ctx, tl_tensor *a) {
     const tl_attr axes = ints("axes", 4, 1, 0), to = text("to", "F16");
-    tl_attr       odd_kind = ints("axes", 4, 1, 0), no_text = text("to", NULL), no_name = ints(NULL, 4, 1, 0);
+    tl_attr odd_kind = ints("axes", 4, 1, 0), no_text = text("to", NULL), no_name = ints(NULL, 4, 1, 0);
     odd_kind.kind = 17;
     const struct {
         const char *op;
-        int         n;
-        tl_attr     attrs[2];
+        int n;
+        tl_attr attrs[2];
     } bad[] = {
         {"permute", 0, {axes}},
         {"permute", 1, {ints("axis", 4, 1, 0)}},
@@ -143,13 +143,13 @@ static void test_attributes(tl_context *ctx, tl_tensor *a) {
     tl_tensor *turned = tl_op(ctx, "permute", &a, 1, &axes, 1), *half = tl_op(ctx, "cast", &a, 1, &to, 1);
     CHECK(turned && tl_tensor_ne(turned, 0) == 3 && half && tl_tensor_type(half) == TL_TYPE_F16);
     const tl_attr window[2] = {number("ne", 2), number("offset", 8)};
-    tl_tensor    *view = tl_op(ctx, "view", &a, 1, window, 2);
+    tl_tensor *view = tl_op(ctx, "view", &a, 1, window, 2);
     CHECK(view && tl_tensor_ne(view, 0) == 2 && tl_tensor_n_dims(view) == 1);
 }
 
 void test_op_by_name(void) {
     tl_context *ctx = fresh_context();
-    tl_tensor  *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
     test_names_and_counts(ctx, a);
     test_attributes(ctx, a);
     ACCEPTED(tl_context_error(ctx, &err));

@@ -8,7 +8,7 @@
 
 static void test_isa(void) {
     const char *before = getenv("TENSORLIB_ISA");
-    char        kept[64] = "";
+    char kept[64] = "";
     if (before) snprintf(kept, sizeof kept, "%s", before);
     tl_backend *out = backend;
     setenv("TENSORLIB_ISA", "abacus", 1);
@@ -39,8 +39,8 @@ static void test_isa(void) {
 /* The child has the pool's memory but not its threads: computing there must be refused, not wait for them. */
 static void test_fork(void) {
     tl_context *ctx = fresh_context();
-    tl_tensor  *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 100000), *sum = tl_add(ctx, a, a);
-    tl_graph   *graph = NULL;
+    tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 100000), *sum = tl_add(ctx, a, a);
+    tl_graph *graph = NULL;
     ACCEPTED(tl_graph_create(ctx, &sum, 1, &graph, &err));
     ACCEPTED(tl_graph_compute(graph, backend, &err));
     pid_t child = fork();

@@ -17,32 +17,32 @@
 enum { MAX_SLOTS = 64, MAX_WORDS = 32, MAX_FILES = 64 };
 
 typedef struct {
-    char       id[8];
+    char id[8];
     tl_tensor *tensor;
-    float     *data; /* a leaf's contents until `out` writes them; NULL for nodes */
-    size_t     n;
+    float *data; /* a leaf's contents until `out` writes them; NULL for nodes */
+    size_t n;
 } Slot;
 
 typedef struct {
-    char        name[128];
+    char name[128];
     tl_context *ctx;
-    Slot        slots[MAX_SLOTS];
-    int         n_slots;
-    tl_error    refused; /* of the first operation that returned NULL; code 0 while none did */
-    bool        judged;  /* `out` or `error` was read */
-    bool        failed, skipped;
-    char        why[512]; /* the first reason */
-    float      *result;
-    size_t      n_result;
-    double      tol_abs, tol_rel;
+    Slot slots[MAX_SLOTS];
+    int n_slots;
+    tl_error refused; /* of the first operation that returned NULL; code 0 while none did */
+    bool judged;      /* `out` or `error` was read */
+    bool failed, skipped;
+    char why[512]; /* the first reason */
+    float *result;
+    size_t n_result;
+    double tol_abs, tol_rel;
 } Case;
 
 typedef struct {
     tl_backend *backend;
     const char *file;
-    int         line;
-    Case       *current;
-    int         passed, failed, skipped;
+    int line;
+    Case *current;
+    int passed, failed, skipped;
 } Run;
 
 static void bad_line(const Run *run, const char *what) {
@@ -78,14 +78,14 @@ static Slot *new_slot(const Run *run, const char *id) {
 }
 
 static long long to_int(const Run *run, const char *word) {
-    char     *end;
+    char *end;
     long long value = strtoll(word, &end, 10);
     if (end == word || *end) bad_line(run, "an integer was expected");
     return value;
 }
 
 static double to_number(const Run *run, const char *word) {
-    char  *end;
+    char *end;
     double value = strtod(word, &end);
     if (end == word || *end) bad_line(run, "a number was expected");
     return value;
@@ -111,7 +111,7 @@ static void on_case(Run *run, char **words, int n) {
     if (!c || strlen(words[1]) >= sizeof c->name) bad_line(run, "no memory, or a long name");
     strcpy(c->name, words[1]);
     run->current = c;
-    tl_error          err = {.struct_size = sizeof err};
+    tl_error err = {.struct_size = sizeof err};
     tl_context_params params;
     tl_context_params_init(&params, sizeof params);
     params.backend = run->backend;
@@ -120,11 +120,11 @@ static void on_case(Run *run, char **words, int n) {
 
 static void on_leaf(Run *run, char **words, int n) {
     if (n != 8) bad_line(run, "leaf ID TYPE NE0 NE1 NE2 NE3 SEED");
-    Slot    *slot = new_slot(run, words[1]);
-    tl_type  type = to_type(run, words[2]);
-    bool     integer = words[2][0] == 'i';
+    Slot *slot = new_slot(run, words[1]);
+    tl_type type = to_type(run, words[2]);
+    bool integer = words[2][0] == 'i';
     uint32_t seed = (uint32_t)to_int(run, words[7]);
-    int64_t  ne[4];
+    int64_t ne[4];
     slot->n = 1;
     for (int d = 0; d < 4; d++) slot->n *= (size_t)(ne[d] = to_int(run, words[3 + d]));
     slot->tensor = tl_tensor_new(run->current->ctx, type, 4, ne);
@@ -135,7 +135,7 @@ static void on_leaf(Run *run, char **words, int n) {
 
 static void on_set(Run *run, char **words, int n) {
     if (n != 4) bad_line(run, "set ID INDEX VALUE");
-    Slot  *slot = find_slot(run, words[1]);
+    Slot *slot = find_slot(run, words[1]);
     size_t i = (size_t)to_int(run, words[2]);
     if (!slot->data || i >= slot->n) bad_line(run, "set: not a leaf, or past its end");
     slot->data[i] = (float)to_number(run, words[3]);
@@ -146,7 +146,7 @@ static int attribute(const Run *run, char **words, int n, const char *key, int64
     size_t length = strlen(key);
     for (int w = 3; w < n; w++) {
         if (strncmp(words[w], key, length) != 0 || words[w][length] != '=') continue;
-        int   count = 0;
+        int count = 0;
         char *at = words[w] + length + 1, *end;
         do {
             if (count == 6) bad_line(run, "more than 6 values");
@@ -162,7 +162,7 @@ static int attribute(const Run *run, char **words, int n, const char *key, int64
 static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a) {
     tl_context *ctx = run->current->ctx;
     const char *op = words[2];
-    int64_t     ne[6], values[6];
+    int64_t ne[6], values[6];
     if (strcmp(op, "permute") == 0) {
         int32_t axes[4];
         if (attribute(run, words, n, "axes", values) != 4) bad_line(run, "permute: axes=I,I,I,I");
@@ -173,7 +173,7 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
     if (n_dims == 0) bad_line(run, "view and reshape: ne=...");
     if (strcmp(op, "reshape") == 0) return tl_reshape(ctx, a, n_dims, ne);
     size_t nb[6];
-    int    n_nb = attribute(run, words, n, "nb", values);
+    int n_nb = attribute(run, words, n, "nb", values);
     if (n_nb != 0 && n_nb != n_dims - 1) bad_line(run, "view: nb has one value less than ne");
     for (int i = 0; i < n_nb; i++) nb[i] = (size_t)values[i];
     size_t offset = attribute(run, words, n, "offset", values) ? (size_t)values[0] : 0;
@@ -183,8 +183,8 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
 static tl_tensor *build(const Run *run, char **words, int n) {
     tl_context *ctx = run->current->ctx;
     const char *op = words[2];
-    tl_tensor  *a = find_slot(run, words[3])->tensor;
-    bool        two = strcmp(op, "add") == 0 || strcmp(op, "mul_mat") == 0 || strcmp(op, "cpy") == 0;
+    tl_tensor *a = find_slot(run, words[3])->tensor;
+    bool two = strcmp(op, "add") == 0 || strcmp(op, "mul_mat") == 0 || strcmp(op, "cpy") == 0;
     if (two) {
         if (n != 5) bad_line(run, "two sources were expected");
         tl_tensor *b = find_slot(run, words[4])->tensor;
@@ -194,8 +194,7 @@ static tl_tensor *build(const Run *run, char **words, int n) {
         if (n != 5 || strncmp(words[4], "to=", 3) != 0) bad_line(run, "cast SRC to=TYPE");
         return tl_cast(ctx, a, to_type(run, words[4] + 3));
     }
-    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0)
-        return build_shaped(run, words, n, a);
+    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0) return build_shaped(run, words, n, a);
     if (n != 4) bad_line(run, "one source was expected");
     if (strcmp(op, "transpose") == 0) return tl_transpose(ctx, a);
     if (strcmp(op, "cont") == 0) return tl_cont(ctx, a);
@@ -209,7 +208,7 @@ static void on_op(Run *run, char **words, int n) {
     Case *c = run->current;
     if (c->refused.code != TL_STATUS_OK) fail(c, "an operation before the last was refused: %s", c->refused.message);
     tl_tensor *made = build(run, words, n); /* before new_slot: a source must not be the result */
-    Slot      *slot = new_slot(run, words[1]);
+    Slot *slot = new_slot(run, words[1]);
     slot->tensor = made;
     tl_error err = {.struct_size = sizeof err};
     if (!made && tl_context_error(c->ctx, &err) != TL_STATUS_OK && c->refused.code == TL_STATUS_OK) c->refused = err;
@@ -218,9 +217,9 @@ static void on_op(Run *run, char **words, int n) {
 
 /* Writes the leafs, computes, reads the result. */
 static void compute(Run *run, tl_tensor *out) {
-    Case     *c = run->current;
+    Case *c = run->current;
     tl_graph *graph = NULL;
-    tl_error  err = {.struct_size = sizeof err};
+    tl_error err = {.struct_size = sizeof err};
     tl_status status = tl_graph_create(c->ctx, &out, 1, &graph, &err);
     for (int i = 0; i < c->n_slots && status == TL_STATUS_OK; i++) {
         const Slot *s = &c->slots[i];
@@ -243,7 +242,7 @@ static void compute(Run *run, tl_tensor *out) {
 
 static void on_out(Run *run, char **words, int n) {
     if (n != 7) bad_line(run, "out ID TYPE NE0 NE1 NE2 NE3");
-    Case      *c = run->current;
+    Case *c = run->current;
     tl_tensor *out = find_slot(run, words[1])->tensor;
     c->judged = true;
     if (c->failed) return;
@@ -279,8 +278,7 @@ static void on_at(Run *run, char **words, int n) {
     for (int w = 2; w < n; w++, at++) {
         double want = to_number(run, words[w]);
         if (at >= c->n_result) bad_line(run, "at: past the end of the result");
-        if (!close_enough(c, c->result[at], want))
-            fail(c, "element %zu is %.9g, not %s (+- %g)", at, c->result[at], words[w], c->tol_abs);
+        if (!close_enough(c, c->result[at], want)) fail(c, "element %zu is %.9g, not %s (+- %g)", at, c->result[at], words[w], c->tol_abs);
     }
 }
 
@@ -333,7 +331,7 @@ static void on_line(Run *run, char *line) {
         return;
     }
     char *words[MAX_WORDS];
-    int   n = 0;
+    int n = 0;
     for (char *w = strtok(line, " "); w; w = strtok(NULL, " ")) {
         if (n == MAX_WORDS) bad_line(run, "more than 32 words");
         words[n++] = w;
@@ -357,7 +355,7 @@ static void on_line(Run *run, char *line) {
 }
 
 static void run_file(Run *run, const char *path) {
-    char  line[8192];
+    char line[8192];
     FILE *file = fopen(path, "r");
     run->file = path;
     run->line = 0;
@@ -371,14 +369,12 @@ static void run_file(Run *run, const char *path) {
     fclose(file);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(a, b);
-}
+static int by_name(const void *a, const void *b) { return strcmp(a, b); }
 
 static void run_folder(Run *run, const char *folder) {
     static char paths[MAX_FILES][1024];
-    size_t      n = 0;
-    DIR        *dir = opendir(folder);
+    size_t n = 0;
+    DIR *dir = opendir(folder);
     if (!dir) {
         perror(folder);
         exit(2);
@@ -407,8 +403,8 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: cases FOLDER\n");
         return 2;
     }
-    Run               run = {0};
-    tl_error          err = {.struct_size = sizeof err};
+    Run run = {0};
+    tl_error err = {.struct_size = sizeof err};
     tl_backend_params params;
     tl_backend_params_init(&params, sizeof params);
     params.n_threads = atoi(setting("TENSORLIB_TEST_THREADS", "2"));

@@ -27,7 +27,8 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
         Ok(_) => return Ok(()),
         Err(report) => report,
     };
-    let wrong: Vec<_> = files.iter().filter(|f| report.contains(&format!("\n{f}:"))).map(String::as_str).collect();
+    let wrong: Vec<_> =
+        files.iter().filter(|f| report.contains(&format!("\n{f}:"))).map(String::as_str).collect();
     Err(if wrong.is_empty() { report } else { format!("clang-format would change: {}", wrong.join(", ")) })
 }
 

@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = Builds::library(run, true)?;
-    let library = build.join("libtensorlib.so");
+    let library = build.join("capi/libtensorlib.so");
     let ws = run.ws;
     let exported = exports(ws, &library)?;
     let foreign: Vec<_> = exported.iter().filter(|name| !name.starts_with("tl_")).cloned().collect();

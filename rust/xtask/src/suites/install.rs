@@ -34,21 +34,21 @@ fn programs(run: &mut Run, linkage: &str, prefix: &Path) -> Result<(), String> {
     let place = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let title = |what: &str| format!("{linkage}, {place}: {what}");
     let build = prefix.with_file_name(format!("build-{place}"));
-    let configured = configure(run, prefix, &build);
-    for (program, what) in [("consumer_c", "find_package from C"), ("consumer_cpp", "find_package from C++")]
-    {
-        let outcome = configured.clone().and_then(|()| prints_product(run, run.ws.cmd(build.join(program))));
-        run.check(&title(what), outcome);
+    for language in ["c", "cpp"] {
+        let dir = build.join(language);
+        let outcome = configure(run, prefix, language, &dir);
+        let outcome = outcome.and_then(|()| prints_product(run, run.ws.cmd(dir.join("consumer"))));
+        run.check(&title(&format!("find_package from {language}")), outcome);
     }
     let outcome = pkg_config(run, linkage, prefix, &build).and_then(|program| {
         prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib")))
     });
-    run.check(&title("pkg-config from C"), outcome);
+    run.check(&title("pkg-config from c"), outcome);
     Ok(())
 }
 
-fn configure(run: &Run, prefix: &Path, build: &Path) -> Result<(), String> {
-    let source = run.ws.root.join("tests/ffi/install");
+fn configure(run: &Run, prefix: &Path, language: &str, build: &Path) -> Result<(), String> {
+    let source = run.ws.root.join("tests/ffi/install").join(language);
     let cmd =
         run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_BUILD_TYPE=Release");
     run.step(cmd.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())))?;
@@ -69,7 +69,7 @@ fn pkg_config(run: &Run, linkage: &str, prefix: &Path, build: &Path) -> Result<P
     make_dir(build)?;
     let program = build.join("by_pkg_config");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let cc = run.ws.cmd(compiler).arg("-std=c11").arg(run.ws.root.join("tests/ffi/install/consumer.c"));
+    let cc = run.ws.cmd(compiler).arg("-std=c11").arg(run.ws.root.join("tests/ffi/install/c/consumer.c"));
     run.step(cc.args(flags.split_whitespace()).arg("-o").arg(&program))?;
     Ok(program)
 }

@@ -3,19 +3,19 @@
 
 #include <tensorlib/tensorlib.h>
 
-#define TRY(call)                                                                                                      \
-    if ((call) != TL_STATUS_OK) {                                                                                      \
-        fprintf(stderr, "%s\n", err.message);                                                                          \
-        return 1;                                                                                                      \
+#define TRY(call)                             \
+    if ((call) != TL_STATUS_OK) {             \
+        fprintf(stderr, "%s\n", err.message); \
+        return 1;                             \
     }
 
 int main(void) {
     const float a_data[8] = {2, 8, 5, 1, 4, 2, 8, 6}, b_data[6] = {10, 5, 9, 9, 5, 4};
-    float       c_data[12];
-    tl_error    err = {.struct_size = sizeof err};
+    float c_data[12];
+    tl_error err = {.struct_size = sizeof err};
     tl_backend *cpu = NULL;
     tl_context *ctx = NULL;
-    tl_graph   *graph = NULL;
+    tl_graph *graph = NULL;
     TRY(tl_backend_create("cpu", NULL, &cpu, &err));
     TRY(tl_context_create(NULL, &ctx, &err));
     tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 4); /* 4 rows of 2 */
