@@ -221,7 +221,7 @@ func wholeLength(verb string, t *Tensor, n int) error {
 		return invalid("%s: tensor is nil", verb)
 	}
 	if int64(n) != t.n {
-		return invalid("%s: the slice has %d elements, the tensor %v has %d", verb, n, t.ne[:t.nDims], t.n)
+		return invalid("%s: the slice has %d elements, the tensor %s has %d", verb, n, shapeText(t.ne[:t.nDims]), t.n)
 	}
 	return nil
 }

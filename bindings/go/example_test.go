@@ -45,7 +45,7 @@ func Example() {
 		fmt.Println(values[row : row+4])
 	}
 	// Output:
-	// mul_mat: f32 [4 3]
+	// mul_mat: f32 [4, 3]
 	// [60 55 50 110]
 	// [90 54 54 126]
 	// [42 29 28 64]
@@ -110,5 +110,5 @@ func ExampleError() {
 	fmt.Println(err)
 	// Output:
 	// TL_STATUS_INVALID_ARGUMENT
-	// tensor: 3 values given, the shape [2 2] has 4 elements
+	// tensor: 3 values given, the shape [2, 2] has 4 elements
 }

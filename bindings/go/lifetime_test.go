@@ -42,7 +42,7 @@ func TestUseAfterContextClose(t *testing.T) {
 	if c.UsedMem() != 0 || c.PeakMem() != 0 || a.Name() != "" {
 		t.Errorf("a closed context has memory (%d, %d) or names (%q)", c.UsedMem(), c.PeakMem(), a.Name())
 	}
-	if got := a.String(); got != "leaf: f32 [2 4]" {
+	if got := a.String(); got != "leaf: f32 [2, 4]" {
 		t.Errorf("String gives %q", got)
 	}
 	if err := cpu.Compute(kept); err != nil {

@@ -110,14 +110,14 @@ func TestGetters(t *testing.T) {
 	if a.Dim(0) != 3 || a.Dim(3) != 1 || a.Dim(4) != 0 || a.Dim(-1) != 0 {
 		t.Errorf("the dimensions are %d %d %d %d", a.Dim(0), a.Dim(3), a.Dim(4), a.Dim(-1))
 	}
-	if a.Context() != c || a.Name() != "" || a.String() != "leaf: f32 [3 2]" {
+	if a.Context() != c || a.Name() != "" || a.String() != "leaf: f32 [3, 2]" {
 		t.Errorf("a is %v with the name %q", a, a.Name())
 	}
 	a.Shape()[0] = 7
 	if a.Dim(0) != 3 {
 		t.Error("the shape can be changed from outside")
 	}
-	if err := a.SetName("Gewichte π"); err != nil || a.String() != "leaf Gewichte π: f32 [3 2]" {
+	if err := a.SetName("Gewichte π"); err != nil || a.String() != "leaf Gewichte π: f32 [3, 2]" {
 		t.Errorf("after SetName (%v) a is %v", err, a)
 	}
 	if err := a.SetName(""); err != nil || a.Name() != "" {

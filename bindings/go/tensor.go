@@ -32,6 +32,8 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 	"unsafe"
 )
 
@@ -91,7 +93,7 @@ func (c *Context) NewTensor(typ Type, ne ...int64) (*Tensor, error) {
 func NewTensorFrom[T Element](c *Context, data []T, ne ...int64) (*Tensor, error) {
 	// Before the leaf is made: one that cannot be filled would stay in the arena.
 	if n, ok := countElements(ne); ok && n != int64(len(data)) {
-		return nil, invalid("tensor: %d values given, the shape %v has %d elements", len(data), ne, n)
+		return nil, invalid("tensor: %d values given, the shape %s has %d elements", len(data), shapeText(ne), n)
 	}
 	t, err := c.NewTensor(TypeOf[T](), ne...)
 	if err != nil {
@@ -206,7 +208,7 @@ func (t *Tensor) DropOriginal() error {
 	return check(C.tl_tensor_drop_original(t.ptr, &cerr), &cerr)
 }
 
-// String describes the tensor, not its values: "mul_mat scores: f32 [4 3]".
+// String describes the tensor, not its values: "mul_mat scores: f32 [4, 3]".
 func (t *Tensor) String() string {
 	if t == nil {
 		return "nil tensor"
@@ -215,7 +217,7 @@ func (t *Tensor) String() string {
 	if name != "" {
 		name = " " + name
 	}
-	return fmt.Sprintf("%s%s: %v %v", t.op, name, t.typ, t.ne[:t.nDims])
+	return fmt.Sprintf("%s%s: %v %v", t.op, name, t.typ, shapeText(t.ne[:t.nDims]))
 }
 
 func (t *Tensor) enter() error {
@@ -228,6 +230,15 @@ func (t *Tensor) enter() error {
 func (t *Tensor) leave() {
 	t.ctx.h.leave()
 	runtime.KeepAlive(t)
+}
+
+// shapeText writes a shape as the library's messages do.
+func shapeText(ne []int64) string {
+	words := make([]string, len(ne))
+	for i, d := range ne {
+		words[i] = strconv.FormatInt(d, 10)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // dims is the address of a shape for C; nil where it is empty.
