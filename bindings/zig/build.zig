@@ -9,7 +9,7 @@ const std = @import("std");
 pub fn build(b: *std.Build) void {
     const target = b.standardTargetOptions(.{});
     const optimize = b.standardOptimizeOption(.{});
-    const prefix = b.option([]const u8, "prefix", "where the C library is installed (default: pkg-config's answer)");
+    const prefix = b.option([]const u8, "prefix", "where the C library is installed, absolute (default: pkg-config's answer)");
     const cases = b.option([]const u8, "cases", "folder of *.cases files") orelse "../../tests/cases";
     const library = Library.find(b, prefix);
 
@@ -45,10 +45,11 @@ const Library = struct {
     lib: []const u8,
 
     fn find(b: *std.Build, prefix: ?[]const u8) Library {
-        if (prefix) |path| return .{
-            .include = b.pathJoin(&.{ path, "include" }),
-            .lib = b.pathJoin(&.{ path, "lib" }),
-        };
+        if (prefix) |path| {
+            // It ends up in the program, which may be started anywhere.
+            if (!std.fs.path.isAbsolute(path)) std.process.fatal("-Dprefix={s}: must be an absolute path", .{path});
+            return .{ .include = b.pathJoin(&.{ path, "include" }), .lib = b.pathJoin(&.{ path, "lib" }) };
+        }
         return .{ .include = ask(b, "includedir"), .lib = ask(b, "libdir") };
     }
 
