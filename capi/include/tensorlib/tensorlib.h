@@ -537,7 +537,7 @@ TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
  * ctx is NULL. Any thread; where several build in one context, take a constructor and this call
  * under one lock of your own. Since 0.1.
  */
-TL_API TL_NODISCARD tl_status tl_context_error(tl_context *ctx, tl_error *out);
+TL_API tl_status tl_context_error(tl_context *ctx, tl_error *out);
 
 /* ====================================================================================================
  * Tensors

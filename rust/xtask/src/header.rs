@@ -162,7 +162,9 @@ fn finish(comment: &str, body: &str) -> String {
     }
     body = body.replace("struct tl_device_props *", "tl_device_props *");
     if let Some(rest) = body.strip_prefix("extern tl_status ") {
-        body = format!("TL_API TL_NODISCARD tl_status {rest}");
+        // tl_context_error() is called for its output; its status is a convenience.
+        let nodiscard = if rest.starts_with("tl_context_error(") { "" } else { "TL_NODISCARD " };
+        body = format!("TL_API {nodiscard}tl_status {rest}");
     } else if let Some(rest) = body.strip_prefix("extern ") {
         body = format!("TL_API {rest}");
     }

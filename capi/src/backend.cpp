@@ -1,0 +1,75 @@
+#include "handles.hpp"
+
+#include "api/devices.hpp"
+#include "cpu/dispatch.hpp"
+
+#include <algorithm>
+
+using namespace tensorlib;
+using capi::guarded;
+using capi::required;
+using capi::unwrap;
+using capi::wrap;
+
+size_t tl_device_count(void) { return core::device_count(); }
+
+const char *tl_device_name(size_t index) { return index < core::device_count() ? core::device_at(index).name() : nullptr; }
+
+tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err) {
+    constexpr const char *function = "device_get_props";
+    return guarded(err, [&] {
+        required(out, function, "out");
+        if (index >= core::device_count()) {
+            core::fail(Status::invalid_argument, "%s: index is %zu: there are %zu devices", function, index, core::device_count());
+        }
+        if (out->struct_size < sizeof *out) {
+            core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function,
+                       out->struct_size, sizeof *out);
+        }
+        const core::DeviceProps props = core::device_at(index).props();
+        const std::size_t length = std::min(props.description.size(), sizeof out->description - 1);
+        std::memcpy(out->description, props.description.data(), length);
+        out->description[length] = '\0';
+        out->memory_total = props.memory_total;
+        out->memory_free = props.memory_free;
+        out->capability = props.capability;
+        out->simulated = props.simulated;
+    });
+}
+
+size_t tl_isa_count(void) { return core::isa_count(); }
+
+const char *tl_isa_name(size_t index) { return index < core::isa_count() ? core::isa_at(index).name : nullptr; }
+
+void tl_backend_params_init(tl_backend_params *params, size_t struct_size) {
+    if (!params) return;
+    tl_backend_params defaults{};
+    defaults.struct_size = struct_size;
+    std::memset(static_cast<void *>(params), 0, struct_size);
+    std::memcpy(static_cast<void *>(params), &defaults, std::min(struct_size, sizeof defaults));
+}
+
+tl_status tl_backend_create(const char *device, const tl_backend_params *params, tl_backend **out, tl_error *err) {
+    constexpr const char *function = "backend_create";
+    if (out) *out = nullptr;
+    return guarded(err, [&] {
+        required(out, function, "out");
+        core::BackendParams wanted;
+        if (params) {
+            const tl_backend_params given = capi::read_params(params, function);
+            wanted.n_threads = given.n_threads;
+            wanted.allow_tf32 = given.allow_tf32;
+        }
+        *out = wrap(core::open_backend(device ? device : "cpu", wanted).release());
+    });
+}
+
+void tl_backend_free(tl_backend *backend) {
+    if (backend) unwrap(backend)->drop_ref();
+}
+
+const char *tl_backend_device(const tl_backend *backend) { return backend ? unwrap(backend)->device().name() : nullptr; }
+
+const char *tl_backend_isa(const tl_backend *backend) { return backend ? unwrap(backend)->isa() : nullptr; }
+
+int32_t tl_backend_n_threads(const tl_backend *backend) { return backend ? unwrap(backend)->n_threads() : 0; }

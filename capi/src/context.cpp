@@ -1,0 +1,74 @@
+#include "handles.hpp"
+
+#include <algorithm>
+
+using namespace tensorlib;
+using capi::guarded;
+using capi::required;
+using capi::unwrap;
+using capi::wrap;
+
+void tl_context_params_init(tl_context_params *params, size_t struct_size) {
+    if (!params) return;
+    tl_context_params defaults{};
+    defaults.struct_size = struct_size;
+    std::memset(static_cast<void *>(params), 0, struct_size);
+    std::memcpy(static_cast<void *>(params), &defaults, std::min(struct_size, sizeof defaults));
+}
+
+tl_status tl_context_create(const tl_context_params *params, tl_context **out, tl_error *err) {
+    constexpr const char *function = "context_create";
+    if (out) *out = nullptr;
+    return guarded(err, [&] {
+        required(out, function, "out");
+        core::ContextParams wanted;
+        if (params) {
+            const tl_context_params given = capi::read_params(params, function);
+            wanted.mem_limit = given.mem_limit;
+            wanted.mem_buffer = given.mem_buffer;
+            wanted.mem_buffer_size = given.mem_buffer_size;
+            wanted.no_alloc = given.no_alloc;
+            if (given.backend) {
+                wanted.memory = &unwrap(given.backend)->device().memory();
+                wanted.keep_alive = unwrap(given.backend);
+            }
+        }
+        *out = wrap(core::Context::create(wanted).release());
+    });
+}
+
+void tl_context_free(tl_context *ctx) {
+    if (ctx) unwrap(ctx)->drop_ref();
+}
+
+size_t tl_context_used_mem(const tl_context *ctx) { return ctx ? unwrap(ctx)->used_memory() : 0; }
+
+size_t tl_context_peak_mem(const tl_context *ctx) { return ctx ? unwrap(ctx)->peak_memory() : 0; }
+
+tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err) {
+    constexpr const char *function = "context_allocate";
+    return guarded(err, [&] {
+        core::Context &context = *unwrap(required(ctx, function, "ctx"));
+        if (backend && &unwrap(backend)->device().memory() != &context.memory()) {
+            core::fail(Status::context_mismatch, "%s: the context lives on %s, the backend on %s", function, context.memory().device(),
+                       unwrap(backend)->device().name());
+        }
+        core::RunGuard run(context, true, function);
+        context.allocate();
+    });
+}
+
+tl_status tl_context_reset(tl_context *ctx, tl_error *err) {
+    return guarded(err, [&] { unwrap(required(ctx, "context_reset", "ctx"))->reset(); });
+}
+
+tl_status tl_context_error(tl_context *ctx, tl_error *out) {
+    std::optional<Error> error;
+    try {
+        error = unwrap(required(ctx, "context_error", "ctx"))->take_error();
+    } catch (...) {
+        error = capi::current_error();
+    }
+    capi::set_error(out, error ? error->code() : Status::ok, error ? error->what() : "");
+    return error ? static_cast<tl_status>(error->code()) : TL_STATUS_OK;
+}

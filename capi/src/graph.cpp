@@ -1,0 +1,84 @@
+#include "handles.hpp"
+
+#include "runtime/executor.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace tensorlib;
+using capi::guarded;
+using capi::required;
+using capi::unwrap;
+using capi::wrap;
+
+namespace {
+
+// As much of the text as fits, with a NUL; the length of all of it.
+size_t copy_text(const std::string &text, char *buf, size_t size) {
+    if (buf && size > 0) {
+        const size_t n = std::min(text.size(), size - 1);
+        std::memcpy(buf, text.data(), n);
+        buf[n] = '\0';
+    }
+    return text.size();
+}
+
+}  // namespace
+
+tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, tl_graph **out, tl_error *err) {
+    constexpr const char *function = "graph_create";
+    if (out) *out = nullptr;
+    return guarded(err, [&] {
+        core::Context &context = *unwrap(required(ctx, function, "ctx"));
+        required(out, function, "out");
+        // First: a NULL output is mostly the result of an earlier failure, which tells more.
+        if (const auto pending = context.take_error()) throw *pending;
+        required(outputs, function, "outputs");
+        if (n_outputs == 0) core::fail(Status::invalid_argument, "%s: n_outputs is 0: at least one output is valid", function);
+        std::vector<core::Tensor *> unwrapped;
+        for (size_t i = 0; i < n_outputs; i++) {
+            if (!outputs[i]) core::fail(Status::invalid_argument, "%s: output %zu is NULL", function, i);
+            unwrapped.push_back(unwrap(outputs[i]));
+        }
+        *out = wrap(core::Graph::create(context, unwrapped).release());
+    });
+}
+
+void tl_graph_free(tl_graph *graph) {
+    if (graph) unwrap(graph)->drop_ref();
+}
+
+size_t tl_graph_n_nodes(const tl_graph *graph) { return graph ? unwrap(graph)->nodes().size() : 0; }
+
+size_t tl_graph_n_leafs(const tl_graph *graph) { return graph ? unwrap(graph)->leafs().size() : 0; }
+
+tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err) {
+    constexpr const char *function = "graph_compute";
+    return guarded(err, [&] {
+        required(graph, function, "graph");
+        required(backend, function, "backend");
+        core::compute(*unwrap(graph), *unwrap(backend));
+    });
+}
+
+tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress, void *user_data, tl_error *err) {
+    return guarded(err, [&] { core::set_progress(*unwrap(required(graph, "graph_set_progress", "graph")), progress, user_data); });
+}
+
+size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size) {
+    size_t length = 0;
+    if (graph) (void)guarded(nullptr, [&] { length = copy_text(unwrap(graph)->dot(), buf, size); });
+    return length;
+}
+
+size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size, tl_error *err) {
+    constexpr const char *function = "graph_plan_text";
+    size_t length = 0;
+    (void)guarded(err, [&] {
+        required(graph, function, "graph");
+        required(backend, function, "backend");
+        length = copy_text(core::plan_text(*unwrap(graph), *unwrap(backend)), buf, size);
+    });
+    return length;
+}

@@ -1,0 +1,88 @@
+// What every file here uses: the header, handles to engine objects and back, and the wall that no exception passes.
+#pragma once
+
+#include <tensorlib/tensorlib.h>
+
+#include "base/fail.hpp"
+#include "graph/graph.hpp"
+#include "runtime/backend.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace tensorlib::capi {
+
+// A handle is the engine's object itself, with one reference that the caller holds. The structs of the header have no
+// definition anywhere.
+inline core::Backend *unwrap(tl_backend *p) { return reinterpret_cast<core::Backend *>(p); }
+inline const core::Backend *unwrap(const tl_backend *p) { return reinterpret_cast<const core::Backend *>(p); }
+inline core::Context *unwrap(tl_context *p) { return reinterpret_cast<core::Context *>(p); }
+inline const core::Context *unwrap(const tl_context *p) { return reinterpret_cast<const core::Context *>(p); }
+inline core::Tensor *unwrap(tl_tensor *p) { return reinterpret_cast<core::Tensor *>(p); }
+inline const core::Tensor *unwrap(const tl_tensor *p) { return reinterpret_cast<const core::Tensor *>(p); }
+inline core::Graph *unwrap(tl_graph *p) { return reinterpret_cast<core::Graph *>(p); }
+inline const core::Graph *unwrap(const tl_graph *p) { return reinterpret_cast<const core::Graph *>(p); }
+inline tl_backend *wrap(core::Backend *p) { return reinterpret_cast<tl_backend *>(p); }
+inline tl_context *wrap(core::Context *p) { return reinterpret_cast<tl_context *>(p); }
+inline tl_tensor *wrap(core::Tensor *p) { return reinterpret_cast<tl_tensor *>(p); }
+inline tl_graph *wrap(core::Graph *p) { return reinterpret_cast<tl_graph *>(p); }
+
+// Puts a code and a message where the caller wants them; does nothing for NULL or for a struct smaller than the first
+// one. A message that is too long is cut at a character's border.
+void set_error(tl_error *err, Status code, const char *message) noexcept;
+
+// The Error that is being handled, whatever it was thrown as: memory that ran out, or anything else (a defect).
+Error current_error() noexcept;
+
+// Runs f; turns what it throws into a status and a message.
+template <class F>
+tl_status guarded(tl_error *err, F f) noexcept {
+    try {
+        f();
+        set_error(err, Status::ok, "");
+        return TL_STATUS_OK;
+    } catch (...) {
+        const Error error = current_error();
+        set_error(err, error.code(), error.what());
+        return static_cast<tl_status>(error.code());
+    }
+}
+
+// Runs f, a constructor of a tensor: what it throws stays with the context.
+template <class F>
+tl_tensor *constructed(tl_context *ctx, F f) noexcept {
+    if (!ctx) return nullptr;
+    try {
+        return wrap(f(*unwrap(ctx)));
+    } catch (...) {
+        unwrap(ctx)->keep_error(current_error());
+        return nullptr;
+    }
+}
+
+// Throws Error(invalid_argument) where a pointer that must be there is not.
+template <class T>
+T *required(T *p, const char *function, const char *name) {
+    if (!p) core::fail(Status::invalid_argument, "%s: %s is NULL", function, name);
+    return p;
+}
+
+// A caller's struct that begins with struct_size, in this library's version of it. A smaller one than the first is
+// refused; so is a larger one whose unknown tail is not zero, as it asks for something that we do not know.
+template <class T>
+T read_params(const T *params, const char *function) {
+    T known{};
+    std::size_t size;
+    std::memcpy(&size, params, sizeof size);
+    if (size < sizeof(T)) {
+        core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function, size, sizeof(T));
+    }
+    const auto *bytes = reinterpret_cast<const unsigned char *>(params);
+    for (std::size_t i = sizeof(T); i < size; i++) {
+        if (bytes[i] != 0) core::fail(Status::invalid_argument, "%s: byte %zu of params is set, which this version does not know", function, i);
+    }
+    std::memcpy(&known, params, sizeof known);
+    return known;
+}
+
+}  // namespace tensorlib::capi

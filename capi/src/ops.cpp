@@ -1,0 +1,144 @@
+#include "handles.hpp"
+
+#include "ops/op_def.hpp"
+
+#include <array>
+#include <vector>
+
+using namespace tensorlib;
+using capi::constructed;
+using capi::required;
+using capi::unwrap;
+using core::Attr;
+using core::Op;
+
+namespace {
+
+template <std::size_t N>
+tl_tensor *build(tl_context *ctx, Op op, std::array<tl_tensor *, N> src, std::span<const Attr> attrs = {}) {
+    return constructed(ctx, [&](core::Context &context) {
+        std::array<core::Tensor *, N> unwrapped;
+        for (std::size_t i = 0; i < N; i++) unwrapped[i] = unwrap(src[i]);
+        return core::build_node(context, op, unwrapped, attrs);
+    });
+}
+
+// The shape that a caller describes by a count and a pointer.
+std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
+    if (n_dims < 1 || n_dims > core::max_dims) core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", op, n_dims);
+    return {required(ne, op, "ne"), static_cast<std::size_t>(n_dims)};
+}
+
+// A size as an attribute; one too large to be an integer is too large for any view.
+int64_t to_integer(const char *op, const char *name, size_t value) {
+    if (value > static_cast<size_t>(INT64_MAX)) core::fail(Status::invalid_argument, "%s: %s is %zu: more than memory has", op, name, value);
+    return static_cast<int64_t>(value);
+}
+
+// A tl_attr as the engine has it; its pointers stay the caller's.
+Attr converted(const tl_attr &given) {
+    Attr attr;
+    attr.name = required(given.name, "op", "an attribute's name");
+    switch (given.kind) {
+        case TL_ATTR_INTS:
+            attr.kind = core::AttrKind::ints;
+            if (given.n_ints < 1 || given.n_ints > Attr::max_ints) {
+                core::fail(Status::invalid_argument, "op: attribute %.32s has n_ints %d: 1 to %d are valid", given.name, given.n_ints, Attr::max_ints);
+            }
+            attr.n_ints = given.n_ints;
+            for (int i = 0; i < given.n_ints; i++) attr.ints[static_cast<std::size_t>(i)] = given.ints[i];
+            break;
+        case TL_ATTR_NUMBER:
+            attr.kind = core::AttrKind::number;
+            attr.number = given.number;
+            break;
+        case TL_ATTR_TEXT:
+            attr.kind = core::AttrKind::text;
+            attr.text = required(given.text, "op", "an attribute's text");
+            break;
+        default:
+            core::fail(Status::invalid_argument, "op: attribute %.32s has kind %d: TL_ATTR_INTS, _NUMBER and _TEXT are valid", given.name, given.kind);
+    }
+    return attr;
+}
+
+}  // namespace
+
+tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::add, {a, b}); }
+
+tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::mul_mat, {a, b}); }
+
+tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne, const size_t *nb, size_t offset) {
+    return constructed(ctx, [&](core::Context &context) {
+        std::array<Attr, 3> attrs{Attr::of_ints("ne", shape_of("view", n_dims, ne)), Attr::of_int("offset", to_integer("view", "offset", offset))};
+        std::size_t n_attrs = 2;
+        if (nb && n_dims > 1) {
+            std::array<int64_t, core::max_dims> strides{};
+            const auto n = static_cast<std::size_t>(n_dims - 1);
+            for (std::size_t i = 0; i < n; i++) strides[i] = to_integer("view", "a stride", nb[i]);
+            attrs[n_attrs++] = Attr::of_ints("nb", {strides.data(), n});
+        }
+        core::Tensor *src[] = {unwrap(a)};
+        return core::build_node(context, Op::view, src, {attrs.data(), n_attrs});
+    });
+}
+
+tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attr = Attr::of_ints("ne", shape_of("reshape", n_dims, ne));
+        core::Tensor *src[] = {unwrap(a)};
+        return core::build_node(context, Op::reshape, src, {&attr, 1});
+    });
+}
+
+tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes) {
+    return constructed(ctx, [&](core::Context &context) {
+        required(axes, "permute", "axes");
+        const std::array<int64_t, core::max_dims> wide{axes[0], axes[1], axes[2], axes[3]};
+        const Attr attr = Attr::of_ints("axes", wide);
+        core::Tensor *src[] = {unwrap(a)};
+        return core::build_node(context, Op::permute, src, {&attr, 1});
+    });
+}
+
+tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
+
+tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
+
+tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::dup, {a}); }
+
+tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return build<2>(ctx, Op::cpy, {src, dst}); }
+
+tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
+    return constructed(ctx, [&](core::Context &context) {
+        const core::DTypeTraits *traits = core::find_traits(type);
+        if (!traits) core::fail(Status::invalid_argument, "cast: no type %d: see tl_type_name for those there are", type);
+        const Attr attr = Attr::of_text("to", traits->name);
+        core::Tensor *src[] = {unwrap(a)};
+        return core::build_node(context, Op::cast, src, {&attr, 1});
+    });
+}
+
+tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
+    return constructed(ctx, [&](core::Context &context) {
+        const core::OpDef *def = core::find_op(required(op, "op", "op"));
+        if (!def) core::fail(Status::invalid_argument, "op: no operation '%.32s': see tl_op_name for those there are", op);
+        if (n_src != def->operands.size()) {
+            core::fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def->name, n_src, def->operands.size());
+        }
+        if (n_src > 0) required(src, def->name, "src");
+        // More attributes than any operation has would each be unknown, or one of them given twice.
+        constexpr size_t most = 8;
+        if (n_attrs > most) core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def->name, n_attrs, most);
+        if (n_attrs > 0) required(attrs, def->name, "attrs");
+        std::vector<core::Tensor *> unwrapped;
+        for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap(src[i]));
+        std::vector<Attr> known;
+        for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(attrs[i]));
+        return core::build_node(context, def->op, unwrapped, known);
+    });
+}
+
+size_t tl_op_count(void) { return core::all_ops().size(); }
+
+const char *tl_op_name(size_t index) { return index < core::all_ops().size() ? core::all_ops()[index]->name : nullptr; }

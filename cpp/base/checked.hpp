@@ -1,0 +1,29 @@
+// Sizes that cannot wrap: every product of dimensions and every sum of offsets goes through here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace tensorlib::core {
+
+// a * b into out; false where it does not fit.
+inline bool checked_mul(std::size_t a, std::size_t b, std::size_t &out) {
+    if (a != 0 && b > std::numeric_limits<std::size_t>::max() / a) return false;
+    out = a * b;
+    return true;
+}
+
+// a + b into out; false where it does not fit.
+inline bool checked_add(std::size_t a, std::size_t b, std::size_t &out) {
+    if (b > std::numeric_limits<std::size_t>::max() - a) return false;
+    out = a + b;
+    return true;
+}
+
+// The next multiple of a power of two; the caller has seen to it that size + unit does not wrap.
+constexpr std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) & ~(unit - 1); }
+
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace tensorlib::core

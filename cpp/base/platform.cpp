@@ -1,0 +1,121 @@
+#include "base/platform.hpp"
+
+#include "base/checked.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+
+#include <fstream>
+#include <sstream>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <unistd.h>
+#endif
+
+namespace tensorlib::core::platform {
+
+// calloc rather than mmap: it gives untouched zero pages for large sizes all the same, and valgrind and
+// LeakSanitizer see when they are lost. Its pointer is kept in the word before the aligned block.
+void *allocate_pages(std::size_t size) noexcept {
+    std::size_t padded;
+    if (!checked_add(size, page_size + sizeof(void *), padded)) return nullptr;
+    void *raw = std::calloc(1, padded);
+    if (!raw) return nullptr;
+    const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void *);
+    void *pages = reinterpret_cast<void *>((first + page_size - 1) & ~(page_size - 1));
+    std::memcpy(static_cast<char *>(pages) - sizeof(void *), &raw, sizeof raw);
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    // A 4096 x 4096 F32 matrix is 16,384 small pages, or 32 large ones: panels that walk down its columns
+    // otherwise miss the TLB on every row.
+    constexpr std::size_t huge = std::size_t{2} << 20;
+    if (size >= 2 * huge) {
+        const auto begin = (reinterpret_cast<std::uintptr_t>(pages) + huge - 1) & ~(huge - 1);
+        const auto end = (reinterpret_cast<std::uintptr_t>(pages) + size) & ~(huge - 1);
+        // Advice only: where the kernel declines, small pages serve.
+        (void)madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
+    }
+#endif
+    return pages;
+}
+
+void free_pages(void *pages, std::size_t) noexcept {
+    if (!pages) return;
+    void *raw;
+    std::memcpy(&raw, static_cast<char *>(pages) - sizeof(void *), sizeof raw);
+    std::free(raw);
+}
+
+#if defined(__linux__)
+namespace {
+
+// CPUs that the cgroup's quota allows, or 0 where there is none. v2: "max 100000" or "200000 100000" in
+// cpu.max; v1: quota and period in two files, quota -1 for none. A container sees its own group at the root.
+int cgroup_cpus() {
+    std::string quota;
+    double period = 0;
+    std::ifstream v2("/sys/fs/cgroup/cpu.max");
+    if (!(v2 >> quota >> period)) {
+        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+        if (!(v1_quota >> quota) || !(v1_period >> period)) return 0;
+    }
+    const double microseconds = std::strtod(quota.c_str(), nullptr);
+    if (microseconds <= 0 || period <= 0) return 0;
+    const double cpus = microseconds / period;
+    return std::max(1, static_cast<int>(std::min(cpus + 0.999, 4096.0)));
+}
+
+int affinity_cpus() {
+    // The mask's size is not known beforehand: the call fails until it is large enough.
+    for (int bits = 1024; bits <= (1 << 18); bits *= 4) {
+        cpu_set_t *set = CPU_ALLOC(static_cast<std::size_t>(bits));
+        if (!set) return 0;
+        const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(bits));
+        CPU_ZERO_S(size, set);
+        const int n = sched_getaffinity(0, size, set) == 0 ? CPU_COUNT_S(size, set) : 0;
+        CPU_FREE(set);
+        if (n > 0) return n;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int usable_cpus() noexcept {
+    int n = affinity_cpus();
+    if (n <= 0) n = static_cast<int>(std::thread::hardware_concurrency());
+    try {
+        if (const int quota = cgroup_cpus(); quota > 0) n = std::min(n, quota);
+    } catch (...) {  // no memory to read the file with: the affinity mask alone serves
+    }
+    return std::max(n, 1);
+}
+
+MemoryInfo memory_info() noexcept {
+    struct sysinfo s {};
+    if (sysinfo(&s) != 0) return {};
+    return {std::uint64_t{s.totalram} * s.mem_unit, (std::uint64_t{s.freeram} + s.bufferram) * s.mem_unit};
+}
+#else
+int usable_cpus() noexcept { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+MemoryInfo memory_info() noexcept { return {}; }
+#endif
+
+#if defined(__unix__) || defined(__APPLE__)
+std::int64_t process_id() noexcept { return getpid(); }
+#else
+std::int64_t process_id() noexcept { return 0; }
+#endif
+
+std::string environment(const char *name) {
+    const char *value = std::getenv(name);
+    return value ? value : "";
+}
+
+}  // namespace tensorlib::core::platform

@@ -1,0 +1,32 @@
+// All that depends on the operating system, with a portable fallback for each function. Nothing else in the
+// engine includes a system header.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace tensorlib::core::platform {
+
+// Zeroed memory that starts on a page; nullptr where there is none.
+void *allocate_pages(std::size_t size) noexcept;
+void free_pages(void *pages, std::size_t size) noexcept;
+constexpr std::size_t page_size = 4096;
+
+// Processors that this process may use at one time: affinity mask and cgroup quota (rounded up) honoured;
+// at least 1.
+int usable_cpus() noexcept;
+
+// Differs between a process and its forked child.
+std::int64_t process_id() noexcept;
+
+struct MemoryInfo {
+    std::uint64_t total = 0;  // bytes; 0 = unknown
+    std::uint64_t free = 0;
+};
+MemoryInfo memory_info() noexcept;
+
+// The value of an environment variable, empty where it is not set.
+std::string environment(const char *name);
+
+}  // namespace tensorlib::core::platform

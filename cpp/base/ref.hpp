@@ -1,0 +1,64 @@
+// Shared ownership by a count inside the object: one pointer wide, so that a C handle is the object itself.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace tensorlib::core {
+
+class RefCounted {
+public:
+    RefCounted() = default;
+    RefCounted(const RefCounted &) = delete;
+    RefCounted &operator=(const RefCounted &) = delete;
+
+    // Relaxed: whoever adds a reference already holds one, so nothing has to be made visible.
+    void add_ref() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+    // acq_rel: the last one out must see all that the others did with the object before it deletes it.
+    void drop_ref() const noexcept {
+        if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+    // Exact only while the caller knows that nobody else adds or drops; else a hint.
+    std::uint32_t ref_count() const noexcept { return count_.load(std::memory_order_acquire); }
+
+protected:
+    virtual ~RefCounted() = default;
+
+private:
+    mutable std::atomic<std::uint32_t> count_{1};
+};
+
+// Owns one reference. Ref(p) shares p; Ref::adopt(p) takes over the reference that p was made with.
+template <class T>
+class Ref {
+public:
+    Ref() = default;
+    explicit Ref(T *p) noexcept : p_(p) {
+        if (p_) p_->add_ref();
+    }
+    Ref(const Ref &other) noexcept : Ref(other.p_) {}
+    Ref(Ref &&other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+    Ref &operator=(Ref other) noexcept {
+        std::swap(p_, other.p_);
+        return *this;
+    }
+    ~Ref() {
+        if (p_) p_->drop_ref();
+    }
+    static Ref adopt(T *p) noexcept {
+        Ref r;
+        r.p_ = p;
+        return r;
+    }
+    T *release() noexcept { return std::exchange(p_, nullptr); }
+    T *get() const noexcept { return p_; }
+    T *operator->() const noexcept { return p_; }
+    T &operator*() const noexcept { return *p_; }
+    explicit operator bool() const noexcept { return p_ != nullptr; }
+
+private:
+    T *p_ = nullptr;
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,62 @@
+#include "cpu/cpu_backend.hpp"
+
+#include "base/cpu_features.hpp"
+#include "base/fail.hpp"
+#include "base/platform.hpp"
+#include "cpu/cpu_kernel.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+class CpuDevice final : public Device {
+public:
+    const char *name() const noexcept override { return "cpu"; }
+
+    DeviceProps props() const override {
+        const platform::MemoryInfo memory = platform::memory_info();
+        DeviceProps props;
+        props.description = cpu_name();
+        if (props.description.empty()) props.description = "CPU";
+        props.memory_total = memory.total;
+        props.memory_free = memory.free;
+        return props;
+    }
+
+    DeviceMemory &memory() const noexcept override { return host_memory(); }
+
+    Ref<Backend> open(const BackendParams &params) const override { return Ref<Backend>::adopt(new CpuBackend(*this, params)); }
+};
+
+}  // namespace
+
+const Device &cpu_device() noexcept {
+    static const CpuDevice device;
+    return device;
+}
+
+CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
+    : Backend(device),
+      isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
+      pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
+
+const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept { return core::find_kernel(cpu_kernels(), problem); }
+
+std::string CpuBackend::explain(const Problem &problem) const { return refusals(cpu_kernels(), problem); }
+
+void CpuBackend::check_usable() const {
+    if (pool_.usable()) return;
+    fail(Status::unavailable, "graph_compute: this backend was made before fork() and its threads are the parent's: make a new one here");
+}
+
+void CpuBackend::execute(const Step &step) {
+    const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
+    for (std::int64_t phase = 0; phase < step.plan.n_phases; phase++) {
+        auto run = [&](std::int64_t chunk, int thread) noexcept {
+            kernel.run(step, {phase, chunk, thread, isa_.kernels});
+        };
+        pool_.run(step.plan.n_chunks[static_cast<std::size_t>(phase & 1)], run);
+    }
+}
+
+}  // namespace tensorlib::core

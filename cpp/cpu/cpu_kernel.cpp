@@ -1,0 +1,43 @@
+#include "cpu/cpu_kernel.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace tensorlib::core {
+
+std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) noexcept {
+    // Four chunks a thread: one that starts late leaves at most a quarter of its share behind.
+    const std::int64_t most = n_threads == 1 ? 1 : 4 * std::int64_t{n_threads};
+    return std::max<std::int64_t>(1, std::min({most, units, bytes / bytes_per_chunk}));
+}
+
+void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values) noexcept {
+    const DTypeTraits &type = traits(t.type);
+    const std::byte *from = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
+    if (t.nb[0] == type.size) {
+        type.decode(from, values, n);
+        return;
+    }
+    for (std::int64_t i = 0; i < n; i += type.block_size, from += t.nb[0]) type.decode(from, values + i, type.block_size);
+}
+
+void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept {
+    const DTypeTraits &type = traits(t.type);
+    std::byte *to = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
+    if (t.nb[0] == type.size) {
+        type.encode(values, to, n);
+        return;
+    }
+    for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) type.encode(values + i, to, type.block_size);
+}
+
+std::span<const CpuKernel> cpu_kernels() noexcept {
+    static const std::vector<CpuKernel> all = [] {
+        std::vector<CpuKernel> rows;
+        for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) rows.insert(rows.end(), family.begin(), family.end());
+        return rows;
+    }();
+    return all;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,66 @@
+// A row of the CPU's kernel table: what every kernel says of itself, and how one runs.
+#pragma once
+
+#include "cpu/leaf/leaf_table.hpp"
+#include "runtime/kernel.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tensorlib::core {
+
+// One chunk of one phase of a step.
+struct Slice {
+    std::int64_t phase;
+    std::int64_t chunk;
+    int thread;
+    const leaf::LeafTable &leaf;
+};
+
+struct CpuKernel : Kernel {
+    // Called once for each chunk, from any of the pool's threads; `thread` tells them apart.
+    void (*run)(const Step &step, const Slice &slice) noexcept;
+};
+
+// All kernels; for each operation in order of preference, the last one taking every legal input.
+std::span<const CpuKernel> cpu_kernels() noexcept;
+
+// The families' parts, in cpu/kernels/.
+namespace kernels {
+extern const std::span<const CpuKernel> add, mul_mat, copies;
+}
+
+// Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one
+// core moves about this much.
+constexpr std::int64_t bytes_per_chunk = 128 << 10;
+
+// Chunks for work over `units` that can be cut anywhere: one for small work, else enough for threads that are late.
+std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) noexcept;
+
+// The part of `units` that a chunk does.
+struct Range {
+    std::int64_t begin, end;
+};
+inline Range part_of(std::int64_t units, std::int64_t chunk, std::int64_t n_chunks) noexcept {
+    return {units * chunk / n_chunks, units * (chunk + 1) / n_chunks};
+}
+
+// The row of index i1 + ne[1] * (i2 + ne[2] * i3), and its address.
+struct RowIndex {
+    std::int64_t i1, i2, i3;
+};
+inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept {
+    return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]};
+}
+inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept {
+    return t.data + static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] +
+           static_cast<std::size_t>(r.i3) * t.nb[3];
+}
+
+// n elements of a row from element i0 on as floats, whatever their type and stride. For types with blocks i0 and n are
+// whole blocks. And back; an element that the type cannot hold is left as it was (arithmetic never meets one: it
+// writes float types only).
+void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values) noexcept;
+void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,86 @@
+#include "cpu/dispatch.hpp"
+
+#include "base/cpu_features.hpp"
+#include "base/fail.hpp"
+#include "base/text.hpp"
+
+namespace tensorlib::core {
+
+// The build writes leaf_levels.inc: TL_LEVEL_ENTRY(level) for each level that it has compiled, best first.
+#define TL_LEVEL_ENTRY(level)            \
+    namespace leaf::level {              \
+    void fill(LeafTable &table);         \
+    }
+#include "leaf_levels.inc"
+#undef TL_LEVEL_ENTRY
+
+namespace {
+
+constexpr std::size_t max_levels = 4;
+
+// Every level that a build might have, so that a misspelt name and a missing processor are told apart.
+constexpr const char *known_levels[] = {"avx512", "avx2", "baseline"};
+
+bool runs(const std::string &level) {
+    const CpuFeatures features = cpu_features();
+    if (level == "avx512") return features.avx512;
+    if (level == "avx2") return features.avx2;
+    return level == "baseline";
+}
+
+struct Levels {
+    IsaLevel level[max_levels] = {};
+    std::size_t count = 0;
+
+    Levels() {
+        void (*const fills[])(leaf::LeafTable &) = {
+#define TL_LEVEL_ENTRY(level) leaf::level::fill,
+#include "leaf_levels.inc"
+#undef TL_LEVEL_ENTRY
+        };
+        const char *const names[] = {
+#define TL_LEVEL_ENTRY(level) #level,
+#include "leaf_levels.inc"
+#undef TL_LEVEL_ENTRY
+        };
+        constexpr std::size_t n = sizeof names / sizeof names[0];
+        static_assert(n <= max_levels);
+        for (std::size_t i = 0; i < n; i++) {
+            if (!runs(names[i])) continue;
+            IsaLevel &entry = level[count++];
+            entry.name = names[i];
+            // The baseline fills first, tuned kernels override: a level may leave to it what it does no better.
+            fills[n - 1](entry.kernels);
+            fills[i](entry.kernels);
+        }
+    }
+};
+
+const Levels &levels() noexcept {
+    static const Levels all;
+    return all;
+}
+
+}  // namespace
+
+std::size_t isa_count() noexcept { return levels().count; }
+const IsaLevel &isa_at(std::size_t index) noexcept { return levels().level[index]; }
+
+const IsaLevel &choose_isa(const std::string &name) {
+    if (name.empty()) return isa_at(0);
+    std::string available;
+    for (std::size_t i = 0; i < isa_count(); i++) {
+        if (equal_ignoring_case(name, isa_at(i).name)) return isa_at(i);
+        available += (i ? ", " : "") + std::string(isa_at(i).name);
+    }
+    for (const char *known : known_levels) {
+        if (equal_ignoring_case(name, known)) {
+            fail(Status::unavailable, "backend_create: TENSORLIB_ISA asks for %s, which this CPU or this build lacks: it has %s", known,
+                 available.c_str());
+        }
+    }
+    fail(Status::invalid_argument, "backend_create: TENSORLIB_ISA is '%.64s', which is no level: this CPU has %s", name.c_str(),
+         available.c_str());
+}
+
+}  // namespace tensorlib::core

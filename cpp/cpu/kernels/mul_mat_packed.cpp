@@ -1,0 +1,166 @@
+// The packed F32 product, after BLIS: both operands are copied into panels that the micro-kernel reads straight
+// through, in blocks that fit the caches.
+//
+//   for each unit = (batch, block of NC columns), several units a round:
+//     prepare:  B panels of the unit   [NC / NR][K][NR]       shared workspace, all threads pack
+//     compute:  for each block of MC rows (a chunk):
+//       for each block of KC of k:
+//         A panels of the chunk        [MC / MR][KC][MR]      the thread's workspace, in the second-level cache
+//         for each B panel (KC x NR, in the first-level cache), for each A panel: micro-kernel
+//
+// MR and NR are the micro-kernel's. An element's sum is taken in blocks of KC in the order of k, whatever thread or chunk
+// it falls to, so results do not depend on the number of threads.
+#include "base/checked.hpp"
+#include "cpu/cpu_backend.hpp"
+#include "cpu/kernels/mul_mat.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+// KC: an A panel (MR = 32: 64 KiB) streams through the first-level cache while the B panel (NR = 12: 24 KiB) stays
+// there; C is read and written once per KC multiply-adds.
+constexpr std::int64_t largest_kc = 512;
+// MC: 192 x 512 floats = 384 KiB of A panels, well inside a second-level cache of 512 KiB to 1 MiB.
+constexpr std::int64_t largest_mc = 192;
+// NC and the B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
+constexpr std::int64_t largest_nc = 1024;
+constexpr std::int64_t round_floats = std::int64_t{8} << 20;
+// B panels packed at a time.
+constexpr std::int64_t panels_per_chunk = 4;
+
+// The decisions of plan(), kept in KernelPlan::choice.
+enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_count };
+static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+
+// Sizes that follow from the shapes and the choice.
+struct Blocking {
+    std::int64_t K, M, N;
+    std::int64_t MC, KC, NC, units_per_round;
+    std::int64_t column_blocks, row_blocks, units, panels_per_unit;
+    std::int64_t MR, NR;
+
+    Blocking(const Layout &a, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+        : K(a.ne[0]),
+          M(c.ne[0]),
+          N(c.ne[1]),
+          MC(plan.choice[choice_mc]),
+          KC(plan.choice[choice_kc]),
+          NC(plan.choice[choice_nc]),
+          units_per_round(plan.choice[choice_units_per_round]),
+          column_blocks(ceil_div(N, NC)),
+          row_blocks(ceil_div(M, MC)),
+          units(column_blocks * c.ne[2] * c.ne[3]),
+          panels_per_unit(ceil_div(NC, leaf.gemm_columns)),
+          MR(leaf.gemm_rows),
+          NR(leaf.gemm_columns) {}
+
+    std::int64_t unit_floats() const noexcept { return panels_per_unit * NR * K; }
+    std::int64_t pack_chunks_per_unit() const noexcept { return ceil_div(panels_per_unit, panels_per_chunk); }
+    // A thread's A panels, on cache lines of their own.
+    std::int64_t thread_floats() const noexcept { return ceil_div(MC, MR) * MR * KC; }
+};
+
+// Blocks of about the same size, none above `largest`, each a multiple of `unit`.
+std::int64_t even_block(std::int64_t total, std::int64_t largest, std::int64_t unit) noexcept {
+    const std::int64_t blocks = ceil_div(total, largest);
+    return ceil_div(ceil_div(total, blocks), unit) * unit;
+}
+
+// The unit that a chunk belongs to; false for the empty places of the last round.
+struct Unit {
+    std::int64_t batch, first_column, columns;
+    float *panels;
+};
+
+bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64_t in_round, Unit &unit) noexcept {
+    const std::int64_t index = slice.phase / 2 * b.units_per_round + in_round;
+    if (index >= b.units) return false;
+    unit.batch = index / b.column_blocks;
+    unit.first_column = index % b.column_blocks * b.NC;
+    unit.columns = std::min(b.NC, b.N - unit.first_column);
+    unit.panels = reinterpret_cast<float *>(step.workspace) + in_round * b.unit_floats();
+    return true;
+}
+
+void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    Unit unit;
+    if (!unit_at(b, step, slice, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
+    const Batch batch = batch_at(step, unit.batch);
+    const TensorRef &src = step.src[1];
+    const auto k_stride = static_cast<std::ptrdiff_t>(src.nb[0]), row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
+    const std::int64_t first = slice.chunk % b.pack_chunks_per_unit() * panels_per_chunk * b.NR;
+    const std::int64_t end = std::min(first + panels_per_chunk * b.NR, unit.columns);
+    for (std::int64_t n = first; n < end; n += b.NR) {
+        // The last panel is as wide as there are columns: its micro-kernel computes no more.
+        const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
+        slice.leaf.pack_f32(b.K, batch.b + (unit.first_column + n) * row_stride, k_stride, row_stride, width, width, unit.panels + n * b.K);
+    }
+}
+
+void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    Unit unit;
+    if (!unit_at(b, step, slice, slice.chunk / b.row_blocks, unit)) return;
+    const Batch batch = batch_at(step, unit.batch);
+    const TensorRef &src = step.src[0];
+    const auto k_stride = static_cast<std::ptrdiff_t>(src.nb[0]), row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
+    const std::int64_t first_row = slice.chunk % b.row_blocks * b.MC, rows = std::min(b.MC, b.M - first_row);
+    float *a_panels = reinterpret_cast<float *>(step.workspace) + b.units_per_round * b.unit_floats() + slice.thread * b.thread_floats();
+    for (std::int64_t k = 0; k < b.K; k += b.KC) {
+        const std::int64_t kc = std::min(b.KC, b.K - k);
+        for (std::int64_t m = 0; m < rows; m += b.MR) {
+            const int height = static_cast<int>(std::min(b.MR, rows - m));
+            slice.leaf.pack_f32(kc, batch.a + (first_row + m) * row_stride + k * k_stride, k_stride, row_stride, height,
+                                static_cast<int>(b.MR), a_panels + m * kc);
+        }
+        for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
+            const std::int64_t width = std::min(b.NR, unit.columns - n);
+            const float *b_panel = unit.panels + n * b.K + k * width;
+            float *c = batch.c + first_row + (unit.first_column + n) * b.M;
+            for (std::int64_t m = 0; m < rows; m += b.MR) {
+                slice.leaf.gemm_f32[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+const char *packed::refuse(const Problem &p) noexcept {
+    const bool f32 = p.node.src[0]->layout.type == DType::f32 && p.node.src[1]->layout.type == DType::f32;
+    return f32 ? nullptr : "not f32";
+}
+
+void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
+    const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
+    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, 16);
+    plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
+    // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
+    std::int64_t mc = largest_mc / MR * MR;
+    const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
+    if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
+    plan.choice[choice_mc] = std::min(mc, ceil_div(c.ne[0], MR) * MR);
+    plan.choice[choice_units_per_round] = 1;
+
+    Blocking blocking(a, c, plan, leaf);
+    blocking.units_per_round = std::clamp<std::int64_t>(round_floats / blocking.unit_floats(), 1, blocking.units);
+    plan.choice[choice_units_per_round] = blocking.units_per_round;
+    plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
+    plan.n_chunks = {blocking.units_per_round * blocking.pack_chunks_per_unit(), blocking.units_per_round * blocking.row_blocks};
+    plan.workspace = static_cast<std::size_t>(blocking.units_per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
+}
+
+void packed::run(const Step &step, const Slice &slice) noexcept {
+    const Blocking blocking(step.node->src[0]->layout, step.node->layout, step.plan, slice.leaf);
+    if (slice.phase % 2 == 0) {
+        pack_columns(blocking, step, slice);
+    } else {
+        compute_rows(blocking, step, slice);
+    }
+}
+
+}  // namespace tensorlib::core

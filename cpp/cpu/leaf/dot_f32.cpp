@@ -1,0 +1,72 @@
+// Tiles of dot products, for few columns: nothing is packed, rows of a are read once, straight through.
+//
+//   C[i, j] = sum over k of a_i[k] * b_j[k]      R rows of a, N rows of b, W floats of k at a time
+//
+// A step is R + N loads for R N multiply-adds; with one column it is bound by the memory that a comes from, with the
+// largest tile by the multiply-adds. Each accumulator holds W partial sums, which are added up at the end; the last
+// k mod W products are added one by one.
+#include "cpu/leaf/level.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+namespace {
+
+constexpr int W = Vec::width;
+
+template <int R, int N>
+void dot(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc) {
+    // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
+    const float *ar[R], *br[N];
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++) ar[i] = reinterpret_cast<const float *>(a + i * a_stride);
+#pragma GCC unroll 4
+    for (int j = 0; j < N; j++) br[j] = reinterpret_cast<const float *>(b + j * b_stride);
+    Vec::Reg acc[R][N];
+#pragma GCC unroll 4
+    for (int i = 0; i < R; i++) {
+#pragma GCC unroll 4
+        for (int j = 0; j < N; j++) acc[i][j] = Vec::zero();
+    }
+    const int64_t whole = k / W * W;
+    for (int64_t at = 0; at < whole; at += W) {
+        Vec::Reg av[R];
+#pragma GCC unroll 4
+        for (int i = 0; i < R; i++) av[i] = Vec::load(ar[i] + at);
+#pragma GCC unroll 4
+        for (int j = 0; j < N; j++) {
+            const Vec::Reg bv = Vec::load(br[j] + at);
+#pragma GCC unroll 4
+            for (int i = 0; i < R; i++) acc[i][j] = Vec::fma(av[i], bv, acc[i][j]);
+        }
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < N; j++) {
+#pragma GCC unroll 4
+        for (int i = 0; i < R; i++) {
+            float sum = Vec::sum(acc[i][j]);
+            for (int64_t at = whole; at < k; at++) sum += ar[i][at] * br[j][at];
+            c[i + j * ldc] = sum;
+        }
+    }
+}
+
+template <int R, int N>
+void enter(LeafTable &table) {
+    table.dot_f32[R - 1][N - 1] = dot<R, N>;
+    if constexpr (N > 1) {
+        enter<R, N - 1>(table);
+    } else if constexpr (R > 1) {
+        enter<R - 1, Vec::dot_columns>(table);
+    }
+}
+
+}  // namespace
+
+void fill_dot(LeafTable &table) {
+    static_assert(Vec::dot_columns <= max_dot_columns);
+    table.dot_rows = max_dot_rows;
+    table.dot_columns = Vec::dot_columns;
+    enter<max_dot_rows, Vec::dot_columns>(table);
+}
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

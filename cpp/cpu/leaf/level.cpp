@@ -1,0 +1,12 @@
+#include "cpu/leaf/level.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+void fill(LeafTable &table) {
+    fill_gemm(table);
+    fill_pack(table);
+    fill_dot(table);
+    fill_elementwise(table);
+}
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -1,0 +1,18 @@
+// What every source of this folder includes: the level's vectors and its families' fill functions. The build defines
+// TL_LEVEL (the level's name, a namespace) and TL_LEVEL_VEC (the header with its Vec).
+#pragma once
+
+#include "cpu/leaf/leaf_table.hpp"
+#include TL_LEVEL_VEC
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+void fill_gemm(LeafTable &table);
+void fill_pack(LeafTable &table);
+void fill_dot(LeafTable &table);
+void fill_elementwise(LeafTable &table);
+
+// All of them.
+void fill(LeafTable &table);
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

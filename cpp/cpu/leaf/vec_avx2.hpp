@@ -1,0 +1,49 @@
+// 8 floats in a 256-bit register; 16 registers; fused multiply-add.
+#pragma once
+
+#include <immintrin.h>
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+struct Vec {
+    using Reg = __m256;
+    static constexpr int width = 8;
+    // 2 x 6 accumulators, 2 of a panel row, 1 broadcast: 15 of 16 registers.
+    static constexpr int gemm_columns = 6;
+    // 4 x 2 accumulators, 4 + 1 operands: 13 of 16.
+    static constexpr int dot_columns = 2;
+
+    static inline Reg zero() { return _mm256_setzero_ps(); }
+    static inline Reg load(const float *p) { return _mm256_loadu_ps(p); }
+    static inline void store(float *p, Reg v) { _mm256_storeu_ps(p, v); }
+    static inline Reg broadcast(float x) { return _mm256_set1_ps(x); }
+    static inline Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
+    static inline Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+    static inline float sum(Reg v) {
+        __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+        s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+        return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+    }
+
+    // Rows to columns: pairs, quads, then 128-bit lanes.
+    static inline void transpose(Reg r[8]) {
+        Reg t[8];
+        for (int i = 0; i < 4; i++) {
+            t[2 * i] = _mm256_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+            t[2 * i + 1] = _mm256_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+        }
+        for (int i = 0; i < 2; i++) {
+            r[4 * i] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+            r[4 * i + 1] = _mm256_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+            r[4 * i + 2] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+            r[4 * i + 3] = _mm256_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+        }
+        for (int j = 0; j < 4; j++) {
+            t[j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x20);
+            t[4 + j] = _mm256_permute2f128_ps(r[j], r[4 + j], 0x31);
+        }
+        for (int i = 0; i < 8; i++) r[i] = t[i];
+    }
+};
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -1,0 +1,51 @@
+// 16 floats in a 512-bit register; 32 registers.
+#pragma once
+
+#include <immintrin.h>
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+struct Vec {
+    using Reg = __m512;
+    static constexpr int width = 16;
+    // 2 x 12 accumulators, 2 of a panel row, 1 broadcast: 27 of 32 registers.
+    static constexpr int gemm_columns = 12;
+    // 4 x 4 accumulators, 4 + 1 operands: 21 of 32.
+    static constexpr int dot_columns = 4;
+
+    static inline Reg zero() { return _mm512_setzero_ps(); }
+    static inline Reg load(const float *p) { return _mm512_loadu_ps(p); }
+    static inline void store(float *p, Reg v) { _mm512_storeu_ps(p, v); }
+    static inline Reg broadcast(float x) { return _mm512_set1_ps(x); }
+    static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
+    static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+    static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
+
+    // Rows to columns. Four rounds, each of which doubles the run of elements that are in place: pairs, quads, then
+    // whole 128-bit lanes twice.
+    static inline void transpose(Reg r[16]) {
+        Reg t[16];
+        for (int i = 0; i < 8; i++) {
+            t[2 * i] = _mm512_unpacklo_ps(r[2 * i], r[2 * i + 1]);
+            t[2 * i + 1] = _mm512_unpackhi_ps(r[2 * i], r[2 * i + 1]);
+        }
+        for (int i = 0; i < 4; i++) {
+            r[4 * i] = _mm512_shuffle_ps(t[4 * i], t[4 * i + 2], 0x44);
+            r[4 * i + 1] = _mm512_shuffle_ps(t[4 * i], t[4 * i + 2], 0xee);
+            r[4 * i + 2] = _mm512_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0x44);
+            r[4 * i + 3] = _mm512_shuffle_ps(t[4 * i + 1], t[4 * i + 3], 0xee);
+        }
+        // r[4 i + j] holds columns j, 4 + j, 8 + j, 12 + j of rows 4 i .. 4 i + 3, a lane each.
+        for (int j = 0; j < 4; j++) {
+            const Reg low01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x44), high01 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xee);
+            const Reg low23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x44), high23 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xee);
+            t[j] = _mm512_shuffle_f32x4(low01, low23, 0x88);
+            t[4 + j] = _mm512_shuffle_f32x4(low01, low23, 0xdd);
+            t[8 + j] = _mm512_shuffle_f32x4(high01, high23, 0x88);
+            t[12 + j] = _mm512_shuffle_f32x4(high01, high23, 0xdd);
+        }
+        for (int i = 0; i < 16; i++) r[i] = t[i];
+    }
+};
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

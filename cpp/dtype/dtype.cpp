@@ -1,0 +1,69 @@
+#include "dtype/dtype.hpp"
+
+#include "base/text.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+template <class Format>
+void decode(const void *blocks, float *values, std::int64_t n) noexcept {
+    const auto *block = static_cast<const typename Format::Block *>(blocks);
+    for (std::int64_t i = 0; i < n; i += Format::block_size) Format::decode(*block++, values + i);
+}
+
+template <class Format>
+std::int64_t encode(const float *values, void *blocks, std::int64_t n) noexcept {
+    auto *block = static_cast<typename Format::Block *>(blocks);
+    for (std::int64_t i = 0; i < n; i += Format::block_size) {
+        if (!Format::encode(values + i, *block++)) return i;
+    }
+    return -1;
+}
+
+template <class Format>
+constexpr DTypeTraits make_traits(DType type) {
+    return {type,           Format::name,   Format::block_size, sizeof(typename Format::Block), Format::is_float,
+            decode<Format>, encode<Format>};
+}
+
+constexpr DTypeTraits table[] = {
+#define TL_DTYPE(name, id, format) make_traits<format>(DType::name),
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+};
+
+}  // namespace
+
+const DTypeTraits *find_traits(std::int32_t id) noexcept {
+    for (const DTypeTraits &t : table) {
+        if (static_cast<std::int32_t>(t.type) == id) return &t;
+    }
+    return nullptr;
+}
+
+// A switch, not a search: this is on the way of every tensor made.
+const DTypeTraits &traits(DType type) noexcept {
+    switch (type) {
+#define TL_DTYPE(name, id, format) \
+    case DType::name: { \
+        static constexpr DTypeTraits t = make_traits<format>(DType::name); \
+        return t; \
+    }
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return table[0];  // not reached: a DType is one of the list
+}
+
+const DTypeTraits *find_traits(std::string_view name) noexcept {
+    for (const DTypeTraits &t : table) {
+        if (equal_ignoring_case(t.name, name)) return &t;
+    }
+    return nullptr;
+}
+
+std::size_t dtype_count() noexcept { return sizeof table / sizeof table[0]; }
+const DTypeTraits &dtype_at(std::size_t index) noexcept { return table[index]; }
+
+}  // namespace tensorlib::core

@@ -1,0 +1,62 @@
+// Storage types at run time: the enumeration, its traits and the one visitor, all from dtype_list.inc.
+#pragma once
+
+#include "dtype/bf16.hpp"
+#include "dtype/f16.hpp"
+#include "dtype/f32.hpp"
+#include "dtype/f64.hpp"
+#include "dtype/integers.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace tensorlib::core {
+
+enum class DType : std::int32_t {
+#define TL_DTYPE(name, id, format) name = id,
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+};
+
+struct DTypeTraits {
+    DType type;
+    const char *name;
+    std::int64_t block_size;  // elements
+    std::size_t size;         // bytes per block
+    bool is_float;            // a floating-point or weight type: an operand of arithmetic
+
+    // Decodes n elements, a multiple of block_size.
+    void (*decode)(const void *blocks, float *values, std::int64_t n) noexcept;
+    // Encodes n elements; returns the first position that the type cannot hold, or -1. From there on nothing is
+    // written.
+    std::int64_t (*encode)(const float *values, void *blocks, std::int64_t n) noexcept;
+};
+
+// The traits of a type, or nullptr where the number names none (it may come from a caller or a file).
+const DTypeTraits *find_traits(std::int32_t id) noexcept;
+
+// The traits of a type that is known to exist.
+const DTypeTraits &traits(DType type) noexcept;
+
+// By name, whatever the case of the letters; nullptr where there is none.
+const DTypeTraits *find_traits(std::string_view name) noexcept;
+
+// All types in the list's order, for messages and enumerations.
+std::size_t dtype_count() noexcept;
+const DTypeTraits &dtype_at(std::size_t index) noexcept;
+
+// Calls f with the format's struct as a value: visit(type, [](auto format) { using Format = decltype(format); ... }).
+template <class F>
+decltype(auto) visit(DType type, F &&f) {
+    switch (type) {
+#define TL_DTYPE(name, id, format) \
+    case DType::name: return std::forward<F>(f)(format{});
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return std::forward<F>(f)(F32{});  // not reached: a DType is one of the list
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,64 @@
+// F16: IEEE 754 binary16.
+//
+//   bit 15 sign | 14..10 exponent, bias 15 | 9..0 fraction
+//
+// Decoding is exact. Encoding rounds to nearest even; what rounds to 2^16 or more becomes infinity; below 2^-14
+// results are multiples of 2^-24 (gradual underflow). NaN becomes the quiet NaN 0x7E00 with its sign.
+#pragma once
+
+#include "dtype/host_device.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace tensorlib::core {
+
+struct F16 {
+    using Block = std::uint16_t;
+    static constexpr const char *name = "f16";
+    static constexpr std::int64_t block_size = 1;
+    static constexpr bool is_float = true;
+
+    TL_HOST_DEVICE static void decode(const Block &half, float *values) {
+        const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
+        const std::uint32_t exponent = (half >> 10) & 31u, fraction = half & 0x3ffu;
+        if (exponent == 0) {
+            // Zero or subnormal: fraction * 2^-24, a product that F32 holds exactly.
+            const float magnitude = static_cast<float>(fraction) * (1.0f / 16777216.0f);
+            *values = sign ? -magnitude : magnitude;
+            return;
+        }
+        // 112 = 127 - 15, the difference of the biases. The quiet bit is set for NaNs.
+        std::uint32_t bits = sign | ((exponent + 112) << 23) | (fraction << 13);
+        if (exponent == 31) bits = sign | 0x7f800000u | (fraction << 13) | (fraction ? 0x400000u : 0u);
+        std::memcpy(values, &bits, sizeof bits);
+    }
+
+    TL_HOST_DEVICE static bool encode(const float *values, Block &half) {
+        std::uint32_t bits;
+        std::memcpy(&bits, values, sizeof bits);
+        const std::uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+        std::uint32_t result;
+        if (magnitude > 0x7f800000u) {
+            result = 0x7e00u;
+        } else if (magnitude >= 0x477ff000u) {
+            result = 0x7c00u;  // from 65520 on, half way between the largest finite value and 2^16
+        } else if (magnitude < 0x38800000u) {
+            // Below 2^-14. Adding 0.5 = 2^-1, whose last fraction bit is 2^-24, rounds to a multiple of that.
+            float value;
+            std::memcpy(&value, &magnitude, sizeof value);
+            value += 0.5f;
+            std::memcpy(&result, &value, sizeof result);
+            result -= 0x3f000000u;
+        } else {
+            // Drop 13 bits: add half of the last kept place less one, and one more where that place is odd.
+            result = (magnitude - 0x38000000u + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+        }
+        half = static_cast<std::uint16_t>(sign | result);
+        return true;
+    }
+};
+
+static_assert(sizeof(F16::Block) == 2);
+
+}  // namespace tensorlib::core

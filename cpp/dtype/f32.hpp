@@ -1,0 +1,25 @@
+// F32: IEEE 754 binary32, the type that everything is computed in.
+#pragma once
+
+#include "dtype/host_device.hpp"
+
+#include <cstdint>
+
+namespace tensorlib::core {
+
+struct F32 {
+    using Block = float;
+    static constexpr const char *name = "f32";
+    static constexpr std::int64_t block_size = 1;
+    static constexpr bool is_float = true;
+
+    TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = block; }
+    static bool encode(const float *values, Block &block) {
+        block = *values;
+        return true;
+    }
+};
+
+static_assert(sizeof(F32::Block) == 4);
+
+}  // namespace tensorlib::core

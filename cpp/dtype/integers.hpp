@@ -1,0 +1,44 @@
+// I8, I16, I32, I64: two's complement, for indices and storage. Reading as F32 rounds to nearest even; writing F32
+// rounds to nearest even and refuses NaN and what does not fit.
+#pragma once
+
+#include "dtype/host_device.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace tensorlib::core {
+
+template <class T>
+struct Integer {
+    using Block = T;
+    static constexpr std::int64_t block_size = 1;
+    static constexpr bool is_float = false;
+
+    TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = static_cast<float>(block); }
+    static bool encode(const float *values, Block &block) {
+        // The default rounding mode is to nearest even. -min is a power of two, which F32 holds exactly, and max is
+        // one less: so the valid range is [min, -min) in F32 too. A NaN fails both comparisons.
+        const float rounded = std::nearbyint(*values);
+        constexpr float end = -static_cast<float>(std::numeric_limits<T>::min());
+        if (!(rounded >= -end && rounded < end)) return false;
+        block = static_cast<T>(rounded);
+        return true;
+    }
+};
+
+struct I8 : Integer<std::int8_t> {
+    static constexpr const char *name = "i8";
+};
+struct I16 : Integer<std::int16_t> {
+    static constexpr const char *name = "i16";
+};
+struct I32 : Integer<std::int32_t> {
+    static constexpr const char *name = "i32";
+};
+struct I64 : Integer<std::int64_t> {
+    static constexpr const char *name = "i64";
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,196 @@
+#include "graph/arena.hpp"
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TL_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(TL_ASAN)
+#include <sanitizer/asan_interface.h>
+#define TL_POISON(p, n) __asan_poison_memory_region(p, n)
+#define TL_UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#else
+#define TL_POISON(p, n) ((void)(p), (void)(n))
+#define TL_UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+namespace tensorlib::core {
+
+namespace {
+
+constexpr std::size_t own_chunk_size = std::size_t{1} << 20;
+constexpr std::size_t largest_chunk_size = std::size_t{16} << 20;
+
+std::size_t room(const std::byte *from, const std::byte *to) { return static_cast<std::size_t>(to - from); }
+
+}  // namespace
+
+Arena::Arena(DeviceMemory &memory, MemoryBudget &budget, void *buffer, std::size_t size)
+    : memory_(memory), budget_(budget), fixed_(buffer != nullptr) {
+    if (!fixed_) return;
+    const std::size_t unit = memory_.alignment();
+    const auto address = reinterpret_cast<std::uintptr_t>(buffer);
+    const std::size_t skip = std::min<std::size_t>(static_cast<std::size_t>(-address) & (unit - 1), size);
+    auto *begin = static_cast<std::byte *>(buffer) + skip;
+    auto *end = begin + (size - skip) / unit * unit;
+    // clean = end: a caller's buffer may hold anything.
+    chunks_.push_back({begin, begin, end, end, false});
+}
+
+Arena::~Arena() {
+    for (const Chunk &chunk : chunks_) {
+        TL_UNPOISON(chunk.begin, room(chunk.begin, chunk.end));
+        if (chunk.owned) memory_.release(chunk.begin, room(chunk.begin, chunk.end));
+    }
+}
+
+std::size_t Arena::counted(std::size_t size) const noexcept {
+    const std::size_t unit = memory_.alignment();
+    // Sizes within a unit of the largest are refused by allocate() before this could wrap.
+    return std::max(round_up(size, unit), unit);
+}
+
+void *Arena::allocate(std::size_t size, bool zeroed) {
+    if (size > std::numeric_limits<std::size_t>::max() / 2) fail_out_of_memory(size);
+    const std::size_t counted_size = counted(size);
+    if (budget_.limit != 0 && (counted_size > budget_.limit || budget_.used > budget_.limit - counted_size)) {
+        fail_out_of_memory(counted_size);
+    }
+    void *block = nullptr;
+    // The fast path: the current chunk has room. Zeroed blocks never come from the free list, which holds old data.
+    if (!chunks_.empty() && room(chunks_[current_].top, chunks_[current_].end) >= counted_size) {
+        if (!zeroed && !free_.empty()) block = take_released(counted_size);
+        if (!block) block = take_from(chunks_[current_], counted_size, zeroed);
+    } else {
+        if (!zeroed) block = take_released(counted_size);
+        for (std::size_t i = 0; !block && i < chunks_.size(); i++) {
+            if (room(chunks_[i].top, chunks_[i].end) >= counted_size) block = take_from(chunks_[i], counted_size, zeroed);
+        }
+        if (!block && fixed_ && zeroed) {
+            // The last resort of a caller's buffer: old blocks, cleared.
+            block = take_released(counted_size);
+            if (block) memory_.zero(block, counted_size);
+        }
+        if (!block) block = take_from(grow(counted_size), counted_size, zeroed);
+    }
+    used_ += counted_size;
+    budget_.used += counted_size;
+    budget_.peak = std::max(budget_.peak, budget_.used);
+    return block;
+}
+
+void *Arena::take_from(Chunk &chunk, std::size_t size, bool zeroed) {
+    std::byte *block = chunk.top;
+    std::byte *end = block + size;
+    if (memory_.host_accessible()) TL_UNPOISON(block, size);
+    if (zeroed && block < chunk.clean) memory_.zero(block, room(block, std::min(end, chunk.clean)));
+    chunk.top = end;
+    chunk.clean = std::max(chunk.clean, end);
+    return block;
+}
+
+// Best fit: the smallest released block that is large enough; what is left of it stays released.
+void *Arena::take_released(std::size_t size) noexcept {
+    auto best = free_.end();
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+        if (it->size >= size && (best == free_.end() || it->size < best->size)) best = it;
+    }
+    if (best == free_.end()) return nullptr;
+    std::byte *block = best->begin;
+    best->begin += size;
+    best->size -= size;
+    if (best->size == 0) free_.erase(best);
+    if (memory_.host_accessible()) TL_UNPOISON(block, size);
+    return block;
+}
+
+Arena::Chunk &Arena::grow(std::size_t size) {
+    if (fixed_) fail_out_of_memory(size);
+    const bool own = size >= own_chunk_size;
+    const std::size_t chunk_size = own ? size : std::max(size, next_chunk_size_);
+    chunks_.reserve(chunks_.size() + 1);
+    free_.reserve(free_.size() + 1);
+    auto *begin = static_cast<std::byte *>(memory_.acquire(chunk_size));
+    if (!begin) fail_out_of_memory(size);
+    if (memory_.host_accessible()) TL_POISON(begin, chunk_size);
+    chunks_.push_back({begin, begin, begin, begin + chunk_size, true});
+    if (!own) {
+        current_ = chunks_.size() - 1;
+        next_chunk_size_ = std::min(next_chunk_size_ * 2, largest_chunk_size);
+    }
+    return chunks_.back();
+}
+
+Arena::Chunk *Arena::chunk_of(const std::byte *p) noexcept {
+    for (Chunk &chunk : chunks_) {
+        if (p >= chunk.begin && p < chunk.end) return &chunk;
+    }
+    return nullptr;
+}
+
+void Arena::release(void *block, std::size_t size) noexcept {
+    if (!block) return;
+    auto *begin = static_cast<std::byte *>(block);
+    std::size_t released = counted(size);
+    used_ -= released;
+    budget_.used -= released;
+    Chunk *chunk = chunk_of(begin);
+    if (!chunk) return;
+    if (memory_.host_accessible()) TL_POISON(begin, released);
+    // Merge with released neighbours of the same chunk.
+    auto next = std::lower_bound(free_.begin(), free_.end(), begin, [](const Free &f, const std::byte *p) { return f.begin < p; });
+    if (next != free_.end() && next->begin == begin + released && next->begin < chunk->end) {
+        released += next->size;
+        next = free_.erase(next);
+    }
+    if (next != free_.begin()) {
+        auto before = next - 1;
+        if (before->begin + before->size == begin && before->begin >= chunk->begin) {
+            begin = before->begin;
+            released += before->size;
+            next = free_.erase(before);
+        }
+    }
+    if (begin + released == chunk->top) {
+        chunk->top = begin;
+        return;
+    }
+    try {
+        free_.insert(next, {begin, released});
+    } catch (...) {
+        // No memory to remember the block: it is lost until reset().
+    }
+}
+
+void Arena::reset() noexcept {
+    budget_.used -= used_;
+    used_ = 0;
+    for (Chunk &chunk : chunks_) {
+        chunk.top = chunk.begin;
+        if (memory_.host_accessible()) TL_POISON(chunk.begin, room(chunk.begin, chunk.end));
+    }
+    free_.clear();
+    current_ = 0;
+}
+
+void Arena::fail_out_of_memory(std::size_t size) const {
+    if (fixed_) {
+        const Chunk &c = chunks_.front();
+        fail(Status::out_of_memory, "context: %zu bytes asked, %zu used, the caller's buffer has %zu", size, budget_.used,
+             room(c.begin, c.end));
+    }
+    if (budget_.limit != 0) {
+        fail(Status::out_of_memory, "context: %zu bytes asked, %zu used, mem_limit is %zu", size, budget_.used, budget_.limit);
+    }
+    fail(Status::out_of_memory, "context: %zu bytes asked on device %s, %zu used, no limit set: the machine has no more", size,
+         memory_.device(), budget_.used);
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,247 @@
+#include "graph/context.hpp"
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace tensorlib::core {
+
+namespace {
+
+// Names contexts in messages: 1, 2, ... in the order of their making.
+std::uint64_t next_id() noexcept {
+    static std::atomic<std::uint64_t> id{0};
+    return id.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+std::string tensor_text(const Tensor &t) {
+    const char *name = t.name.load(std::memory_order_acquire);
+    return *name ? format_text("'%s' %s", name, layout_text(t.layout).c_str()) : layout_text(t.layout);
+}
+
+Ref<Context> Context::create(const ContextParams &params) {
+    if (params.mem_buffer && params.mem_buffer_size == 0) {
+        fail(Status::invalid_argument, "context: mem_buffer is set, but mem_buffer_size is 0: its size in bytes is valid");
+    }
+    if (!params.mem_buffer && params.mem_buffer_size != 0) {
+        fail(Status::invalid_argument, "context: mem_buffer_size is %zu, but mem_buffer is NULL", params.mem_buffer_size);
+    }
+    return Ref<Context>::adopt(new Context(params));
+}
+
+Context::Context(const ContextParams &params)
+    : id_(next_id()),
+      no_alloc_(params.no_alloc),
+      memory_(params.memory ? *params.memory : host_memory()),
+      keep_alive_(params.keep_alive),
+      budget_{params.mem_limit, 0, 0},
+      objects_(host_memory(), budget_, params.mem_buffer, params.mem_buffer_size) {
+    if (!memory_.host_accessible()) data_.emplace(memory_, budget_);
+}
+
+Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
+    void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *));
+    auto *t = new (block) Tensor;
+    t->layout = layout;
+    t->context = this;
+    t->root = t;
+    t->n_src = static_cast<std::uint16_t>(n_src);
+    t->src = reinterpret_cast<Tensor **>(t + 1);
+    return t;
+}
+
+Tensor *Context::new_leaf(const Layout &layout) {
+    std::lock_guard lock(build_);
+    Tensor *t = make_tensor(layout, 0);
+    if (no_alloc_) {
+        unallocated_.push_back(t);
+    } else {
+        t->data.store(static_cast<std::byte *>(data_arena().allocate(layout.nbytes(), true)), std::memory_order_release);
+    }
+    return t;
+}
+
+Tensor *Context::new_node(const NodeSpec &spec) {
+    std::lock_guard lock(build_);
+    for (Tensor *source : spec.src) {
+        if (source->context != this && source->context != last_link_) link(*source->context);
+    }
+    Tensor *t = make_tensor(spec.layout, spec.src.size());
+    t->op = spec.op;
+    std::copy(spec.src.begin(), spec.src.end(), t->src);
+    if (spec.view_of) {
+        t->is_view = true;
+        t->root = spec.view_of->root;
+        t->root_offset = spec.view_of->root_offset + spec.view_offset;
+        // A view of a view may reach a root in a third context, which this one must keep alive as well.
+        if (t->root->context != this && t->root->context != last_link_) link(*t->root->context);
+    }
+    return t;
+}
+
+void Context::set_name(Tensor &t, const char *name) {
+    if (!name || !*name) {
+        t.name.store("", std::memory_order_release);
+        return;
+    }
+    std::lock_guard lock(build_);
+    const std::size_t size = std::strlen(name) + 1;
+    auto *copy = static_cast<char *>(objects_.allocate(size));
+    std::memcpy(copy, name, size);
+    t.name.store(copy, std::memory_order_release);
+}
+
+// Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
+// of two threads that link two contexts to each other at the same time at least one sees the circle.
+void Context::link(Context &other) {
+    if (&other.memory_ != &memory_) {
+        fail(Status::context_mismatch, "context %llu lives on %s, context %llu on %s: operands must be on one device",
+             static_cast<unsigned long long>(id_), memory_.device(), static_cast<unsigned long long>(other.id_), other.memory_.device());
+    }
+    {
+        std::lock_guard lock(links_lock_);
+        for (const auto &known : links_) {
+            if (known.get() == &other) {
+                last_link_ = &other;
+                return;
+            }
+        }
+        links_.emplace_back(&other);
+    }
+    if (other.refers_to(*this)) {
+        Ref<Context> removed;  // released after the lock
+        std::lock_guard lock(links_lock_);
+        const auto at = std::find_if(links_.begin(), links_.end(), [&](const auto &l) { return l.get() == &other; });
+        removed = std::move(*at);
+        links_.erase(at);
+        fail(Status::context_mismatch,
+             "context %llu cannot refer to context %llu, which refers to it already: neither could ever be freed",
+             static_cast<unsigned long long>(id_), static_cast<unsigned long long>(other.id_));
+    }
+    last_link_ = &other;
+}
+
+std::vector<Ref<Context>> Context::linked() const {
+    std::lock_guard lock(links_lock_);
+    return links_;
+}
+
+bool Context::refers_to(const Context &target) const {
+    std::vector<Ref<Context>> to_visit = linked();
+    std::vector<const Context *> seen;
+    while (!to_visit.empty()) {
+        const Ref<Context> next = std::move(to_visit.back());
+        to_visit.pop_back();
+        if (next.get() == &target) return true;
+        if (std::find(seen.begin(), seen.end(), next.get()) != seen.end()) continue;
+        seen.push_back(next.get());
+        for (auto &further : next->linked()) to_visit.push_back(std::move(further));
+    }
+    return false;
+}
+
+void Context::allocate() {
+    std::lock_guard lock(build_);
+    if (!no_alloc_) fail(Status::invalid_argument, "context_allocate: the context was not made with no_alloc: its leafs have data already");
+    std::vector<void *> blocks;
+    blocks.reserve(unallocated_.size());
+    try {
+        for (const Tensor *t : unallocated_) blocks.push_back(data_arena().allocate(t->layout.nbytes(), true));
+    } catch (...) {
+        for (std::size_t i = 0; i < blocks.size(); i++) data_arena().release(blocks[i], unallocated_[i]->layout.nbytes());
+        throw;
+    }
+    for (std::size_t i = 0; i < blocks.size(); i++) {
+        unallocated_[i]->data.store(static_cast<std::byte *>(blocks[i]), std::memory_order_release);
+    }
+    unallocated_.clear();
+}
+
+void Context::reset() {
+    RunGuard run(*this, true, "context_reset");
+    std::vector<Ref<Context>> released;  // their memory may go with the last reference: outside of our locks
+    {
+        std::lock_guard lock(build_);
+        // One reference is the handle through which we were called.
+        if (ref_count() > 1) {
+            fail(Status::busy, "context_reset: a graph or another context still refers to context %llu",
+                 static_cast<unsigned long long>(id_));
+        }
+        objects_.reset();
+        if (data_) data_->reset();
+        unallocated_.clear();
+        first_error_.reset();
+        last_link_ = nullptr;
+        std::lock_guard links(links_lock_);
+        released.swap(links_);
+    }
+}
+
+void *Context::allocate_object(std::size_t size) {
+    std::lock_guard lock(build_);
+    return objects_.allocate(size);
+}
+
+void Context::release_object(void *block, std::size_t size) noexcept {
+    std::lock_guard lock(build_);
+    objects_.release(block, size);
+}
+
+void *Context::allocate_data(std::size_t size) {
+    std::lock_guard lock(build_);
+    return data_arena().allocate(size);
+}
+
+void Context::release_data(void *block, std::size_t size) noexcept {
+    std::lock_guard lock(build_);
+    data_arena().release(block, size);
+}
+
+void Context::keep_error(const Error &error) noexcept {
+    try {
+        std::lock_guard lock(build_);
+        if (!first_error_) first_error_ = error;
+    } catch (...) {
+        // No memory for the message: the constructor's NULL still says that something failed.
+    }
+}
+
+std::optional<Error> Context::take_error() {
+    std::lock_guard lock(build_);
+    std::optional<Error> error = std::move(first_error_);
+    first_error_.reset();
+    return error;
+}
+
+std::size_t Context::used_memory() const {
+    std::lock_guard lock(build_);
+    return budget_.used;
+}
+
+std::size_t Context::peak_memory() const {
+    std::lock_guard lock(build_);
+    return budget_.peak;
+}
+
+RunGuard::RunGuard(Context &context, bool exclusive, const char *what) : context_(&context), exclusive_(exclusive) {
+    if (exclusive ? context.run_lock().try_exclusive() : context.run_lock().try_shared()) return;
+    context_ = nullptr;
+    fail(Status::busy, "%s: context %llu is in use by a running graph, a mapping or another call", what,
+         static_cast<unsigned long long>(context.id()));
+}
+
+void RunGuard::release() noexcept {
+    if (!context_) return;
+    if (exclusive_) {
+        context_->run_lock().unlock_exclusive();
+    } else {
+        context_->run_lock().unlock_shared();
+    }
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,126 @@
+// A context: the arena that owns tensors and graphs, its locks, its first error, and its references to others.
+//
+// Two locks. The build lock is short and waits: constructors, graph building, plans' memory. The run lock never
+// waits (Error(busy)): computing and writing take it exclusively, reading and mapping shared. A thread never holds
+// two build locks, and takes no run lock while holding a build lock, so nothing can deadlock.
+#pragma once
+
+#include "base/ref.hpp"
+#include "base/run_lock.hpp"
+#include "graph/arena.hpp"
+#include "graph/tensor.hpp"
+
+#include <mutex>
+#include <optional>
+#include <span>
+#include <tensorlib/error.hpp>
+#include <vector>
+
+namespace tensorlib::core {
+
+struct ContextParams {
+    std::size_t mem_limit = 0;
+    void *mem_buffer = nullptr;
+    std::size_t mem_buffer_size = 0;
+    bool no_alloc = false;
+    DeviceMemory *memory = nullptr;       // null: host memory
+    const RefCounted *keep_alive = nullptr;  // the backend that the memory belongs to
+};
+
+// What an operation's result is to be.
+struct NodeSpec {
+    Op op = Op::leaf;
+    Layout layout;
+    std::span<Tensor *const> src;
+    Tensor *view_of = nullptr;      // a view of this tensor's memory ...
+    std::size_t view_offset = 0;    // ... so many bytes behind its first element
+};
+
+class Context final : public RefCounted {
+public:
+    static Ref<Context> create(const ContextParams &params);
+
+    // A leaf, filled with zeros (without data where the context is no_alloc).
+    Tensor *new_leaf(const Layout &layout);
+
+    // A node. Links this context to those of the operands; throws Error(context_mismatch) where one lives on
+    // another device or refers back to this context.
+    Tensor *new_node(const NodeSpec &spec);
+
+    void set_name(Tensor &t, const char *name);
+
+    // Data for all leafs of a no_alloc context that have none yet; none is changed where memory does not suffice.
+    void allocate();
+
+    // Empties the context. Throws Error(busy) where someone else holds a reference or the run lock.
+    void reset();
+
+    // Memory for graphs and plans, under the build lock: `data` on the context's device, `object` on the host.
+    void *allocate_object(std::size_t size);
+    void release_object(void *block, std::size_t size) noexcept;
+    void *allocate_data(std::size_t size);
+    void release_data(void *block, std::size_t size) noexcept;
+
+    void keep_error(const Error &error) noexcept;
+    std::optional<Error> take_error();
+
+    std::size_t used_memory() const;
+    std::size_t peak_memory() const;
+    bool no_alloc() const noexcept { return no_alloc_; }
+    DeviceMemory &memory() const noexcept { return memory_; }
+    RunLock &run_lock() noexcept { return run_lock_; }
+
+    // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
+    std::uint64_t materialised() const noexcept { return materialised_.load(std::memory_order_acquire); }
+    void count_materialised() noexcept { materialised_.fetch_add(1, std::memory_order_acq_rel); }
+    std::uint64_t id() const noexcept { return id_; }
+
+private:
+    explicit Context(const ContextParams &params);
+    ~Context() override = default;
+
+    Tensor *make_tensor(const Layout &layout, std::size_t n_src);
+    void link(Context &other);
+    bool refers_to(const Context &target) const;
+    std::vector<Ref<Context>> linked() const;
+    Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
+
+    const std::uint64_t id_;
+    const bool no_alloc_;
+    DeviceMemory &memory_;
+    Ref<const RefCounted> keep_alive_;
+
+    mutable std::mutex build_;  // guards everything below but run_lock_ and links
+    MemoryBudget budget_;
+    Arena objects_;
+    std::optional<Arena> data_;  // where data are not in host memory
+    std::vector<Tensor *> unallocated_;
+    std::optional<Error> first_error_;
+
+    // Contexts that this one's nodes refer to. A lock of its own: a walk over other contexts' links must not take
+    // their build locks while this one's is held.
+    mutable std::mutex links_lock_;
+    std::vector<Ref<Context>> links_;
+    const Context *last_link_ = nullptr;  // under build_: the fast path of link()
+
+    RunLock run_lock_;
+    std::atomic<std::uint64_t> materialised_{0};
+};
+
+// Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had.
+class RunGuard {
+public:
+    RunGuard(Context &context, bool exclusive, const char *what);
+    ~RunGuard() { release(); }
+    RunGuard(RunGuard &&other) noexcept : context_(other.context_), exclusive_(other.exclusive_) { other.context_ = nullptr; }
+    RunGuard &operator=(RunGuard &&) = delete;
+    // Leaves the lock taken: whoever ends the mapping gives it back.
+    void keep() noexcept { context_ = nullptr; }
+
+private:
+    void release() noexcept;
+    Context *context_;
+    bool exclusive_;
+};
+
+}  // namespace tensorlib::core

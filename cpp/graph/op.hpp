@@ -1,0 +1,25 @@
+// The operations' numbers and names, from op_list.inc. What they mean is in ops/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tensorlib::core {
+
+enum class Op : std::uint16_t {
+    leaf = 0,
+#define TL_OP(name, number) name = number,
+#include "graph/op_list.inc"
+#undef TL_OP
+};
+
+// Operations, leaf not counted.
+constexpr std::size_t op_count = 0
+#define TL_OP(name, number) +1
+#include "graph/op_list.inc"
+#undef TL_OP
+    ;
+
+const char *op_name(Op op) noexcept;
+
+}  // namespace tensorlib::core

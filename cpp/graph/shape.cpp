@@ -1,0 +1,89 @@
+#include "graph/shape.hpp"
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+
+#include <limits>
+
+namespace tensorlib::core {
+
+std::size_t Layout::row_bytes() const noexcept {
+    const DTypeTraits &t = traits(type);
+    return static_cast<std::size_t>(ne[0] / t.block_size) * t.size;
+}
+
+std::size_t Layout::nbytes() const noexcept { return row_bytes() * static_cast<std::size_t>(n_rows()); }
+
+std::size_t Layout::span_bytes() const noexcept {
+    if (n_elements() == 0) return 0;
+    const DTypeTraits &t = traits(type);
+    std::size_t span = t.size + static_cast<std::size_t>(ne[0] / t.block_size - 1) * nb[0];
+    for (int d = 1; d < max_dims; d++) span += static_cast<std::size_t>(ne[d] - 1) * nb[d];
+    return span;
+}
+
+bool Layout::rows_contiguous() const noexcept {
+    const DTypeTraits &t = traits(type);
+    return nb[0] == t.size || ne[0] == t.block_size;
+}
+
+bool Layout::contiguous() const noexcept {
+    if (n_elements() == 0) return true;
+    if (!rows_contiguous()) return false;
+    std::size_t expected = row_bytes();
+    for (int d = 1; d < max_dims; d++) {
+        if (ne[d] != 1 && nb[d] != expected) return false;
+        expected *= static_cast<std::size_t>(ne[d]);
+    }
+    return true;
+}
+
+Layout contiguous_layout(const char *op, DType type, std::span<const std::int64_t> ne) {
+    const DTypeTraits &t = traits(type);
+    if (ne.empty() || ne.size() > max_dims) fail(Status::invalid_argument, "%s: %zu dimensions: 1 to 4 are valid", op, ne.size());
+    Layout layout;
+    layout.type = type;
+    layout.n_dims = static_cast<std::int32_t>(ne.size());
+    for (std::size_t d = 0; d < ne.size(); d++) {
+        if (ne[d] < 0) fail(Status::invalid_argument, "%s: ne[%zu] is %lld: 0 or more is valid", op, d, static_cast<long long>(ne[d]));
+        layout.ne[d] = ne[d];
+    }
+    if (layout.ne[0] % t.block_size != 0) {
+        fail(Status::invalid_argument, "%s: ne[0] is %lld: a multiple of %s's block size %lld is valid", op,
+             static_cast<long long>(layout.ne[0]), t.name, static_cast<long long>(t.block_size));
+    }
+    // Strides and sizes are products of the dimensions before them. A zero dimension must not hide an overflow of
+    // the others: strides are computed from them all the same.
+    layout.nb[0] = t.size;
+    std::size_t bytes = 0;
+    bool fits = checked_mul(static_cast<std::size_t>(layout.ne[0] / t.block_size), t.size, bytes);
+    std::size_t elements = static_cast<std::size_t>(layout.ne[0]);
+    for (int d = 1; d < max_dims; d++) {
+        layout.nb[d] = bytes;
+        fits = fits && checked_mul(bytes, static_cast<std::size_t>(layout.ne[d]), bytes);
+        fits = fits && checked_mul(elements, static_cast<std::size_t>(layout.ne[d]), elements);
+    }
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+    if (!fits || bytes > most || elements > most) {
+        fail(Status::invalid_argument, "%s: a %s tensor of shape %s has more bytes than an address can count (%zu)", op, t.name,
+             shape_text(layout.ne).c_str(), most);
+    }
+    return layout;
+}
+
+bool same_shape(const Extents &a, const Extents &b) noexcept { return a == b; }
+
+std::string shape_text(const Extents &ne) {
+    int shown = max_dims;
+    while (shown > 1 && ne[shown - 1] == 1) shown--;
+    std::string text = "[";
+    for (int d = 0; d < shown; d++) {
+        if (d > 0) text += ", ";
+        text += std::to_string(ne[d]);
+    }
+    return text + "]";
+}
+
+std::string layout_text(const Layout &layout) { return shape_text(layout.ne) + " " + traits(layout.type).name; }
+
+}  // namespace tensorlib::core

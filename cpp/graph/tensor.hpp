@@ -1,0 +1,58 @@
+// A tensor: a leaf with data of its own, or a node that an operation makes. Lives in its context's arena and is
+// never destroyed by itself, so all members are trivially destructible.
+#pragma once
+
+#include "graph/op.hpp"
+#include "graph/shape.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace tensorlib::core {
+
+class Context;
+
+struct Tensor {
+    // Shape, type and everything up to `root_offset` are set once, before anyone else sees the tensor.
+    Layout layout;
+    Op op = Op::leaf;
+    std::uint16_t n_src = 0;
+    bool is_view = false;
+    Context *context = nullptr;
+    Tensor **src = nullptr;
+
+    // Whose memory this is: the tensor itself, or for views the tensor at the bottom; never a view.
+    Tensor *root = nullptr;
+    std::size_t root_offset = 0;  // bytes from the root's data to the first element
+
+    // Valid for roots only. data: on the device, null until there is some; written under the context's exclusive run
+    // lock (leafs: before the tensor is handed out). Atomic, as tl_tensor_data() looks without a lock.
+    std::atomic<std::byte *> data{nullptr};
+    // Of a node's root: data holds a computed result. Same rule.
+    std::atomic<bool> computed{false};
+    // Of a leaf: promised constant.
+    std::atomic<bool> constant{false};
+
+    std::atomic<const char *> name{""};
+
+    bool is_leaf() const noexcept { return op == Op::leaf; }
+    // A node that only describes memory: nothing is to be computed. (cpy's result is a view too, of its target.)
+    bool is_pure_view() const noexcept { return is_view && op != Op::cpy; }
+    std::span<Tensor *const> sources() const noexcept { return {src, n_src}; }
+    // The first element's address on the device, or null where the root has no data.
+    std::byte *address() const noexcept {
+        std::byte *base = root->data.load(std::memory_order_acquire);
+        return base ? base + root_offset : nullptr;
+    }
+};
+
+static_assert(std::is_trivially_destructible_v<Tensor>);
+
+// "'weights' [2, 4] f32", for messages.
+std::string tensor_text(const Tensor &t);
+
+}  // namespace tensorlib::core

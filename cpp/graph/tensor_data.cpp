@@ -1,0 +1,271 @@
+#include "graph/tensor_data.hpp"
+
+#include "base/fail.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace tensorlib::core {
+
+namespace {
+
+void check_readable(const char *what, const Tensor &t) {
+    const Tensor &root = *t.root;
+    if (root.is_leaf()) {
+        if (!root.data.load(std::memory_order_acquire)) {
+            fail(Status::invalid_argument, "%s: leaf %s has no data yet: call context_allocate first", what, tensor_text(t).c_str());
+        }
+    } else if (!root.computed.load(std::memory_order_acquire)) {
+        fail(Status::invalid_argument, "%s: %s, the result of %s, is not computed: make it an output of a graph and compute that", what,
+             tensor_text(t).c_str(), op_name(root.op));
+    }
+}
+
+void check_writable(const char *what, const Tensor &t) {
+    const Tensor &root = *t.root;
+    if (!root.is_leaf()) {
+        fail(Status::invalid_argument, "%s: %s is the result of %s: only leafs and views of leafs can be written", what,
+             tensor_text(t).c_str(), op_name(root.op));
+    }
+    if (root.constant.load(std::memory_order_acquire)) {
+        fail(Status::invalid_argument, "%s: %s is promised constant: it cannot be written any more", what, tensor_text(t).c_str());
+    }
+    check_readable(what, t);
+}
+
+void check_count(const char *what, const Tensor &t, std::size_t n) {
+    if (n != static_cast<std::size_t>(t.layout.n_elements())) {
+        fail(Status::invalid_argument, "%s: %zu values for %s: exactly %lld are valid", what, n, tensor_text(t).c_str(),
+             static_cast<long long>(t.layout.n_elements()));
+    }
+}
+
+void check_pointer(const char *what, const void *data, std::size_t size) {
+    if (!data && size != 0) fail(Status::invalid_argument, "%s: data is NULL: memory for %zu values is valid", what, size);
+}
+
+// Calls move(address, packed, n) for runs of n bytes that lie side by side both in the tensor and in the packed
+// order, so that together they cover the packed bytes [offset, offset + size).
+template <class Move>
+void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
+    const Layout &l = t.layout;
+    std::byte *base = t.address();
+    if (size == 0) return;
+    if (l.contiguous()) {
+        move(base + offset, std::size_t{0}, size);
+        return;
+    }
+    const std::size_t row = l.row_bytes(), unit = l.rows_contiguous() ? row : traits(l.type).size;
+    const std::size_t end = offset + size;
+    // at: the packed position; each unit is cut where the asked range begins or ends inside it.
+    for (std::size_t at = offset; at < end;) {
+        const std::size_t row_index = at / row, in_row = at % row, in_unit = in_row % unit;
+        const std::size_t n = std::min(unit - in_unit, end - at);
+        const auto ne1 = static_cast<std::size_t>(l.ne[1]), ne2 = static_cast<std::size_t>(l.ne[2]);
+        const std::size_t i1 = row_index % ne1, i2 = row_index / ne1 % ne2, i3 = row_index / ne1 / ne2;
+        const std::size_t place = in_row / unit * l.nb[0] + i1 * l.nb[1] + i2 * l.nb[2] + i3 * l.nb[3] + in_unit;
+        move(base + place, at - offset, n);
+        at += n;
+    }
+}
+
+void check_range(const char *what, const Tensor &t, std::size_t offset, std::size_t size) {
+    const std::size_t nbytes = t.layout.nbytes();
+    if (offset > nbytes || size > nbytes - offset) {
+        fail(Status::invalid_argument, "%s: bytes %zu to %zu + %zu of %s, which has %zu", what, offset, offset, size,
+             tensor_text(t).c_str(), nbytes);
+    }
+}
+
+void write_unlocked(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
+    const auto *from = static_cast<const std::byte *>(data);
+    for_each_run(t, offset, size, [&](std::byte *address, std::size_t packed, std::size_t n) {
+        t.context->memory().write(address, from + packed, n);
+    });
+}
+
+void read_unlocked(const Tensor &t, void *data, std::size_t offset, std::size_t size) {
+    auto *to = static_cast<std::byte *>(data);
+    for_each_run(t, offset, size, [&](std::byte *address, std::size_t packed, std::size_t n) {
+        t.context->memory().read(to + packed, address, n);
+    });
+}
+
+// Data lives in the root's context, so that one's run lock guards it.
+Context &lock_context(const Tensor &t) noexcept { return *t.root->context; }
+
+// Elements converted at a time: a buffer that stays in the first-level cache. A multiple of every block size.
+constexpr std::int64_t stage_elements = 2048;
+
+void fail_unrepresentable(const char *what, const Tensor &t, std::int64_t position, float value) {
+    fail(Status::invalid_argument, "%s: value %lld is %g, which %s cannot hold", what, static_cast<long long>(position),
+         static_cast<double>(value), traits(t.layout.type).name);
+}
+
+}  // namespace
+
+void write_bytes(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
+    constexpr const char *what = "tensor_write";
+    check_pointer(what, data, size);
+    check_range(what, t, offset, size);
+    RunGuard guard(lock_context(t), true, what);
+    check_writable(what, t);
+    write_unlocked(t, data, offset, size);
+}
+
+void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t size) {
+    constexpr const char *what = "tensor_read";
+    check_pointer(what, data, size);
+    check_range(what, t, offset, size);
+    RunGuard guard(lock_context(t), false, what);
+    check_readable(what, t);
+    read_unlocked(t, data, offset, size);
+}
+
+void write_f32(Tensor &t, const float *data, std::size_t n) {
+    constexpr const char *what = "tensor_write_f32";
+    check_pointer(what, data, n);
+    check_count(what, t, n);
+    RunGuard guard(lock_context(t), true, what);
+    check_writable(what, t);
+    if (t.layout.type == DType::f32) {
+        write_unlocked(t, data, 0, t.layout.nbytes());
+        return;
+    }
+    const DTypeTraits &type = traits(t.layout.type);
+    const auto total = static_cast<std::int64_t>(n);
+    std::byte stage[stage_elements * sizeof(double)];
+    // Two passes, so that nothing is written where one value does not fit.
+    for (const bool write : {false, true}) {
+        if (!write && type.is_float) continue;
+        for (std::int64_t i = 0; i < total; i += stage_elements) {
+            const std::int64_t count = std::min(stage_elements, total - i);
+            const std::int64_t bad = type.encode(data + i, stage, count);
+            if (bad >= 0) fail_unrepresentable(what, t, i + bad, data[i + bad]);
+            const auto blocks = static_cast<std::size_t>(count / type.block_size);
+            const auto first = static_cast<std::size_t>(i / type.block_size);
+            if (write) write_unlocked(t, stage, first * type.size, blocks * type.size);
+        }
+    }
+}
+
+void read_f32(const Tensor &t, float *data, std::size_t n) {
+    constexpr const char *what = "tensor_read_f32";
+    check_pointer(what, data, n);
+    check_count(what, t, n);
+    RunGuard guard(lock_context(t), false, what);
+    check_readable(what, t);
+    if (t.layout.type == DType::f32) {
+        read_unlocked(t, data, 0, t.layout.nbytes());
+        return;
+    }
+    const DTypeTraits &type = traits(t.layout.type);
+    const auto total = static_cast<std::int64_t>(n);
+    alignas(8) std::byte stage[stage_elements * sizeof(double)];
+    for (std::int64_t i = 0; i < total; i += stage_elements) {
+        const std::int64_t count = std::min(stage_elements, total - i);
+        const auto blocks = static_cast<std::size_t>(count / type.block_size);
+        read_unlocked(t, stage, static_cast<std::size_t>(i / type.block_size) * type.size, blocks * type.size);
+        type.decode(stage, data + i, count);
+    }
+}
+
+namespace {
+
+// The bytes of the block that holds the element, as an offset in packed order.
+std::size_t block_offset(const char *what, const Tensor &t, const Extents &index) {
+    const Layout &l = t.layout;
+    for (int d = 0; d < max_dims; d++) {
+        if (index[d] < 0 || index[d] >= l.ne[d]) {
+            fail(Status::invalid_argument, "%s: index [%lld, %lld, %lld, %lld] is outside of %s", what, static_cast<long long>(index[0]),
+                 static_cast<long long>(index[1]), static_cast<long long>(index[2]), static_cast<long long>(index[3]),
+                 tensor_text(t).c_str());
+        }
+    }
+    const std::int64_t row = index[1] + l.ne[1] * (index[2] + l.ne[2] * index[3]);
+    const DTypeTraits &type = traits(l.type);
+    return static_cast<std::size_t>(row) * l.row_bytes() + static_cast<std::size_t>(index[0] / type.block_size) * type.size;
+}
+
+// Large enough for one block of any type.
+constexpr std::size_t largest_block = 1024;
+constexpr std::int64_t longest_block = 256;
+
+}  // namespace
+
+float get_f32(const Tensor &t, const Extents &index) {
+    constexpr const char *what = "tensor_get_f32";
+    const std::size_t offset = block_offset(what, t, index);
+    RunGuard guard(lock_context(t), false, what);
+    check_readable(what, t);
+    const DTypeTraits &type = traits(t.layout.type);
+    alignas(8) std::byte block[largest_block];
+    float values[longest_block];
+    read_unlocked(t, block, offset, type.size);
+    type.decode(block, values, type.block_size);
+    return values[index[0] % type.block_size];
+}
+
+void set_f32(Tensor &t, const Extents &index, float value) {
+    constexpr const char *what = "tensor_set_f32";
+    const std::size_t offset = block_offset(what, t, index);
+    RunGuard guard(lock_context(t), true, what);
+    check_writable(what, t);
+    const DTypeTraits &type = traits(t.layout.type);
+    alignas(8) std::byte block[largest_block];
+    float values[longest_block];
+    read_unlocked(t, block, offset, type.size);
+    type.decode(block, values, type.block_size);
+    values[index[0] % type.block_size] = value;
+    if (type.encode(values, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
+    write_unlocked(t, block, offset, type.size);
+}
+
+void *map(Tensor &t, bool write) {
+    constexpr const char *what = "tensor_map";
+    Context &context = lock_context(t);
+    if (!context.memory().host_accessible()) {
+        fail(Status::unavailable, "%s: %s lives on %s: only data in host memory can be mapped; use tensor_read and tensor_write", what,
+             tensor_text(t).c_str(), context.memory().device());
+    }
+    RunGuard guard(context, write, what);
+    if (write) {
+        check_writable(what, t);
+    } else {
+        check_readable(what, t);
+    }
+    guard.keep();
+    return t.address();
+}
+
+void unmap(Tensor &t, bool write) noexcept {
+    RunLock &lock = lock_context(t).run_lock();
+    if (write) {
+        lock.unlock_exclusive();
+    } else {
+        lock.unlock_shared();
+    }
+}
+
+void set_constant(Tensor &t) {
+    constexpr const char *what = "tensor_set_constant";
+    if (!t.is_leaf()) {
+        fail(Status::invalid_argument, "%s: %s is the result of %s: only leafs can be constant", what, tensor_text(t).c_str(),
+             op_name(t.op));
+    }
+    RunGuard guard(lock_context(t), true, what);
+    check_readable(what, t);
+    t.constant.store(true, std::memory_order_release);
+}
+
+void drop_original(Tensor &t) {
+    constexpr const char *what = "tensor_drop_original";
+    RunGuard guard(lock_context(t), true, what);
+    if (!t.is_leaf() || !t.constant.load(std::memory_order_acquire)) {
+        fail(Status::invalid_argument, "%s: %s is no constant: call tensor_set_constant first", what, tensor_text(t).c_str());
+    }
+    fail(Status::unsupported, "%s: no packed copy holds the contents of %s", what, tensor_text(t).c_str());
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,256 @@
+// tensorlib for C++: contexts, tensors, graphs and backends as value handles.
+//
+//     namespace tl = tensorlib;
+//     tl::Backend cpu;                                             // all cores
+//     tl::Context ctx;
+//     auto a = ctx.tensor<float>({2, 4}, {2, 8, 5, 1, 4, 2, 8, 6});
+//     auto b = ctx.tensor<float>({2, 3}, {10, 5, 9, 9, 5, 4});
+//     auto c = mul_mat(a, b);                                      // [4, 3]; nothing is computed yet
+//     cpu.compute({c});                                            // builds a graph and runs it
+//     std::vector<float> values = c.read<float>();
+//
+// Shapes are written with the contiguous dimension first: {2, 4} is 4 rows of 2.
+//
+// Ownership: all classes are cheap to copy; copies share the object. A tensor keeps its context alive, a graph all that
+// it reaches, a context its backend. An object ends with its last handle, in any order.
+//
+// Errors: whatever can fail throws tensorlib::Error. Nothing aborts.
+//
+// Threads: every function may be called from any thread, but one handle (as any C++ object) must not be assigned in one
+// thread while another uses it. Computing, reading and writing in one context at the same time is Error(busy): see
+// tl_context in tensorlib.h.
+#pragma once
+
+#include <tensorlib/error.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace tensorlib {
+
+namespace core {
+class Backend;
+class Context;
+class Graph;
+struct Tensor;
+}  // namespace core
+
+// Storage types; the numbers are GGUF's.
+enum class Type : std::int32_t { f32 = 0, f16 = 1, i8 = 24, i16 = 25, i32 = 26, i64 = 27, f64 = 28, bf16 = 30 };
+
+// The type's name, "f32".
+const char *type_name(Type type);
+// By name, whatever the case. Throws Error(invalid_argument), listing those there are.
+Type type_from_name(std::string_view name);
+
+// The storage type of a C++ element type: float, double and the signed integers. F16 and BF16 have none: use
+// write_f32() and read_f32().
+template <class T>
+constexpr Type type_of() {
+    if constexpr (std::is_same_v<T, float>) return Type::f32;
+    else if constexpr (std::is_same_v<T, double>) return Type::f64;
+    else if constexpr (std::is_same_v<T, std::int8_t>) return Type::i8;
+    else if constexpr (std::is_same_v<T, std::int16_t>) return Type::i16;
+    else if constexpr (std::is_same_v<T, std::int32_t>) return Type::i32;
+    else {
+        static_assert(std::is_same_v<T, std::int64_t>, "no storage type has these elements");
+        return Type::i64;
+    }
+}
+
+// 1 to 4 extents, the contiguous one first.
+using Shape = std::vector<std::int64_t>;
+
+class Tensor;
+
+struct BackendOptions {
+    int n_threads = 0;  // the calling one included; 0 = all that this process may use
+};
+
+// A device opened for computing. One graph runs at a time; a second caller waits.
+class Backend {
+public:
+    // Opens a device by its name. Throws Error(invalid_argument) for an unknown one, Error(unavailable) where it, or the
+    // level that TENSORLIB_ISA asks for, is not to be had.
+    explicit Backend(std::string_view device = "cpu", BackendOptions options = {});
+
+    // Builds a graph of these outputs and computes it. For many runs make a Graph once.
+    void compute(std::initializer_list<Tensor> outputs) const;
+
+    std::string device() const;
+    std::string isa() const;  // "avx512"
+    int n_threads() const;
+
+private:
+    friend class Context;
+    friend class Graph;
+    std::shared_ptr<core::Backend> impl_;
+};
+
+struct ContextOptions {
+    std::size_t mem_limit = 0;          // bytes of objects and data; 0 = none
+    std::span<std::byte> mem_buffer{};  // memory to use instead; must outlive all that refers to the context
+    bool no_alloc = false;              // shapes only, until allocate()
+};
+
+// An arena that owns tensors and their data.
+class Context {
+public:
+    explicit Context(const ContextOptions &options = {});
+    // Tensors' data live on the backend's device.
+    explicit Context(const Backend &backend, const ContextOptions &options = {});
+
+    // A leaf filled with zeros, or from values (exactly as many as the shape has), in ne order.
+    Tensor zeros(Type type, const Shape &shape) const;
+    template <class T>
+    Tensor tensor(const Shape &shape, std::span<const T> values) const;
+    template <class T>
+    Tensor tensor(const Shape &shape, std::initializer_list<T> values) const;
+
+    // Any operation by name, with integer attributes ("axes", "ne", ...) and text attributes ("to").
+    struct Attribute {
+        std::string name;
+        std::vector<std::int64_t> ints;
+        std::string text;
+    };
+    Tensor op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes = {}) const;
+
+    // Data for the leafs of a no_alloc context.
+    void allocate() const;
+    // Empties the context and keeps its memory. Throws Error(busy) while tensors, graphs or copies of the handle exist.
+    void reset();
+
+    std::size_t used_memory() const;
+    std::size_t peak_memory() const;
+
+private:
+    friend class Tensor;
+    friend class Graph;
+    explicit Context(std::shared_ptr<core::Context> impl) : impl_(std::move(impl)) {}
+    std::shared_ptr<core::Context> impl_;
+};
+
+// A leaf or a node. Its context keeps it; the handle keeps the context.
+class Tensor {
+public:
+    Type type() const;
+    int n_dims() const;
+    std::array<std::int64_t, 4> shape() const;   // ne; unused dimensions are 1
+    std::array<std::size_t, 4> strides() const;  // nb, in bytes
+    std::int64_t n_elements() const;
+    std::size_t nbytes() const;  // of the packed elements
+    std::string op() const;      // "leaf", "mul_mat"
+    std::string name() const;
+    void set_name(std::string_view name) const;
+    Context context() const { return Context(context_); }
+
+    // Whole tensor, packed in ne order; T must be the tensor's own element type. read: leafs, computed outputs and views
+    // of them; write: leafs and views of them, as many values as there are elements.
+    template <class T>
+    std::vector<T> read() const;
+    template <class T>
+    void write(std::span<const T> values) const;
+    void write_bytes(const void *data, std::size_t offset, std::size_t size) const;
+    void read_bytes(void *data, std::size_t offset, std::size_t size) const;
+    // With conversion from and to any type.
+    std::vector<float> read_f32() const;
+    void write_f32(std::span<const float> values) const;
+
+    // The promise that a leaf's contents stay as they are.
+    void set_constant() const;
+
+    // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
+    // young contexts (a token's) refer to old ones (the weights') and never the other way round.
+    Tensor view(const Shape &shape, std::span<const std::size_t> strides = {}, std::size_t offset = 0) const;
+    Tensor reshape(const Shape &shape) const;
+    Tensor permute(const std::array<int, 4> &axes) const;
+    Tensor transpose() const;
+    Tensor cont() const;
+    Tensor dup() const;
+    Tensor cast(Type type) const;
+
+private:
+    friend class Context;
+    friend class Graph;
+    friend Tensor add(const Tensor &, const Tensor &);
+    friend Tensor mul_mat(const Tensor &, const Tensor &);
+    friend Tensor cpy(const Tensor &, const Tensor &);
+    Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
+    void check_type(Type wanted) const;
+
+    std::shared_ptr<core::Context> context_;
+    core::Tensor *tensor_;
+};
+
+// a + b in a's shape; b repeats into a.
+Tensor add(const Tensor &a, const Tensor &b);
+inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
+// a {k, m, ...} and b {k, n, ...} give {m, n, ...}.
+Tensor mul_mat(const Tensor &a, const Tensor &b);
+// src's elements into dst; the result is a view of dst.
+Tensor cpy(const Tensor &src, const Tensor &dst);
+
+// What some outputs need, computed as often as you like.
+class Graph {
+public:
+    explicit Graph(std::initializer_list<Tensor> outputs) : Graph(std::span<const Tensor>(outputs.begin(), outputs.size())) {}
+    // The graph's memory is the first output's context's.
+    explicit Graph(std::span<const Tensor> outputs);
+
+    void compute(const Backend &backend) const;
+    // Called after each node on the computing thread; return false to stop with Error(aborted). An exception stops the
+    // run too and comes out of compute().
+    using Progress = std::function<bool(std::size_t done, std::size_t total)>;
+    void set_progress(Progress progress) const;
+
+    std::size_t n_nodes() const;
+    std::size_t n_leafs() const;
+    std::string dot() const;
+    std::string plan_text(const Backend &backend) const;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+template <class T>
+Tensor Context::tensor(const Shape &shape, std::span<const T> values) const {
+    Tensor t = zeros(type_of<T>(), shape);
+    t.template write<T>(values);
+    return t;
+}
+
+template <class T>
+Tensor Context::tensor(const Shape &shape, std::initializer_list<T> values) const {
+    return tensor<T>(shape, std::span<const T>(values.begin(), values.size()));
+}
+
+template <class T>
+std::vector<T> Tensor::read() const {
+    check_type(type_of<T>());
+    std::vector<T> values(static_cast<std::size_t>(n_elements()));
+    read_bytes(values.data(), 0, values.size() * sizeof(T));
+    return values;
+}
+
+template <class T>
+void Tensor::write(std::span<const T> values) const {
+    check_type(type_of<T>());
+    if (values.size() != static_cast<std::size_t>(n_elements())) {
+        throw Error(Status::invalid_argument, "write: " + std::to_string(values.size()) + " values for a tensor of " +
+                                                  std::to_string(n_elements()) + " elements");
+    }
+    write_bytes(values.data(), 0, values.size() * sizeof(T));
+}
+
+}  // namespace tensorlib

@@ -1,0 +1,79 @@
+// Attributes of operations: named integers, numbers and text, as they come from tl_op() and from the typed
+// constructors alike.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace tensorlib::core {
+
+enum class AttrKind : std::int32_t { ints = 0, number = 1, text = 2 };
+
+struct Attr {
+    static constexpr int max_ints = 6;
+
+    std::string_view name;
+    AttrKind kind = AttrKind::ints;
+    std::int32_t n_ints = 0;
+    std::array<std::int64_t, max_ints> ints{};
+    double number = 0;
+    std::string_view text;
+
+    static Attr of_ints(std::string_view name, std::span<const std::int64_t> values) noexcept {
+        Attr attr;
+        attr.name = name;
+        attr.n_ints = static_cast<std::int32_t>(values.size() < max_ints ? values.size() : max_ints);
+        for (std::int32_t i = 0; i < attr.n_ints; i++) attr.ints[static_cast<std::size_t>(i)] = values[static_cast<std::size_t>(i)];
+        return attr;
+    }
+    static Attr of_int(std::string_view name, std::int64_t value) noexcept { return of_ints(name, {&value, 1}); }
+    static Attr of_text(std::string_view name, std::string_view value) noexcept {
+        Attr attr;
+        attr.name = name;
+        attr.kind = AttrKind::text;
+        attr.text = value;
+        return attr;
+    }
+};
+
+// What an operation says of one of its attributes.
+struct AttrDef {
+    const char *name;
+    AttrKind kind;
+    bool required;
+    std::int32_t min_ints = 1, max_ints = 1;
+};
+
+// The attributes of one call, already checked against the operation's AttrDefs.
+class Attrs {
+public:
+    explicit Attrs(std::span<const Attr> attrs) noexcept : attrs_(attrs) {}
+
+    const Attr *find(std::string_view name) const noexcept {
+        for (const Attr &attr : attrs_) {
+            if (attr.name == name) return &attr;
+        }
+        return nullptr;
+    }
+    // All integers of an attribute; empty where it is absent.
+    std::span<const std::int64_t> ints(std::string_view name) const noexcept {
+        const Attr *attr = find(name);
+        return attr ? std::span<const std::int64_t>(attr->ints.data(), static_cast<std::size_t>(attr->n_ints))
+                    : std::span<const std::int64_t>();
+    }
+    std::int64_t integer(std::string_view name, std::int64_t otherwise) const noexcept {
+        const auto values = ints(name);
+        return values.empty() ? otherwise : values[0];
+    }
+    std::string_view text(std::string_view name) const noexcept {
+        const Attr *attr = find(name);
+        return attr ? attr->text : std::string_view();
+    }
+
+private:
+    std::span<const Attr> attrs_;
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,59 @@
+// What an operation means: everything about it that is not a kernel. One OpDef per operation, in its family's file.
+#pragma once
+
+#include "graph/context.hpp"
+#include "ops/attrs.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tensorlib::core {
+
+// The work of one node, for choosing threads and for reporting rates.
+struct Cost {
+    double flops = 0;
+    double bytes = 0;
+};
+
+struct OpDef {
+    Op op;
+    const char *name;
+    std::span<const char *const> operands;  // their names, for messages
+    std::span<const AttrDef> attrs;
+
+    // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
+    // be valid, or fills in the result (op and src are set already). The sources are there and on one device.
+    void (*infer)(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result);
+
+    // The derivative as a formula, or why there is none: never empty. `g` is the gradient of the result.
+    const char *gradient;
+
+    Cost (*cost)(const Tensor &node);
+
+    const char *doc;
+};
+
+const OpDef &op_def(Op op) noexcept;
+
+// By name; nullptr where there is none (leaf is no operation).
+const OpDef *find_op(std::string_view name) noexcept;
+
+// All operations but leaf, in the list's order.
+std::span<const OpDef *const> all_ops() noexcept;
+
+// The one way to make a node: checks operands and attributes, infers, and appends to the context.
+Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
+
+namespace ops {
+
+// The families. Each file defines its operations.
+extern const OpDef add, mul_mat, view, reshape, permute, transpose, cont, cpy, dup, cast;
+
+// Reads the operands once, writes the result once.
+Cost copy_cost(const Tensor &node);
+// For operations that only describe memory.
+Cost no_cost(const Tensor &node);
+
+}  // namespace ops
+
+}  // namespace tensorlib::core

@@ -1,0 +1,140 @@
+#include "base/fail.hpp"
+#include "ops/op_def.hpp"
+
+#include <string>
+
+namespace tensorlib::core {
+
+namespace {
+
+void leaf_infer(std::span<Tensor *const>, const Attrs &, NodeSpec &) {
+    fail(Status::invalid_argument, "leaf: no operation: make leafs with tensor_new");
+}
+
+constexpr OpDef leaf_def{
+    Op::leaf, "leaf", {}, {}, leaf_infer, "a leaf's gradient is the sum over its uses", ops::no_cost, "data of its own"};
+
+// Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
+std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {
+    std::string text;
+    for (std::size_t i = 0; i < src.size(); i++) {
+        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i], src[i] ? tensor_text(*src[i]).c_str() : "NULL");
+    }
+    return text;
+}
+
+std::string names_of(const OpDef &def) {
+    std::string text;
+    for (const AttrDef &attr : def.attrs) text += (text.empty() ? "" : ", ") + std::string(attr.name);
+    return text.empty() ? "it has none" : text;
+}
+
+const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
+    for (const AttrDef &known : def.attrs) {
+        if (known.name == name) return known;
+    }
+    fail(Status::invalid_argument, "%s: no attribute '%.*s': valid: %s", def.name, static_cast<int>(name.size()), name.data(),
+         names_of(def).c_str());
+}
+
+// The attribute in the kind that the definition asks for: one integer and an integral number stand for each other.
+Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
+    constexpr double exact = 9007199254740992.0;  // 2^53: up to here doubles hold every integer
+    if (wanted.kind == AttrKind::ints && attr.kind == AttrKind::number && attr.number >= -exact && attr.number <= exact &&
+        attr.number == static_cast<double>(static_cast<std::int64_t>(attr.number))) {
+        attr.kind = AttrKind::ints;
+        attr.n_ints = 1;
+        attr.ints[0] = static_cast<std::int64_t>(attr.number);
+    } else if (wanted.kind == AttrKind::number && attr.kind == AttrKind::ints && attr.n_ints == 1) {
+        attr.kind = AttrKind::number;
+        attr.number = static_cast<double>(attr.ints[0]);
+    }
+    if (attr.kind != wanted.kind) {
+        constexpr const char *kinds[] = {"integers", "a number", "text"};
+        const auto kind = static_cast<std::size_t>(attr.kind);
+        fail(Status::invalid_argument, "%s: attribute %s is %s: %s is valid", def.name, wanted.name, kind < 3 ? kinds[kind] : "of no known kind",
+             kinds[static_cast<std::size_t>(wanted.kind)]);
+    }
+    if (wanted.kind == AttrKind::ints && (attr.n_ints < wanted.min_ints || attr.n_ints > wanted.max_ints)) {
+        fail(Status::invalid_argument, "%s: attribute %s has %d values: %d to %d are valid", def.name, wanted.name, attr.n_ints,
+             wanted.min_ints, wanted.max_ints);
+    }
+    return attr;
+}
+
+}  // namespace
+
+namespace {
+
+constexpr const OpDef *table[] = {
+#define TL_OP(name, number) &ops::name,
+#include "graph/op_list.inc"
+#undef TL_OP
+};
+
+}  // namespace
+
+const OpDef &op_def(Op op) noexcept {
+    switch (op) {
+        case Op::leaf: return leaf_def;
+#define TL_OP(name, number) \
+    case Op::name: return ops::name;
+#include "graph/op_list.inc"
+#undef TL_OP
+    }
+    return leaf_def;  // not reached: an Op is one of the list
+}
+
+const OpDef *find_op(std::string_view name) noexcept {
+    for (const OpDef *def : table) {
+        if (name == def->name) return def;
+    }
+    return nullptr;
+}
+
+std::span<const OpDef *const> all_ops() noexcept { return table; }
+
+Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
+    const OpDef &def = op_def(op);
+    if (src.size() != def.operands.size()) {
+        fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, src.size(), def.operands.size());
+    }
+    for (const Tensor *source : src) {
+        if (!source) fail(Status::invalid_argument, "%s: %s", def.name, operands_text(def, src).c_str());
+        if (&source->context->memory() != &context.memory()) {
+            fail(Status::context_mismatch, "%s: %s: an operand lives on %s, the context on %s", def.name, operands_text(def, src).c_str(),
+                 source->context->memory().device(), context.memory().device());
+        }
+    }
+    std::array<Attr, 8> checked;
+    if (attrs.size() > checked.size()) fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
+    for (std::size_t i = 0; i < attrs.size(); i++) {
+        checked[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
+        for (std::size_t j = 0; j < i; j++) {
+            if (checked[j].name == checked[i].name) fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
+        }
+    }
+    const Attrs given({checked.data(), attrs.size()});
+    for (const AttrDef &wanted : def.attrs) {
+        if (wanted.required && !given.find(wanted.name)) fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
+    }
+    NodeSpec spec;
+    spec.op = op;
+    spec.src = src;
+    def.infer(src, given, spec);
+    return context.new_node(spec);
+}
+
+namespace ops {
+
+Cost copy_cost(const Tensor &node) {
+    double bytes = static_cast<double>(node.layout.nbytes());
+    for (const Tensor *source : node.sources()) bytes += static_cast<double>(source->layout.nbytes());
+    return {0, bytes};
+}
+
+Cost no_cost(const Tensor &) { return {}; }
+
+}  // namespace ops
+
+}  // namespace tensorlib::core

@@ -1,0 +1,147 @@
+// Operations that only describe memory: the result shares its source's elements and nothing is computed.
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "ops/op_def.hpp"
+
+#include <array>
+
+namespace tensorlib::core::ops {
+
+namespace {
+
+constexpr const char *operands[] = {"a"};
+
+// view: a window into a's memory: shape ne, strides nb[1..] (bytes; contiguous where absent), offset bytes behind
+// a's first element. The elements must lie inside the memory of a's root, from a's first element on.
+// Derivative: g added into the window, zero elsewhere.
+constexpr AttrDef view_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims},
+                                  {"nb", AttrKind::ints, false, 1, max_dims - 1},
+                                  {"offset", AttrKind::ints, false, 1, 1}};
+
+// The end of the window, in bytes behind a's first element; false where that does not fit into a size.
+bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
+    end = offset;
+    if (l.n_elements() == 0) return true;
+    const DTypeTraits &type = traits(l.type);
+    std::size_t step;
+    if (!checked_add(end, type.size, end)) return false;
+    if (!checked_mul(static_cast<std::size_t>(l.ne[0] / type.block_size - 1), l.nb[0], step) || !checked_add(end, step, end)) return false;
+    for (int d = 1; d < max_dims; d++) {
+        if (!checked_mul(static_cast<std::size_t>(l.ne[d] - 1), l.nb[d], step) || !checked_add(end, step, end)) return false;
+    }
+    return true;
+}
+
+void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0];
+    const auto ne = attrs.ints("ne");
+    const auto nb = attrs.ints("nb");
+    const std::int64_t offset = attrs.integer("offset", 0);
+    Layout layout = contiguous_layout("view", a.layout.type, ne);
+    if (!nb.empty() && nb.size() + 1 != ne.size()) {
+        fail(Status::invalid_argument, "view: nb has %zu strides: one less than ne has dimensions (%zu) is valid", nb.size(), ne.size());
+    }
+    for (std::size_t d = 0; d < nb.size(); d++) {
+        const auto size = static_cast<std::int64_t>(traits(a.layout.type).size);
+        // Kernels load whole elements: a stride must keep them where their type may lie.
+        if (nb[d] < 0 || nb[d] % size != 0) {
+            fail(Status::invalid_argument, "view: nb[%zu] is %lld: a multiple of %s's size %lld is valid", d + 1,
+                 static_cast<long long>(nb[d]), traits(a.layout.type).name, static_cast<long long>(size));
+        }
+        layout.nb[d + 1] = static_cast<std::size_t>(nb[d]);
+    }
+    if (!nb.empty()) {
+        // Unused dimensions get the stride that continues the last one given.
+        for (std::size_t d = ne.size(); d < max_dims; d++) {
+            std::size_t next = 0;
+            if (!checked_mul(layout.nb[d - 1], static_cast<std::size_t>(layout.ne[d - 1]), next)) next = layout.nb[d - 1];
+            layout.nb[d] = next;
+        }
+    }
+    const auto unit = static_cast<std::int64_t>(traits(a.layout.type).size);
+    if (offset < 0 || offset % unit != 0) {
+        fail(Status::invalid_argument, "view: offset is %lld: a multiple of %s's size %lld is valid", static_cast<long long>(offset),
+             traits(a.layout.type).name, static_cast<long long>(unit));
+    }
+    const std::size_t available = a.root->layout.nbytes() - a.root_offset;
+    std::size_t end;
+    if (!window_end(layout, static_cast<std::size_t>(offset), end) || end > available) {
+        fail(Status::invalid_argument, "view: shape %s with strides %zu, %zu, %zu at offset %lld ends behind %s, which has %zu bytes from there",
+             shape_text(layout.ne).c_str(), layout.nb[1], layout.nb[2], layout.nb[3], static_cast<long long>(offset),
+             tensor_text(a).c_str(), available);
+    }
+    result.layout = layout;
+    result.view_of = src[0];
+    result.view_offset = static_cast<std::size_t>(offset);
+}
+
+// reshape: a's elements in another shape with as many. a must be contiguous. Derivative: g in a's shape.
+constexpr AttrDef reshape_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims}};
+
+void reshape_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0];
+    const Layout layout = contiguous_layout("reshape", a.layout.type, attrs.ints("ne"));
+    if (layout.n_elements() != a.layout.n_elements()) {
+        fail(Status::shape_mismatch, "reshape: a is %s, with %lld elements, the new shape %s has %lld: they must be equal",
+             tensor_text(a).c_str(), static_cast<long long>(a.layout.n_elements()), shape_text(layout.ne).c_str(),
+             static_cast<long long>(layout.n_elements()));
+    }
+    if (!a.layout.contiguous()) {
+        fail(Status::invalid_argument, "reshape: a is %s and not contiguous (strides %zu, %zu, %zu, %zu): apply cont first",
+             tensor_text(a).c_str(), a.layout.nb[0], a.layout.nb[1], a.layout.nb[2], a.layout.nb[3]);
+    }
+    result.layout = layout;
+    result.view_of = src[0];
+}
+
+void permute_layout(const char *op, const Tensor &a, std::span<const std::int64_t> axes, Layout &layout) {
+    if (traits(a.layout.type).block_size != 1 && axes[0] != 0) {
+        fail(Status::type_mismatch, "%s: a is %s: the blocks of its rows cannot be taken apart", op, tensor_text(a).c_str());
+    }
+    layout.type = a.layout.type;
+    layout.n_dims = a.layout.n_dims;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        const auto to = static_cast<std::size_t>(axes[d]);
+        layout.ne[to] = a.layout.ne[d];
+        layout.nb[to] = a.layout.nb[d];
+        if (a.layout.ne[d] != 1 && static_cast<std::int32_t>(to) >= layout.n_dims) layout.n_dims = static_cast<std::int32_t>(to) + 1;
+    }
+}
+
+// permute: source dimension i becomes dimension axes[i]. Derivative: g permuted back.
+constexpr AttrDef permute_attrs[] = {{"axes", AttrKind::ints, true, max_dims, max_dims}};
+
+void permute_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+    const auto axes = attrs.ints("axes");
+    unsigned seen = 0;
+    for (const std::int64_t axis : axes) {
+        if (axis >= 0 && axis < max_dims) seen |= 1u << axis;
+    }
+    if (seen != 0xf) {
+        fail(Status::invalid_argument, "permute: axes are %lld, %lld, %lld, %lld: a permutation of 0, 1, 2, 3 is valid",
+             static_cast<long long>(axes[0]), static_cast<long long>(axes[1]), static_cast<long long>(axes[2]),
+             static_cast<long long>(axes[3]));
+    }
+    permute_layout("permute", *src[0], axes, result.layout);
+    result.view_of = src[0];
+}
+
+// transpose: dimensions 0 and 1 swapped. Derivative: g transposed.
+void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    constexpr std::array<std::int64_t, max_dims> axes{1, 0, 2, 3};
+    permute_layout("transpose", *src[0], axes, result.layout);
+    result.view_of = src[0];
+}
+
+}  // namespace
+
+constexpr OpDef view{Op::view, "view", operands, view_attrs, view_infer, "da = g added into the window, zero elsewhere", no_cost,
+                     "a window into a's memory"};
+constexpr OpDef reshape{Op::reshape, "reshape", operands, reshape_attrs, reshape_infer, "da = g in a's shape", no_cost,
+                        "a's elements in another shape"};
+constexpr OpDef permute{Op::permute, "permute", operands, permute_attrs, permute_infer, "da = g permuted back", no_cost,
+                        "a's dimensions in another order"};
+constexpr OpDef transpose{Op::transpose, "transpose", operands, {}, transpose_infer, "da = g transposed", no_cost,
+                          "dimensions 0 and 1 swapped"};
+
+}  // namespace tensorlib::core::ops

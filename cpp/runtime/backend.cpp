@@ -1,0 +1,33 @@
+#include "runtime/backend.hpp"
+
+#include "base/fail.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+std::uint64_t next_serial() noexcept {
+    static std::atomic<std::uint64_t> serial{0};
+    return serial.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
+
+Backend::Backend(const Device &device) : device_(device), serial_(next_serial()) {}
+
+Backend::Turn::Turn(Backend &backend) : backend_(backend) {
+    if (backend_.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+        fail(Status::busy, "graph_compute: called from inside a callback of a graph that this backend is computing");
+    }
+    // Before the lock: in a forked child the parent's holder would never give it back.
+    backend_.check_usable();
+    backend_.turn_.lock();
+    backend_.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+}
+
+Backend::Turn::~Turn() {
+    backend_.holder_.store(std::thread::id(), std::memory_order_relaxed);
+    backend_.turn_.unlock();
+}
+
+}  // namespace tensorlib::core

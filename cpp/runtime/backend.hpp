@@ -1,0 +1,101 @@
+// The interface that a device implements: devices that can be opened, and backends, which are opened devices.
+#pragma once
+
+#include "base/ref.hpp"
+#include "graph/device_memory.hpp"
+#include "runtime/kernel.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+
+namespace tensorlib::core {
+
+struct BackendParams {
+    int n_threads = 0;  // 0 = all that this process may use
+    bool allow_tf32 = false;
+};
+
+struct DeviceProps {
+    std::string description;
+    std::uint64_t memory_total = 0, memory_free = 0;
+    std::int32_t capability = 0;
+    bool simulated = false;
+};
+
+// A device of this machine. Lives as long as the process.
+class Device {
+public:
+    virtual ~Device() = default;
+    virtual const char *name() const noexcept = 0;
+    virtual DeviceProps props() const = 0;
+    virtual DeviceMemory &memory() const noexcept = 0;
+    virtual Ref<Backend> open(const BackendParams &params) const = 0;
+};
+
+class Backend : public RefCounted {
+public:
+    explicit Backend(const Device &device);
+
+    const Device &device() const noexcept { return device_; }
+    // Never used twice in a process: plans are kept by it, and do not keep the backend alive.
+    std::uint64_t serial() const noexcept { return serial_; }
+
+    virtual int n_threads() const noexcept = 0;
+    virtual const char *isa() const noexcept = 0;
+
+    // The kernel that takes the node, or nullptr; explain() says what each one that refused said.
+    virtual const Kernel *find_kernel(const Problem &problem) const noexcept = 0;
+    virtual std::string explain(const Problem &problem) const = 0;
+
+    // Throws where this backend cannot be used at present: Error(unavailable) in a forked child, Error(device) after
+    // a device's failure.
+    virtual void check_usable() const = 0;
+
+    // Runs or enqueues a step. Steps take effect in the order of the calls.
+    virtual void execute(const Step &step) = 0;
+    // Returns when all that was enqueued is done; throws Error(device) where it failed.
+    virtual void finish() = 0;
+
+    // One graph runs at a time: the second caller waits, a call from inside the running graph's callback throws
+    // Error(busy).
+    class Turn {
+    public:
+        explicit Turn(Backend &backend);
+        ~Turn();
+        Turn(const Turn &) = delete;
+        Turn &operator=(const Turn &) = delete;
+
+    private:
+        Backend &backend_;
+    };
+
+protected:
+    ~Backend() override = default;
+
+private:
+    const Device &device_;
+    const std::uint64_t serial_;
+    std::mutex turn_;
+    // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
+    std::atomic<std::thread::id> holder_{};
+};
+
+// The reasons of all kernels of a table that refuse the problem, for messages and for the plan's text.
+template <class K>
+std::string refusals(std::span<const K> table, const Problem &problem) {
+    std::string text;
+    for (const K &kernel : table) {
+        if (kernel.op != problem.node.op) continue;
+        const char *reason = kernel.refuse(problem);
+        if (!reason) break;
+        if (!text.empty()) text += "; ";
+        text += std::string(kernel.name) + ": " + reason;
+    }
+    return text;
+}
+
+}  // namespace tensorlib::core

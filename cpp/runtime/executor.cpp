@@ -1,0 +1,97 @@
+#include "runtime/executor.hpp"
+
+#include "base/fail.hpp"
+#include "runtime/plan.hpp"
+
+#include <vector>
+
+namespace tensorlib::core {
+
+namespace {
+
+class GraphGuard {
+public:
+    GraphGuard(Graph &graph, const char *what) : graph_(graph) {
+        if (!graph.busy().try_exclusive()) fail(Status::busy, "%s: the graph is being computed", what);
+    }
+    ~GraphGuard() { graph_.busy().unlock_exclusive(); }
+    GraphGuard(const GraphGuard &) = delete;
+    GraphGuard &operator=(const GraphGuard &) = delete;
+
+private:
+    Graph &graph_;
+};
+
+// All that a run holds, from the backend's turn to the contexts' run locks.
+class Run {
+public:
+    Run(Graph &graph, Backend &backend, const char *what)
+        : turn_((check_device(graph, backend, what), backend)), graph_guard_(graph, what) {
+        guards_.reserve(graph.contexts().size());
+        for (const auto &reached : graph.contexts()) guards_.emplace_back(*reached.context, reached.written, what);
+    }
+
+private:
+    static void check_device(Graph &graph, Backend &backend, const char *what) {
+        DeviceMemory &data = graph.context().memory();
+        if (&data == &backend.device().memory()) return;
+        fail(Status::context_mismatch, "%s: the graph's data live on %s, the backend computes on %s", what, data.device(),
+             backend.device().name());
+    }
+
+    Backend::Turn turn_;
+    GraphGuard graph_guard_;
+    std::vector<RunGuard> guards_;
+};
+
+// Plans of this many backends are kept per graph; the one not used for longest goes first.
+constexpr std::size_t kept_plans = 4;
+
+Plan &plan_for(Graph &graph, Backend &backend) {
+    auto &plans = graph.attachments();
+    for (std::size_t i = plans.size(); i-- > 0;) {
+        auto &plan = static_cast<Plan &>(*plans[i]);
+        if (plan.backend_serial() != backend.serial()) continue;
+        if (i + 1 != plans.size()) std::swap(plans[i], plans.back());
+        return plan;
+    }
+    auto plan = std::make_unique<Plan>(graph, backend);
+    if (plans.size() == kept_plans) plans.erase(plans.begin());
+    plans.push_back(std::move(plan));
+    return static_cast<Plan &>(*plans.back());
+}
+
+}  // namespace
+
+void compute(Graph &graph, Backend &backend) {
+    const Run run(graph, backend, "graph_compute");
+    Plan &plan = plan_for(graph, backend);
+    plan.begin_run();
+    const auto steps = plan.steps();
+    if (!graph.progress) {
+        for (const Step &step : steps) backend.execute(step);
+    } else {
+        for (std::size_t i = 0; i < steps.size(); i++) {
+            backend.execute(steps[i]);
+            if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
+            backend.finish();
+            fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", plan.nodes_done(i),
+                 graph.nodes().size());
+        }
+    }
+    backend.finish();
+    plan.end_run();
+}
+
+std::string plan_text(Graph &graph, Backend &backend) {
+    const Run run(graph, backend, "graph_plan_text");
+    return plan_for(graph, backend).text(backend);
+}
+
+void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {
+    const GraphGuard guard(graph, "graph_set_progress");
+    graph.progress = progress;
+    graph.progress_data = user_data;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,73 @@
+// What a backend's kernel says of itself: which nodes it takes and what it needs for one. How it runs is the
+// backend's own business, so each backend derives its table's row type from this.
+#pragma once
+
+#include "graph/tensor.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace tensorlib::core {
+
+class Backend;
+
+// A node to be computed, and by whom.
+struct Problem {
+    const Tensor &node;
+    const Backend &backend;
+    int n_threads;
+};
+
+// What a kernel needs for one node.
+struct KernelPlan {
+    // The work is cut into phases, each into chunks that may run at the same time; a phase begins when the one before
+    // it has ended. Phases are of two kinds in turn (prepare, compute), each with its number of chunks; a kernel
+    // without preparation has one phase.
+    std::int64_t n_phases = 1;
+    std::array<std::int64_t, 2> n_chunks{1, 1};
+    std::size_t workspace = 0;  // bytes, all threads' parts included
+    // The kernel's own decisions (tile and block sizes), as it likes.
+    std::array<std::int64_t, 8> choice{};
+};
+
+struct Kernel {
+    Op op;
+    const char *name;
+    // Why this kernel does not take the problem, or nullptr where it does. A static text.
+    const char *(*refuse)(const Problem &problem) noexcept;
+    void (*plan)(const Problem &problem, KernelPlan &plan) noexcept;
+};
+
+// An operand where it lies now: shape, strides and address.
+struct TensorRef {
+    DType type;
+    Extents ne;
+    Strides nb;
+    std::byte *data;
+};
+
+constexpr int max_sources = 3;
+
+// One node of a plan, ready to run.
+struct Step {
+    const Kernel *kernel;
+    Tensor *node;
+    KernelPlan plan;
+    TensorRef dst;
+    std::array<TensorRef, max_sources> src;
+    std::byte *workspace;  // aligned as tensors are
+};
+
+// The first kernel of the table that takes the problem; nullptr where none does. The one place that answers "is it
+// supported?", "how much workspace?" and "which kernel runs?".
+template <class K>
+const K *find_kernel(std::span<const K> table, const Problem &problem) noexcept {
+    for (const K &kernel : table) {
+        if (kernel.op == problem.node.op && !kernel.refuse(problem)) return &kernel;
+    }
+    return nullptr;
+}
+
+}  // namespace tensorlib::core

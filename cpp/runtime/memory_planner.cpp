@@ -1,0 +1,104 @@
+#include "runtime/memory_planner.hpp"
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "graph/tensor_set.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+// A block of unknown length: gaps are kept sorted by offset, neighbours merged. Best fit.
+class Offsets {
+public:
+    std::size_t take(std::size_t size) {
+        auto best = gaps_.end();
+        for (auto it = gaps_.begin(); it != gaps_.end(); ++it) {
+            if (it->size >= size && (best == gaps_.end() || it->size < best->size)) best = it;
+        }
+        if (best != gaps_.end()) {
+            const std::size_t offset = best->offset;
+            best->offset += size;
+            best->size -= size;
+            if (best->size == 0) gaps_.erase(best);
+            return offset;
+        }
+        // A gap at the end can be lengthened instead of left behind.
+        std::size_t offset = end_;
+        if (!gaps_.empty() && gaps_.back().offset + gaps_.back().size == end_) {
+            offset = gaps_.back().offset;
+            gaps_.pop_back();
+        }
+        if (!checked_add(offset, size, end_)) fail(Status::out_of_memory, "graph: its intermediates have more bytes than an address can count");
+        return offset;
+    }
+
+    void give(std::size_t offset, std::size_t size) {
+        auto next = std::lower_bound(gaps_.begin(), gaps_.end(), offset, [](const Gap &g, std::size_t o) { return g.offset < o; });
+        if (next != gaps_.begin() && (next - 1)->offset + (next - 1)->size == offset) {
+            --next;
+            next->size += size;
+        } else {
+            next = gaps_.insert(next, {offset, size});
+        }
+        const auto after = next + 1;
+        if (after != gaps_.end() && next->offset + next->size == after->offset) {
+            next->size += after->size;
+            gaps_.erase(after);
+        }
+    }
+
+    std::size_t end() const noexcept { return end_; }
+
+private:
+    struct Gap {
+        std::size_t offset, size;
+    };
+    std::vector<Gap> gaps_;
+    std::size_t end_ = 0;
+};
+
+}  // namespace
+
+MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::size_t alignment) {
+    const auto nodes = graph.nodes();
+    MemoryPlan plan;
+    plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
+    TensorSet index;
+    std::vector<std::size_t> last_use(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        bool added;
+        index.insert(nodes[i], static_cast<std::uint32_t>(i), added);
+        last_use[i] = i;
+        // A cpy's target is touched by the node itself; so are the roots of all sources.
+        if (const auto *root = index.find(nodes[i]->root)) last_use[*root] = i;
+        for (const Tensor *source : nodes[i]->sources()) {
+            if (const auto *root = index.find(source->root)) last_use[*root] = i;
+        }
+    }
+    // Roots by the node after which they are free: a counting sort.
+    std::vector<std::vector<std::uint32_t>::size_type> start(nodes.size() + 1, 0);
+    std::vector<std::uint32_t> ending(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) start[last_use[i]]++;
+    for (std::size_t i = 1; i <= nodes.size(); i++) start[i] += start[i - 1];
+    for (std::size_t i = nodes.size(); i-- > 0;) ending[--start[last_use[i]]] = static_cast<std::uint32_t>(i);
+
+    Offsets offsets;
+    const auto size_of = [&](std::size_t i) { return std::max(round_up(nodes[i]->layout.nbytes(), alignment), alignment); };
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        if (is_intermediate[i]) {
+            plan.offset[i] = offsets.take(size_of(i));
+            plan.unshared += size_of(i);
+        }
+        const std::size_t end = i + 1 < nodes.size() ? start[i + 1] : nodes.size();
+        for (std::size_t e = start[i]; e < end; e++) {
+            if (is_intermediate[ending[e]]) offsets.give(plan.offset[ending[e]], size_of(ending[e]));
+        }
+    }
+    plan.size = offsets.end();
+    return plan;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,161 @@
+#include "runtime/plan.hpp"
+
+#include "base/checked.hpp"
+#include "base/fail.hpp"
+#include "ops/op_def.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(backend.serial()) {
+    const auto nodes = graph.nodes();
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        bool added;
+        index_.insert(nodes[i], static_cast<std::uint32_t>(i), added);
+    }
+    for (const Tensor *leaf : graph.leafs()) {
+        if (!leaf->address()) {
+            fail(Status::invalid_argument, "graph_compute: leaf %s has no data yet: call context_allocate first", tensor_text(*leaf).c_str());
+        }
+    }
+    choose_kernels(backend);
+    place_outputs();
+    place_intermediates();
+    resolve_addresses();
+    find_owned();
+}
+
+Plan::~Plan() {
+    if (block_) graph_.context().release_data(block_, block_size_);
+}
+
+void Plan::choose_kernels(Backend &backend) {
+    const auto nodes = graph_.nodes();
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        Tensor &node = *nodes[i];
+        if (node.is_pure_view()) {
+            if (!done_.empty()) done_.back() = i + 1;
+            continue;
+        }
+        const Problem problem{node, backend, backend.n_threads()};
+        Step step{};
+        step.kernel = backend.find_kernel(problem);
+        if (!step.kernel) {
+            std::string operands;
+            for (const Tensor *source : node.sources()) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
+            const std::string reasons = backend.explain(problem);
+            fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), operands.c_str(),
+                 layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
+        }
+        step.node = &node;
+        step.kernel->plan(problem, step.plan);
+        if (node.op == Op::cpy && node.root->is_leaf()) targets_.push_back(node.root);
+        steps_.push_back(step);
+        done_.push_back(i + 1);
+    }
+}
+
+// Outputs' data belong to their contexts and outlive the graph.
+void Plan::place_outputs() {
+    for (const Tensor *output : graph_.outputs()) {
+        Tensor &root = *output->root;
+        if (root.is_leaf() || root.data.load(std::memory_order_acquire)) continue;
+        root.data.store(static_cast<std::byte *>(root.context->allocate_data(root.layout.nbytes())), std::memory_order_release);
+        root.context->count_materialised();
+    }
+}
+
+void Plan::place_intermediates() {
+    const std::size_t unit = graph_.context().memory().alignment();
+    const auto nodes = graph_.nodes();
+    std::vector<bool> is_intermediate(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        is_intermediate[i] = nodes[i]->root == nodes[i] && !nodes[i]->data.load(std::memory_order_acquire);
+    }
+    memory_ = plan_memory(graph_, is_intermediate, unit);
+    // One workspace for all steps, as they run one after the other.
+    std::size_t workspace = 0;
+    for (const Step &step : steps_) workspace = std::max(workspace, step.plan.workspace);
+    workspace_offset_ = memory_.size;
+    if (!checked_add(memory_.size, workspace, block_size_)) block_size_ = ~std::size_t{0};
+    if (block_size_ != 0) block_ = static_cast<std::byte *>(graph_.context().allocate_data(block_size_));
+}
+
+std::byte *Plan::address_of(const Tensor &t) const {
+    if (const auto *root = index_.find(t.root); root && memory_.offset[*root] != MemoryPlan::nowhere) {
+        return block_ + memory_.offset[*root] + t.root_offset;
+    }
+    return t.address();
+}
+
+TensorRef Plan::ref_of(const Tensor &t) const { return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t)}; }
+
+void Plan::resolve_addresses() {
+    for (Step &step : steps_) {
+        step.dst = ref_of(*step.node);
+        for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s]);
+        step.workspace = block_ + workspace_offset_;
+    }
+}
+
+// Another graph may give one of our nodes data of its own later, by making it an output.
+std::uint64_t Plan::materialised() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto &reached : graph_.contexts()) sum += reached.context->materialised();
+    return sum;
+}
+
+void Plan::find_owned() {
+    owned_as_of_ = materialised();
+    owned_.clear();
+    for (Tensor *node : graph_.nodes()) {
+        if (node->root == node && node->data.load(std::memory_order_acquire)) owned_.push_back(node);
+    }
+}
+
+void Plan::begin_run() {
+    for (const Tensor *target : targets_) {
+        if (target->constant.load(std::memory_order_acquire)) {
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which is promised constant", tensor_text(*target).c_str());
+        }
+    }
+    if (owned_as_of_ != materialised()) find_owned();
+    for (Tensor *node : owned_) node->computed.store(false, std::memory_order_release);
+}
+
+void Plan::end_run() noexcept {
+    for (const Tensor *output : graph_.outputs()) {
+        if (!output->root->is_leaf()) output->root->computed.store(true, std::memory_order_release);
+    }
+}
+
+std::string Plan::text(const Backend &backend) const {
+    std::string text = format_text("plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
+                                   backend.device().name(), backend.isa(), backend.n_threads(), graph_.nodes().size(),
+                                   graph_.leafs().size(), memory_.size, memory_.unshared, block_size_ - workspace_offset_);
+    std::size_t next_step = 0;
+    for (std::size_t i = 0; i < graph_.nodes().size(); i++) {
+        const Tensor &node = *graph_.nodes()[i];
+        text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
+        if (node.is_pure_view()) {
+            text += "view\n";
+            continue;
+        }
+        const Step &step = steps_[next_step++];
+        const std::int64_t chunks = step.plan.n_chunks[step.plan.n_phases > 1 ? 1 : 0];
+        text += format_text("%s, %lld phases, %lld chunks, %.3g flops, workspace %zu, ", step.kernel->name,
+                            static_cast<long long>(step.plan.n_phases), static_cast<long long>(chunks), op_def(node.op).cost(node).flops,
+                            step.plan.workspace);
+        if (memory_.offset[i] != MemoryPlan::nowhere) {
+            text += format_text("at %zu", memory_.offset[i]);
+        } else {
+            text += node.root->is_leaf() ? "in a leaf" : "in its context";
+        }
+        const std::string refused = backend.explain({node, backend, backend.n_threads()});
+        text += refused.empty() ? "\n" : " (" + refused + ")\n";
+    }
+    return text;
+}
+
+}  // namespace tensorlib::core

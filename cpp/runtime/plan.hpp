@@ -1,0 +1,61 @@
+// A plan: what computing a graph on a backend takes, decided once. Kernels, threads, workspace, and where
+// intermediates lie. Addresses are stable, so a device may record the steps and replay them.
+#pragma once
+
+#include "graph/tensor_set.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/memory_planner.hpp"
+
+#include <string>
+
+namespace tensorlib::core {
+
+class Plan final : public Graph::Attachment {
+public:
+    // Needs the run locks of all contexts that the graph writes: it gives outputs their memory. Throws
+    // Error(unsupported) for a node that no kernel takes, Error(invalid_argument) for a leaf without data,
+    // Error(out_of_memory).
+    Plan(Graph &graph, Backend &backend);
+    ~Plan() override;
+
+    std::uint64_t backend_serial() const noexcept { return backend_serial_; }
+    std::span<const Step> steps() const noexcept { return steps_; }
+
+    // For progress: how many of the graph's nodes are done after step i. Views compute nothing and count with the step
+    // before them.
+    std::size_t nodes_done(std::size_t step) const noexcept { return done_[step]; }
+
+    // To be called before a run: every node of the graph that owns data counts as not computed from now on. Throws
+    // Error(invalid_argument) where a leaf that the graph writes to was promised constant meanwhile.
+    void begin_run();
+    // After a run without error: the outputs hold results.
+    void end_run() noexcept;
+
+    // A line per node, for people.
+    std::string text(const Backend &backend) const;
+
+private:
+    void place_outputs();
+    void place_intermediates();
+    void choose_kernels(Backend &backend);
+    void resolve_addresses();
+    void find_owned();
+    std::uint64_t materialised() const noexcept;
+    std::byte *address_of(const Tensor &t) const;
+    TensorRef ref_of(const Tensor &t) const;
+
+    Graph &graph_;
+    const std::uint64_t backend_serial_;
+    std::vector<Step> steps_;
+    std::vector<std::size_t> done_;
+    TensorSet index_;  // node -> its index in the graph
+    MemoryPlan memory_;
+    std::size_t workspace_offset_ = 0, block_size_ = 0;
+    std::byte *block_ = nullptr;
+
+    std::vector<Tensor *> owned_;           // nodes with data of their own
+    std::uint64_t owned_as_of_ = 0;         // materialised() when owned_ was made
+    std::vector<const Tensor *> targets_;   // leafs that are written to
+};
+
+}  // namespace tensorlib::core
