@@ -239,7 +239,8 @@ func TestGraphTexts(t *testing.T) {
 		t.Errorf("%d nodes and %d leafs, want 2 and 1", g.Nodes(), g.Leafs())
 	}
 	dot, err := g.Dot()
-	if err != nil || !strings.HasPrefix(dot, "digraph") || !strings.Contains(dot, "pixels") || !strings.Contains(dot, "mul_mat") {
+	if err != nil || !strings.HasPrefix(dot, "digraph") ||
+		!strings.Contains(dot, "pixels") || !strings.Contains(dot, "mul_mat") {
 		t.Errorf("Dot gives %v: %s", err, dot)
 	}
 	plan, err := g.PlanText(cpu)

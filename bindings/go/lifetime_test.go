@@ -189,6 +189,57 @@ func TestCloseRaces(t *testing.T) {
 	}
 }
 
+// Reset while goroutines build, read and name: tensors are of the current round,
+// or give an error.
+func TestResetRaces(t *testing.T) {
+	c := newContext(t)
+	var workers sync.WaitGroup
+	stop := make(chan struct{})
+	defer workers.Wait()
+	defer close(stop)
+	for worker := 0; worker < 4; worker++ {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				a, err := NewTensorFrom(c, []float32{float32(worker), float32(i)}, 2)
+				if err == nil {
+					_, err = c.Add(a, a)
+				}
+				if err == nil {
+					err = a.SetName("racing")
+				}
+				var got []float32
+				if err == nil {
+					got, err = ReadAll[float32](a)
+				}
+				if err == nil && (got[0] != float32(worker) || got[1] != float32(i)) {
+					t.Errorf("worker %d reads %v in round %d", worker, got, i)
+				}
+				if e, ok := err.(*Error); ok && e.Code != StatusBusy && !strings.Contains(e.Message, "Reset") {
+					t.Errorf("got %v: %v", e.Code, e)
+				}
+			}
+		}()
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for resets := 0; resets < 100; {
+		if err := c.Reset(); err == nil {
+			resets++
+		} else {
+			wantError(t, err, StatusBusy)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("only %d resets found the context idle", resets)
+		}
+	}
+}
+
 // What nobody refers to any more is freed by the collector, not before.
 func TestCollector(t *testing.T) {
 	freed := make(chan string, 8)

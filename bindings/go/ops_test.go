@@ -27,7 +27,8 @@ func TestOperations(t *testing.T) {
 		{name: "view", tensor: column, shape: []int64{1, 2}, want: []float32{1, 4}},
 		{name: "view", tensor: must(c.View(a, []int64{2}, nil, 8)), shape: []int64{2}, want: []float32{2, 3}},
 		{name: "reshape", tensor: must(c.Reshape(a, 2, 3)), shape: []int64{2, 3}, want: []float32{0, 1, 2, 3, 4, 5}},
-		{name: "permute", tensor: must(c.Permute(a, [4]int{2, 0, 1, 3})), shape: []int64{2, 1, 3, 1}, want: []float32{0, 3, 1, 4, 2, 5}},
+		{name: "permute", tensor: must(c.Permute(a, [4]int{2, 0, 1, 3})), shape: []int64{2, 1, 3},
+			want: []float32{0, 3, 1, 4, 2, 5}},
 		{name: "transpose", tensor: transposed, shape: []int64{2, 3}, want: []float32{0, 3, 1, 4, 2, 5}},
 		{name: "cont", tensor: must(c.Cont(transposed)), shape: []int64{2, 3}, want: []float32{0, 3, 1, 4, 2, 5}},
 		{name: "dup", tensor: must(c.Dup(column)), shape: []int64{1, 2}, want: []float32{1, 4}},
@@ -68,7 +69,10 @@ func TestOpByName(t *testing.T) {
 		named, typed *Tensor
 	}{
 		{must(c.Op("add", []*Tensor{a, a})), must(c.Add(a, a))},
-		{must(c.Op("view", one, Ints("ne", 1, 2), Ints("nb", 12), Ints("offset", 4))), must(c.View(a, []int64{1, 2}, []int64{12}, 4))},
+		{
+			must(c.Op("view", one, Ints("ne", 1, 2), Ints("nb", 12), Ints("offset", 4))),
+			must(c.View(a, []int64{1, 2}, []int64{12}, 4)),
+		},
 		{must(c.Op("view", one, Ints("ne", 2), Number("offset", 8))), must(c.View(a, []int64{2}, nil, 8))},
 		{must(c.Op("reshape", one, Ints("ne", 2, 3))), must(c.Reshape(a, 2, 3))},
 		{must(c.Op("permute", one, Ints("axes", 1, 0, 2, 3))), must(c.Transpose(a))},

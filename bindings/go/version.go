@@ -19,6 +19,6 @@ func compareABI(header, library uint32) error {
 		return nil
 	}
 	return errorf(StatusUnavailable,
-		"the tensorlib library has ABI %d.%d, this program needs %d.%d or a later minor version: build it again, or install that library",
+		"the tensorlib library has ABI %d.%d, this program needs %d.%d or a later minor version: build one of them again",
 		library>>16, library&0xffff, header>>16, header&0xffff)
 }
