@@ -277,6 +277,8 @@ func TestHandleFreesOnce(t *testing.T) {
 	if err := h.enter("thing"); err != nil {
 		t.Fatal(err)
 	}
+	err := h.renew(func() error { t.Error("renewed under a call"); return nil })
+	wantError(t, err, StatusBusy)
 	h.close()
 	h.close()
 	if freed != 0 {

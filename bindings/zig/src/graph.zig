@@ -97,7 +97,13 @@ pub const Graph = struct {
 
     /// A text from a function that returns the length it needs. The text may grow between two calls (another
     /// thread names a tensor), so it asks until one fits.
-    fn textAlloc(self: Graph, allocator: std.mem.Allocator, comptime get: anytype, before: anytype, after: anytype) Error![]u8 {
+    fn textAlloc(
+        self: Graph,
+        allocator: std.mem.Allocator,
+        comptime get: anytype,
+        before: anytype,
+        after: anytype,
+    ) Error![]u8 {
         var room: usize = 0;
         while (true) {
             const text = allocator.alloc(u8, room) catch return self.noMemory();

@@ -38,7 +38,8 @@ pub fn main(init: std.process.Init) !u8 {
         const cases = case_file.parse(arena, text, &position) catch |err|
             std.process.fatal("{s}:{}: {t}", .{ path, position.line, err });
         for (cases) |*case| {
-            if ((try names.getOrPut(arena, case.name)).found_existing) std.process.fatal("{s}: two cases of that name", .{case.name});
+            if ((try names.getOrPut(arena, case.name)).found_existing)
+                std.process.fatal("{s}: two cases of that name", .{case.name});
             try judge(init.gpa, case, backend, &counts, out);
         }
     }
@@ -127,13 +128,14 @@ const Run = struct {
     /// By the method of each operation's own.
     fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
         var src: [2]tl.Tensor = undefined;
-        if (op.src.len == 0 or op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        if (op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
         for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
         const ne = op.attrs.get("ne") orelse &.{};
         const Name = enum { add, mul_mat, view, reshape, permute, transpose, cont, dup, cpy, cast };
-        const name = std.meta.stringToEnum(Name, op.name) orelse return self.mismatch("this runner does not know {s}", .{op.name});
-        const two = name == .add or name == .mul_mat or name == .cpy;
-        if (op.src.len != 1 + @as(usize, @intFromBool(two))) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        const name = std.meta.stringToEnum(Name, op.name) orelse
+            return self.mismatch("this runner does not know {s}", .{op.name});
+        const n_src: usize = if (name == .add or name == .mul_mat or name == .cpy) 2 else 1;
+        if (op.src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
         switch (name) {
             .add => return ctx.add(src[0], src[1]),
             .mul_mat => return ctx.mulMat(src[0], src[1]),
@@ -172,7 +174,8 @@ const Run = struct {
         }
         const name = std.mem.span(tl.c.tl_status_name(self.diagnostics.code()).?);
         const message = self.diagnostics.message();
-        if (!std.mem.eql(u8, name["TL_STATUS_".len..], code)) return self.mismatch("got {s} ({s}), want {s}", .{ name, message, code });
+        if (!std.mem.eql(u8, name["TL_STATUS_".len..], code))
+            return self.mismatch("got {s} ({s}), want {s}", .{ name, message, code });
         for (self.case.words.items) |word| if (std.mem.indexOf(u8, message, word) == null)
             return self.mismatch("message \"{s}\" lacks \"{s}\"", .{ message, word });
     }

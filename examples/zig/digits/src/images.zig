@@ -10,6 +10,10 @@ pub const Images = struct {
     pixels: []const f32,
     digits: []const u8,
 
+    pub fn image(self: Images, index: usize) []const f32 {
+        return self.pixels[index * pixels ..][0..pixels];
+    }
+
     /// The squared length of each image; the caller frees it.
     pub fn norms(self: Images, gpa: std.mem.Allocator) ![]f32 {
         const result = try gpa.alloc(f32, self.digits.len);

@@ -46,7 +46,8 @@ fn parseOptions(args: []const [:0]const u8) Options {
         if (std.mem.eql(u8, args[i], "--device")) {
             options.device = value;
         } else if (std.mem.eql(u8, args[i], "--threads")) {
-            options.threads = std.fmt.parseInt(i32, value, 10) catch std.process.fatal("--threads {s}: not a number", .{value});
+            options.threads = std.fmt.parseInt(i32, value, 10) catch
+                std.process.fatal("--threads {s}: not a number", .{value});
         } else if (std.mem.eql(u8, args[i], "--file")) {
             options.file = value;
         } else std.process.fatal("unknown option {s}: --device, --threads, --file", .{args[i]});
@@ -56,7 +57,11 @@ fn parseOptions(args: []const [:0]const u8) Options {
 
 /// How many digits the nearest neighbours get right.
 fn countRight(gpa: std.mem.Allocator, options: Options, data: images.Split, diagnostics: *tl.Diagnostics) !usize {
-    var backend = try tl.Backend.init(.{ .device = options.device, .threads = options.threads, .diagnostics = diagnostics });
+    var backend = try tl.Backend.init(.{
+        .device = options.device,
+        .threads = options.threads,
+        .diagnostics = diagnostics,
+    });
     defer backend.deinit();
     const distances = try squaredDistances(gpa, backend, data, diagnostics);
     defer gpa.free(distances);
@@ -112,8 +117,7 @@ test "the known answer, and each distance against the plain sum of squares" {
         const i = k / data.known.digits.len;
         const j = k % data.known.digits.len;
         var want: f32 = 0;
-        for (data.asked.pixels[i * images.pixels ..][0..images.pixels], data.known.pixels[j * images.pixels ..][0..images.pixels]) |a, b|
-            want += (a - b) * (a - b);
+        for (data.asked.image(i), data.known.image(j)) |a, b| want += (a - b) * (a - b);
         try std.testing.expectEqual(want, got);
     }
     try std.testing.expectError(error.InvalidArgument, countRight(gpa, .{ .device = "abacus" }, data, &diagnostics));
