@@ -25,11 +25,32 @@ const MACROS: &str = "
 #endif
 ";
 
+/// The committed header.
+const HEADER: &str = "capi/include/tensorlib/tensorlib.h";
+
+/// Writes the header.
+pub fn write(root: &Path) -> Result<(), String> {
+    std::fs::write(root.join(HEADER), generate(root)?).map_err(|e| format!("{HEADER}: {e}"))
+}
+
+/// Fails where the committed header is not what tensorlib-sys says.
+pub fn check(root: &Path) -> Result<(), String> {
+    let committed = std::fs::read_to_string(root.join(HEADER)).map_err(|e| format!("{HEADER}: {e}"))?;
+    let fresh = generate(root)?;
+    let differs = committed.lines().zip(fresh.lines()).position(|(a, b)| a != b);
+    match differs.or((committed != fresh).then(|| committed.lines().count().min(fresh.lines().count()))) {
+        Some(line) => {
+            Err(format!("{HEADER}:{} differs from tensorlib-sys: run `cargo xtask header`", line + 1))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Where an item belongs: chapter number, then line in that chapter's source.
 type Place = (usize, usize);
 
 /// The header's text, generated afresh.
-pub fn generate(root: &Path) -> Result<String, String> {
+fn generate(root: &Path) -> Result<String, String> {
     let config = cbindgen::Config::from_file(root.join("capi/cbindgen.toml"))?;
     let bindings = cbindgen::Builder::new()
         .with_crate(root.join("rust/tensorlib-sys"))
@@ -43,13 +64,17 @@ pub fn generate(root: &Path) -> Result<String, String> {
     let (places, intros) = read_sources(root)?;
     let mut items: Vec<(Place, String)> = Vec::new();
     for (name, text) in split_items(&raw)? {
-        let place = *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
+        let place =
+            *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
         items.push((place, text));
     }
     items.sort_by_key(|(place, _)| *place);
     if items.len() != places.len() {
-        let missing: Vec<_> =
-            places.iter().filter(|(_, p)| !items.iter().any(|(q, _)| q == *p)).map(|(n, _)| n.as_str()).collect();
+        let missing: Vec<_> = places
+            .iter()
+            .filter(|(_, p)| !items.iter().any(|(q, _)| q == *p))
+            .map(|(n, _)| n.as_str())
+            .collect();
         return Err(format!("cbindgen dropped {}", missing.join(", ")));
     }
     let prologue = std::fs::read_to_string(root.join("capi/prologue.h")).map_err(|e| e.to_string())?;
@@ -112,7 +137,11 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
             continue;
         }
         // Guards and includes are written by assemble().
-        if body.is_empty() && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}')) {
+        if body.is_empty()
+            && (line.trim().is_empty()
+                || (line.starts_with('#') && comment.is_empty())
+                || line.starts_with('}'))
+        {
             continue;
         }
         if body.is_empty() && comment.is_empty() && line.starts_with("extern \"C\"") {
@@ -120,7 +149,8 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
         }
         body.push_str(line);
         body.push('\n');
-        let ended = line.starts_with('#') || (line.ends_with(';') && !line.starts_with(' ')) || line.ends_with(");");
+        let ended =
+            line.starts_with('#') || (line.ends_with(';') && !line.starts_with(' ')) || line.ends_with(");");
         let inside_struct = body.contains(" {") && !line.starts_with('}');
         if ended && !inside_struct {
             let name = item_name(&body).ok_or(format!("no name in: {body}"))?;

@@ -1,6 +1,65 @@
-//! tensorlib's chores.
+//! tensorlib's chores: `cargo xtask help` lists them.
+//!
+//! `test` is the one that matters: it builds and runs everything on a machine that has a C++20 compiler, CMake
+//! and Rust, fetching what else is needed (`tools.rs`). A suite is one file in `suites/` and one row of
+//! [`suites::ALL`].
+
+mod builds;
+mod cases;
+mod counts;
+mod format;
 mod header;
-fn main() {
-    let t = header::generate(std::path::Path::new(".")).unwrap();
-    std::fs::write("capi/include/tensorlib/tensorlib.h", t).unwrap();
+mod lint;
+mod process;
+mod report;
+mod suite;
+mod suites;
+mod tools;
+mod workspace;
+
+use std::process::ExitCode;
+
+use workspace::Workspace;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  test [--only A,B] [--deep] [--list]   builds and runs the suites (--list names them)
+  header [--check]                      writes capi/include/tensorlib/tensorlib.h from tensorlib-sys
+  cases [--check]                       writes tests/cases/*.cases
+  fmt [--check]                         formats C, C++, Rust, Go and Zig
+  setup                                 gets the tools that the other commands would get when they need them
+
+--check changes nothing and fails where something differs. What is built goes to target/xtask/.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match command(&words) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn command(words: &[&str]) -> Result<ExitCode, String> {
+    let ws = Workspace::find()?;
+    let done = match words {
+        ["header"] => header::write(&ws.root),
+        ["header", "--check"] => header::check(&ws.root),
+        ["cases"] => cases::write(&ws),
+        ["cases", "--check"] => cases::check(&ws),
+        ["fmt"] => format::run_all(&ws, false),
+        ["fmt", "--check"] => format::run_all(&ws, true),
+        ["setup"] => tools::setup(&ws),
+        ["test", options @ ..] => return suites::test(&ws, options),
+        ["help" | "--help" | "-h"] | [] => {
+            println!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("unknown command: {}\n\n{HELP}", words.join(" "))),
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

@@ -1,0 +1,82 @@
+//! CMake builds that several suites use, each made once per run.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use crate::process::on_path;
+use crate::suite::Run;
+use crate::tools;
+use crate::workspace::{jobs, remove_dir};
+
+/// For a sanitizer's report to name lines.
+const LINES: &str = "-DCMAKE_BUILD_TYPE=RelWithDebInfo";
+
+/// What was built already, and how it went.
+#[derive(Default)]
+pub struct Builds {
+    done: HashMap<String, Result<PathBuf, String>>,
+}
+
+impl Builds {
+    /// The shared library with all C and C++ tests and examples.
+    pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        Self::cmake(run, "tests", &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON"])
+    }
+
+    /// The library alone, as users build it.
+    pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
+        let (name, linkage) = if shared { ("shared", "ON") } else { ("static", "OFF") };
+        Self::cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF"])
+    }
+
+    /// All tests, instrumented: `address,undefined` or `thread`.
+    pub fn sanitized(run: &mut Run, sanitizers: &str) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        let name = sanitizers.replace(',', "-");
+        let sanitize = format!("-DTENSORLIB_SANITIZE={sanitizers}");
+        Self::cmake(run, &name, &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", &sanitize, LINES])
+    }
+
+    /// The prefix that the shared library was installed to, for the bindings.
+    pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
+        let build = Self::library(run, true)?;
+        Self::once(run, "prefix", |run| {
+            let prefix = run.ws.out.join("prefix");
+            remove_dir(&prefix)?;
+            run.step(run.ws.cmd("cmake").arg("--install").arg(&build).arg("--prefix").arg(&prefix))?;
+            Ok(prefix)
+        })
+    }
+
+    fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String> {
+        Self::once(run, name, |run| {
+            tools::native(run.ws)?;
+            println!("   building {name}");
+            let build = run.ws.out.join("build").join(name);
+            let mut configure = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
+            // Some systems say lib64; the suites that look into a prefix say lib.
+            configure =
+                configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
+            if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
+                configure = configure.args(["-G", "Ninja"]);
+            }
+            run.step(configure)?;
+            run.step(run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]))?;
+            Ok(build)
+        })
+    }
+
+    fn once(
+        run: &mut Run,
+        name: &str,
+        make: impl FnOnce(&mut Run) -> Result<PathBuf, String>,
+    ) -> Result<PathBuf, String> {
+        if let Some(done) = run.builds.done.get(name) {
+            return done.clone().map_err(|_| format!("the build `{name}` failed before"));
+        }
+        let result = make(run);
+        run.builds.done.insert(name.into(), result.clone());
+        result
+    }
+}

@@ -1,0 +1,27 @@
+//! `cargo xtask cases`: the language-neutral cases, written by tests/cases/generate.py.
+
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// Writes tests/cases/*.cases.
+pub fn write(ws: &Workspace) -> Result<(), String> {
+    let python = tools::python()?;
+    print!("{}", ws.cmd(python).arg("tests/cases/generate.py").capture()?);
+    Ok(())
+}
+
+/// Fails where the committed files are not what the generator writes.
+pub fn check(ws: &Workspace) -> Result<(), String> {
+    let python = tools::python()?;
+    ws.cmd(python).args(["tests/cases/generate.py", "--check"]).capture().map(drop)
+}
+
+/// The number of cases in the committed files: what every runner has to account for.
+pub fn count(ws: &Workspace) -> Result<u64, String> {
+    let mut n = 0;
+    for file in ws.files_of(&[".cases"], &["tests/cases"])? {
+        let text = ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
+        n += text.lines().filter(|l| l.starts_with("case ")).count() as u64;
+    }
+    Ok(n)
+}

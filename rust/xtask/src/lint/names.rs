@@ -1,0 +1,74 @@
+//! Rules about which names may stand where, and which files must be there.
+
+use std::collections::BTreeSet;
+
+use super::none_of;
+use crate::workspace::Workspace;
+
+/// Code that is compiled for every level must not name one: the level's own header (vec_*.hpp) and the table of
+/// levels (level.*) are the only places that do.
+pub fn instruction_sets(ws: &Workspace) -> Result<(), String> {
+    let mut found = Vec::new();
+    let mut searched = 0;
+    for file in ws.files_of(&[".cpp", ".hpp", ".inc"], &["cpp/cpu/kernels", "cpp/cpu/leaf"])? {
+        let name = file.rsplit('/').next().unwrap_or(&file);
+        if file.contains("/leaf/") && (name.starts_with("vec_") || name.starts_with("level.")) {
+            continue;
+        }
+        searched += 1;
+        let text = ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
+        for (number, line) in text.lines().enumerate() {
+            if let Some(word) = instruction_set(line) {
+                found.push(format!("{file}:{}: names {word}", number + 1));
+            }
+        }
+    }
+    if searched == 0 {
+        return Err("no file in cpp/cpu/kernels and cpp/cpu/leaf: this rule looks in the wrong place".into());
+    }
+    none_of(found)
+}
+
+/// The part of a word that is an instruction set: `_mm256` has none of its own, `gemm_avx2_6x16` has.
+fn instruction_set(line: &str) -> Option<&str> {
+    line.split(|c: char| !c.is_alphanumeric()).find(|part| {
+        let part = part.to_ascii_lowercase();
+        let numbered =
+            |name: &str| part.strip_prefix(name).is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
+        part.starts_with("avx") || numbered("sse") || part == "fma" || part == "neon" || numbered("mm")
+    })
+}
+
+/// Every folder of the first two levels with tracked files, and the engine's third: cpp/cpu/leaf.
+pub fn readmes(ws: &Workspace) -> Result<(), String> {
+    let files = ws.files()?;
+    let mut folders = BTreeSet::new();
+    for file in &files {
+        let parts: Vec<&str> = file.split('/').collect();
+        let depth = if file.starts_with("cpp/cpu/") { 3 } else { 2 };
+        for n in 1..parts.len().min(depth + 1) {
+            folders.insert(parts[..n].join("/"));
+        }
+    }
+    // Names that say it all, or that a tool prescribes.
+    let plain = |folder: &String| {
+        folder.starts_with('.') || ["include", "src"].contains(&folder.rsplit('/').next().unwrap_or(""))
+    };
+    folders.retain(|f| !plain(f));
+    none_of(folders.into_iter().filter(|f| !files.contains(&format!("{f}/README.md"))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::instruction_set;
+
+    #[test]
+    fn words_that_only_contain_the_letters_are_fine() {
+        for fine in ["passed", "assert(x)", "std::move", "// addressed", "gemm_f32", "mmap"] {
+            assert_eq!(instruction_set(fine), None, "{fine}");
+        }
+        for set in ["avx2", "gemm_avx512_tile", "__SSE2__", "_mm256_add_ps", "fma(a, b)", "AVX"] {
+            assert!(instruction_set(set).is_some(), "{set}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Running programs: into a log with a time limit, or for their output.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A command line, its folder and its environment.
+#[derive(Clone)]
+pub struct Cmd {
+    program: OsString,
+    args: Vec<OsString>,
+    dir: Option<PathBuf>,
+    envs: Vec<(OsString, Option<OsString>)>,
+    limit: Duration,
+}
+
+/// What a logged command left behind.
+pub struct Output {
+    /// Exit status 0.
+    pub ok: bool,
+    /// The exit status in words, for messages.
+    pub status: String,
+    /// Standard output and error, as they came.
+    pub text: String,
+}
+
+impl Cmd {
+    /// A program, looked up in PATH where it has no slash.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        // Nothing here takes a quarter of this; a hang must not hold a CI machine for ever.
+        let limit = Duration::from_secs(40 * 60);
+        Self { program: program.as_ref().to_owned(), args: Vec::new(), dir: None, envs: Vec::new(), limit }
+    }
+
+    /// One argument more.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Several arguments more.
+    pub fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.args.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// The folder to run in.
+    pub fn dir(mut self, dir: &Path) -> Self {
+        self.dir = Some(dir.to_path_buf());
+        self
+    }
+
+    /// Sets an environment variable.
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.envs.push((name.into(), Some(value.as_ref().to_owned())));
+        self
+    }
+
+    /// Removes an environment variable.
+    pub fn env_remove(mut self, name: &str) -> Self {
+        self.envs.push((name.into(), None));
+        self
+    }
+
+    /// The line that repeats the command, with the variables that were set.
+    pub fn describe(&self) -> String {
+        let mut line = String::new();
+        if let Some(dir) = &self.dir {
+            line += &format!("cd {} && ", quoted(dir.as_os_str()));
+        }
+        for (name, value) in self.envs.iter().filter_map(|(n, v)| v.as_ref().map(|v| (n, v))) {
+            line += &format!("{}={} ", name.to_string_lossy(), quoted(value));
+        }
+        line += &quoted(&self.program);
+        for arg in &self.args {
+            line += &format!(" {}", quoted(arg));
+        }
+        line
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.args).stdin(Stdio::null());
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        for (name, value) in &self.envs {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command
+    }
+
+    /// Standard output of a command that must succeed; its error output is in the message where it does not.
+    pub fn capture(&self) -> Result<String, String> {
+        let out = self.command().output().map_err(|e| format!("{}: {e}", self.program.to_string_lossy()))?;
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        if out.status.success() {
+            return Ok(text);
+        }
+        let errors = String::from_utf8_lossy(&out.stderr);
+        Err(format!("{}: {}\n{text}{errors}", self.describe(), out.status))
+    }
+
+    /// Runs with both outputs appended to `log`.
+    pub fn logged(&self, log: &Path) -> Result<Output, String> {
+        let fail = |e: std::io::Error| format!("{}: {e}", log.display());
+        let mut file = OpenOptions::new().create(true).append(true).open(log).map_err(fail)?;
+        writeln!(file, "\n$ {}", self.describe()).map_err(fail)?;
+        let start = file.seek(SeekFrom::End(0)).map_err(fail)?;
+        let (out, err) = (file.try_clone().map_err(fail)?, file.try_clone().map_err(fail)?);
+        let child = self
+            .command()
+            .stdout(out)
+            .stderr(err)
+            .spawn()
+            .map_err(|e| format!("{}: {e}", self.program.to_string_lossy()))?;
+        let status = wait(child, self.limit).map_err(fail)?;
+        let mut bytes = Vec::new();
+        let mut file = File::open(log).map_err(fail)?;
+        file.seek(SeekFrom::Start(start)).map_err(fail)?;
+        file.read_to_end(&mut bytes).map_err(fail)?;
+        Ok(Output {
+            ok: status.is_some_and(|s| s.success()),
+            status: status.map_or(format!("stopped after {} s", self.limit.as_secs()), |s| s.to_string()),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    }
+}
+
+/// None where the time ran out and the child was killed.
+fn wait(mut child: Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+fn quoted(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_alphanumeric() || "-_=./,:+%@".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// The program's path, if PATH has it.
+pub fn on_path(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|dir| dir.join(program)).find(|path| path.is_file())
+}

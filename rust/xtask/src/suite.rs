@@ -1,0 +1,175 @@
+//! What a suite is, and what it may do while it runs.
+//!
+//! A suite is a function over a [`Run`]: it builds (`run.step`), runs test programs whose printed counts are
+//! added up (`run.tests`), checks things itself (`run.check`) and names what it leaves out (`run.skip`). An
+//! error that it returns is one failure more, so `?` is the way to stop where nothing further makes sense.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::builds::Builds;
+use crate::counts::{case_lines, parse, CaseLine, Counts, Style};
+use crate::process::{Cmd, Output};
+use crate::workspace::{make_dir, Workspace};
+
+/// One row of the table.
+pub struct Suite {
+    /// What `--only` takes.
+    pub name: &'static str,
+    /// For `--list`.
+    pub about: &'static str,
+    /// Runs with `--deep` only.
+    pub deep: bool,
+    /// The suite itself.
+    pub run: fn(&mut Run) -> Result<(), String>,
+}
+
+/// A suite that runs.
+pub struct Run<'a> {
+    /// The source tree.
+    pub ws: &'a Workspace,
+    /// Builds shared with the other suites.
+    pub builds: &'a mut Builds,
+    log: PathBuf,
+    result: SuiteResult,
+}
+
+/// What came out.
+#[derive(Default)]
+pub struct SuiteResult {
+    /// The suite's name.
+    pub name: String,
+    /// Everything that was counted.
+    pub counts: Counts,
+    /// What was skipped, and why.
+    pub skips: Vec<String>,
+    /// The case runners' lines.
+    pub cases: Vec<CaseLine>,
+    /// Wall time.
+    pub seconds: f64,
+}
+
+impl Suite {
+    /// Runs the suite, and prints its failures as they come.
+    pub fn execute(&self, ws: &Workspace, builds: &mut Builds) -> SuiteResult {
+        let start = Instant::now();
+        let result = SuiteResult { name: self.name.into(), ..SuiteResult::default() };
+        let log = ws.out.join("logs").join(format!("{}.log", self.name));
+        let mut run = Run { ws, builds, log, result };
+        println!("== {}: {}", self.name, self.about);
+        let ended = run.start_log().and_then(|()| (self.run)(&mut run));
+        if let Err(why) = ended {
+            run.fail(self.name, &why);
+        }
+        if run.result.counts == Counts::default() {
+            run.fail(self.name, "the suite counted nothing");
+        }
+        run.result.seconds = start.elapsed().as_secs_f64();
+        run.result
+    }
+}
+
+impl Run<'_> {
+    fn start_log(&self) -> Result<(), String> {
+        make_dir(&self.ws.out.join("logs"))?;
+        std::fs::write(&self.log, "").map_err(|e| format!("{}: {e}", self.log.display()))
+    }
+
+    /// Runs a command that must succeed for the suite to go on; it counts for nothing.
+    pub fn step(&self, cmd: Cmd) -> Result<Output, String> {
+        let out = cmd.logged(&self.log)?;
+        if out.ok {
+            return Ok(out);
+        }
+        Err(format!("{}\n{}: {}", tail(&out.text), cmd.describe(), out.status))
+    }
+
+    /// Runs a test program and adds its counts. No summary, or a bad exit status without a failed test in the
+    /// summary, is one failure.
+    pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
+        println!("   {title}");
+        let out = cmd.logged(&self.log)?;
+        let lines = case_lines(&out.text);
+        let mut counts = Counts::default();
+        for line in &lines {
+            counts += line.counts;
+        }
+        let summary = parse(style, &out.text);
+        let known = summary.is_some();
+        counts += summary.filter(|_| out.ok || !matches!(style, Style::Status)).unwrap_or_default();
+        self.result.cases.extend(lines);
+        self.result.counts += counts;
+        if counts.skipped > 0 {
+            self.note_skip(title, &skip_reasons(&out.text));
+        }
+        if out.ok && known && counts.failed == 0 {
+            return Ok(());
+        }
+        if counts.failed == 0 {
+            self.result.counts.failed += 1;
+        }
+        let why = if out.ok && !known { "no summary in its output".into() } else { out.status };
+        println!("{}\n   FAILED {title}: {why}\n   again: {}", tail(&out.text), cmd.describe());
+        Ok(())
+    }
+
+    /// Counts a check of the suite's own.
+    pub fn check(&mut self, title: &str, outcome: Result<(), String>) {
+        match outcome {
+            Ok(()) => {
+                println!("   {title}");
+                self.result.counts.passed += 1;
+            }
+            Err(why) => self.fail(title, &why),
+        }
+    }
+
+    /// Counts something that can not run here.
+    pub fn skip(&mut self, what: &str, why: &str) {
+        self.result.counts.skipped += 1;
+        self.note_skip(what, why);
+    }
+
+    fn note_skip(&mut self, what: &str, why: &str) {
+        println!("   skipped in {what}: {why}");
+        self.result.skips.push(format!("{what}: {why}"));
+    }
+
+    fn fail(&mut self, title: &str, why: &str) {
+        println!("   FAILED {title}: {why}\n   log: {}", self.log.display());
+        self.result.counts.failed += 1;
+    }
+
+    /// `body` once for each instruction-set level of this machine, best first.
+    pub fn for_each_isa(
+        &mut self,
+        mut body: impl FnMut(&mut Self, &str) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let build = Builds::tests(self)?;
+        let levels = self.ws.cmd(build.join("tests/capi/tl_c_isa_levels")).capture()?;
+        for isa in levels.lines() {
+            body(self, isa)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a test program says about its skipped tests.
+fn skip_reasons(text: &str) -> String {
+    let mut reasons: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|l| l.starts_with("SKIP ") || l.starts_with("--- SKIP") || l.contains("... ignored"))
+        .collect();
+    reasons.dedup();
+    match reasons.len() {
+        0 => "see the log".into(),
+        1..=3 => reasons.join("; "),
+        n => format!("{} and {} more", reasons[0], n - 1),
+    }
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(60)..].iter().map(|l| format!("   | {l}\n")).collect()
+}

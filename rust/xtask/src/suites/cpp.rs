@@ -1,0 +1,55 @@
+//! Every GoogleTest program below tests/cpp of the build, on each level.
+
+use std::path::{Path, PathBuf};
+
+use crate::builds::Builds;
+use crate::counts::Style;
+use crate::suite::Run;
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    let build = Builds::tests(run)?;
+    run.for_each_isa(|run, isa| all_programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
+    super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))
+}
+
+/// Runs each program with these variables set.
+pub fn all_programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    for program in programs(&build.join("tests/cpp"))? {
+        let mut cmd = run.ws.cmd(&program).arg("--gtest_color=no");
+        for (name, value) in envs {
+            cmd = cmd.env(name, value);
+        }
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        run.tests(&format!("{name} {}", super::c::level_of(envs)), Style::GoogleTest, cmd)?;
+    }
+    Ok(())
+}
+
+fn programs(dir: &Path) -> Result<Vec<PathBuf>, String> {
+    let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(fail)? {
+        let path = entry.map_err(fail)?.path();
+        // An executable has no ending, and neither Makefile nor a folder is one.
+        let plain = path.is_file() && path.extension().is_none() && !path.ends_with("Makefile");
+        if plain && is_executable(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    if found.is_empty() {
+        return Err(format!("no test programs in {}", dir.display()));
+    }
+    Ok(found)
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    true
+}

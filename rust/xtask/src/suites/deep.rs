@@ -1,0 +1,44 @@
+//! What takes too long for every change: ThreadSanitizer, valgrind, long runs.
+
+use crate::builds::Builds;
+use crate::counts::Style;
+use crate::suite::Run;
+use crate::tools;
+
+pub fn tsan(run: &mut Run) -> Result<(), String> {
+    let build = Builds::sanitized(run, "thread")?;
+    let envs = [("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1"), ("TENSORLIB_TEST_THREADS", "4")];
+    super::cpp::all_programs(run, &build, &envs)?;
+    super::c::programs(run, &build, &envs)
+}
+
+pub fn valgrind(run: &mut Run) -> Result<(), String> {
+    let valgrind = tools::system_tool("valgrind", "valgrind")?;
+    let build = Builds::tests(run)?;
+    let ws = run.ws;
+    let under = |program: &str| {
+        let checks =
+            ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
+        let kinds = "--errors-for-leak-kinds=definite,indirect,possible";
+        ws.cmd(&valgrind).args(checks).arg(kinds).arg("--quiet").arg(build.join("tests/capi").join(program))
+    };
+    run.tests("bad input", Style::Line, under("tl_c_bad_input"))?;
+    run.tests("quickstart", Style::Status, under("tl_c_quickstart"))?;
+    run.tests("cases", Style::Cases, under("tl_c_cases").arg(ws.root.join("tests/cases")))?;
+    // valgrind has no AVX-512 and hides it from CPUID, so the library takes the best of what is left.
+    let seen = under("tl_c_isa_levels").capture()?;
+    run.for_each_isa(|run, isa| {
+        if !seen.lines().any(|level| level == isa) {
+            run.skip(isa, "valgrind does not have these instructions");
+        }
+        Ok(())
+    })
+}
+
+pub fn long(run: &mut Run) -> Result<(), String> {
+    let build = Builds::tests(run)?;
+    super::cpp::all_programs(run, &build, &[("TENSORLIB_DEEP", "1")])?;
+    let ws = run.ws;
+    let tests = ws.cargo().args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
+    run.tests("Rust", Style::Cargo, tests)
+}

@@ -1,0 +1,25 @@
+//! Nothing is built but Rust; see `crate::lint` for the tree's own rules.
+
+use crate::suite::Run;
+use crate::{cases, format, header, lint};
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    let ws = run.ws;
+    run.check("the C header is what tensorlib-sys says", header::check(&ws.root));
+    run.check("the cases are what their generator writes", cases::check(ws));
+    run.check("clang-format", format::c(ws, true));
+    run.check("rustfmt", format::rust(ws, true));
+    run.check("gofmt", format::go(ws, true));
+    run.check("zig fmt", format::zig(ws, true));
+    for (title, rule) in lint::RULES {
+        run.check(title, rule(ws));
+    }
+    // Not --all-features: `system` and the bundled build exclude each other; the rust suite builds `system`.
+    for features in [&[][..], &["--features", "ndarray"]] {
+        let clippy = ws.cargo().args(["clippy", "--workspace", "--all-targets"]).args(features);
+        let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
+        run.check(&format!("clippy {}", features.join(" ")), outcome);
+    }
+    let tests = ws.cargo().args(["test", "--quiet", "--package", "xtask"]);
+    run.tests("xtask's own tests", crate::counts::Style::Cargo, tests)
+}

@@ -1,0 +1,89 @@
+//! The suites, a file each. A new one is a file with `pub fn run(run: &mut Run) -> Result<(), String>` and a
+//! row here.
+
+mod c;
+mod cpp;
+mod deep;
+mod export;
+mod go;
+mod install;
+mod lint;
+mod package;
+mod rust;
+mod sanitize;
+mod zig;
+
+use std::process::ExitCode;
+
+use crate::builds::Builds;
+use crate::report;
+use crate::suite::Suite;
+use crate::workspace::Workspace;
+
+const fn suite(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut crate::suite::Run) -> Result<(), String>,
+) -> Suite {
+    Suite { name, about, deep: false, run }
+}
+
+const fn deep(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut crate::suite::Run) -> Result<(), String>,
+) -> Suite {
+    Suite { name, about, deep: true, run }
+}
+
+/// In the order in which they run: what fails fast comes first.
+pub const ALL: &[Suite] = &[
+    suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
+    suite("export", "symbols and dependencies of the shared library, leaf objects", export::run),
+    suite("cpp", "GoogleTest programs on each instruction-set level", cpp::run),
+    suite("c", "bad input, quickstart, cases on each level, digits", c::run),
+    suite("rust", "unit, doc and feature tests, cases on each level, digits", rust::run),
+    suite("go", "vet, tests with the race detector, cases on each level, digits", go::run),
+    suite("zig", "tests, cases on each level, digits", zig::run),
+    suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
+    suite("package", "the packaged crates in an empty project, offline", package::run),
+    suite("sanitize", "AddressSanitizer and UBSan under the C++ and C suites", sanitize::run),
+    deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
+    deep("valgrind", "memcheck under the C suites", deep::valgrind),
+    deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
+];
+
+/// `cargo xtask test`.
+pub fn test(ws: &Workspace, options: &[&str]) -> Result<ExitCode, String> {
+    let mut only: Option<Vec<&str>> = None;
+    let mut with_deep = false;
+    let mut options = options.iter();
+    while let Some(option) = options.next() {
+        match *option {
+            "--deep" => with_deep = true,
+            "--only" => {
+                only = Some(options.next().ok_or("--only needs names: --only rust,go")?.split(',').collect())
+            }
+            "--list" => {
+                for s in ALL {
+                    println!("{:<10} {}{}", s.name, s.about, if s.deep { " (--deep)" } else { "" });
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
+            other => return Err(format!("test does not know {other}: --only A,B, --deep, --list")),
+        }
+    }
+    if let Some(unknown) = only.iter().flatten().find(|name| !ALL.iter().any(|s| s.name == **name)) {
+        let names: Vec<_> = ALL.iter().map(|s| s.name).collect();
+        return Err(format!("no suite is called {unknown:?}; there are {}", names.join(", ")));
+    }
+    let chosen = |s: &&Suite| match &only {
+        Some(names) => names.contains(&s.name),
+        None => !s.deep || with_deep,
+    };
+    let mut builds = Builds::default();
+    let mut results: Vec<_> = ALL.iter().filter(chosen).map(|s| s.execute(ws, &mut builds)).collect();
+    results.extend(report::compare_cases(&results, crate::cases::count(ws)?));
+    let sum = report::print(&results);
+    Ok(if sum.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

@@ -1,0 +1,138 @@
+//! The crates as a stranger gets them: packed, laid into a registry on disk, added to an empty project in an
+//! empty folder with a fresh cargo home, without network and without this source tree.
+
+use std::path::{Path, PathBuf};
+
+use super::c::expect;
+use crate::process::Cmd;
+use crate::suite::Run;
+use crate::tools;
+use crate::workspace::{make_dir, remove_dir};
+
+const PROGRAM: &str = "use tensorlib::{Backend, Context};
+
+fn main() -> tensorlib::Result<()> {
+    let cpu = Backend::cpu()?;
+    let ctx = Context::new();
+    let a = ctx.tensor([2, 4], &[2., 8., 5., 1., 4., 2., 8., 6.])?;
+    let b = ctx.tensor([2, 3], &[10., 5., 9., 9., 5., 4.])?;
+    let c = a.mul_mat(&b)?;
+    cpu.compute(&[&c])?;
+    println!(\"{:?}\", c.to_vec::<f32>()?);
+    Ok(())
+}
+";
+const PRINTED: &str = "[60.0, 55.0, 50.0, 110.0, 90.0, 54.0, 54.0, 126.0, 42.0, 29.0, 28.0, 64.0]";
+const CRATES: [&str; 2] = ["tensorlib-sys", "tensorlib"];
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    tools::native(run.ws)?;
+    // Outside of the tree, so that cargo finds neither its workspace nor its configuration.
+    let away = std::env::temp_dir().join(format!("tensorlib-package-{}", std::process::id()));
+    remove_dir(&away)?;
+    let outcome = stranger(run, &away);
+    remove_dir(&away)?;
+    outcome
+}
+
+fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
+    let (registry, home, project) = (away.join("registry"), away.join("home"), away.join("project"));
+    for dir in [&registry, &home, &project.join("src")] {
+        make_dir(dir)?;
+    }
+    let packed = fill_registry(run, &registry);
+    run.check("cargo package, and a registry on disk", packed.clone());
+    packed?;
+    let config = format!(
+        "[source.crates-io]\nreplace-with = \"disk\"\n[source.disk]\ndirectory = {:?}\n",
+        registry.display().to_string()
+    );
+    write(&home.join("config.toml"), &config)?;
+    write(
+        &project.join("Cargo.toml"),
+        "[package]\nname = \"stranger\"\nversion = \"0.0.0\"\nedition = \"2021\"\n",
+    )?;
+    write(&project.join("src/main.rs"), PROGRAM)?;
+
+    let cargo = |args: &[&str]| fresh_cargo(run, &home, &project).args(args);
+    let added = run.step(cargo(&["add", "--offline", "tensorlib"])).map(drop);
+    let ran = added.clone().and_then(|()| run.step(cargo(&["run", "--offline"])));
+    run.check("cargo add tensorlib", added);
+    run.check("the first program runs", ran.and_then(|out| expect(&out.text, PRINTED)));
+    run.check("its build did not see this tree", saw_no_tree(run, &project.join("target")));
+    Ok(())
+}
+
+/// Cargo with nothing of this machine but its toolchain.
+fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
+    let mut cargo = run.ws.cargo().dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("CARGO_BUILD_")
+            || name.starts_with("CARGO_REGISTRIES_")
+            || name.starts_with("CARGO_SOURCE_")
+        {
+            cargo = cargo.env_remove(&name);
+        }
+    }
+    cargo
+}
+
+/// All dependencies as `cargo vendor` lays them out, and our two crates as `cargo package` packs them.
+fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
+    let vendor = run.ws.cargo().args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
+    run.step(vendor)?;
+    let target = run.ws.out.join("package");
+    // The build from the package is what the rest of this suite does: --no-verify.
+    let mut package =
+        run.ws.cargo().args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
+    for name in CRATES {
+        package = package.args(["--package", name]);
+    }
+    remove_dir(&target.join("package"))?;
+    run.step(package)?;
+    for name in CRATES {
+        let crate_file = packed_file(&target.join("package"), name)?;
+        let size = crate_file.metadata().map_err(|e| e.to_string())?.len();
+        println!(
+            "   {}: {:.1} KiB",
+            crate_file.file_name().unwrap_or_default().to_string_lossy(),
+            size as f64 / 1024.0
+        );
+        run.step(run.ws.cmd("tar").arg("-xzf").arg(&crate_file).arg("-C").arg(registry))?;
+        let sum = run.ws.cmd("sha256sum").arg(&crate_file).capture()?;
+        let sum = sum.split_whitespace().next().unwrap_or("");
+        let folder = registry.join(crate_file.file_stem().unwrap_or_default());
+        write(&folder.join(".cargo-checksum.json"), &format!("{{\"files\":{{}},\"package\":\"{sum}\"}}"))?;
+    }
+    Ok(())
+}
+
+/// `tensorlib-0.1.0.crate`: the name, then a digit, so that tensorlib-sys is not taken for tensorlib.
+fn packed_file(dir: &Path, name: &str) -> Result<PathBuf, String> {
+    for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
+        let path = entry.map_err(|e| e.to_string())?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let version = file.strip_prefix(name).and_then(|rest| rest.strip_prefix('-')).unwrap_or("");
+        if version.starts_with(|c: char| c.is_ascii_digit()) && file.ends_with(".crate") {
+            return Ok(path);
+        }
+    }
+    Err(format!("cargo package left no {name}-*.crate in {}", dir.display()))
+}
+
+/// Nothing that the stranger's build left behind, CMake's cache and the list of each crate's sources among it,
+/// names a file of this tree.
+fn saw_no_tree(run: &Run, target: &Path) -> Result<(), String> {
+    let tree = run.ws.root.to_string_lossy().into_owned();
+    let found = run.ws.cmd("grep").args(["-rlF", "-e", &tree]).arg(target).capture();
+    match found {
+        Ok(files) => Err(format!("these name {tree}:\n{files}")),
+        Err(message) if message.trim_end().ends_with("exit status: 1") => Ok(()),
+        Err(message) => Err(message),
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}

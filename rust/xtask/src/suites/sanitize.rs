@@ -1,0 +1,16 @@
+//! The C++ and C suites, built with AddressSanitizer and UBSan, on each level.
+
+use crate::builds::Builds;
+use crate::suite::Run;
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    let build = Builds::sanitized(run, "address,undefined")?;
+    // Leaks count. Absurd sizes must come back as NULL, as they do from the C library's malloc.
+    let asan = "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=1";
+    let ubsan = "halt_on_error=1:print_stacktrace=1";
+    run.for_each_isa(|run, isa| {
+        let envs = [("TENSORLIB_ISA", isa), ("ASAN_OPTIONS", asan), ("UBSAN_OPTIONS", ubsan)];
+        super::cpp::all_programs(run, &build, &envs)?;
+        super::c::programs(run, &build, &envs)
+    })
+}

@@ -1,0 +1,218 @@
+//! Finds the tools that the suites need, and gets those that are missing: by the system's package manager, or
+//! from the language's own registry into the user's cache folder. Says what it does; where it can not, says
+//! what to install.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::{on_path, Cmd};
+use crate::workspace::{make_dir, Workspace};
+
+const ZIG: &str = "0.16";
+const ZIG_PACKAGE: &str = "ziglang==0.16.0";
+const CLANG_FORMAT: &str = "18.1.8";
+const CLANG_FORMAT_PACKAGE: &str = "clang-format==18.1.8";
+
+/// Gets everything now.
+pub fn setup(ws: &Workspace) -> Result<(), String> {
+    let mut missing = Vec::new();
+    let mut note = |name: &str, found: Result<String, String>| match found {
+        Ok(what) => println!("{name}: {what}"),
+        Err(why) => missing.push(format!("{name}: {why}")),
+    };
+    note("compilers and cmake", native(ws).map(|()| "there".into()));
+    note("python", python().map(|p| p.display().to_string()));
+    note("GoogleTest", google_test(ws).map(|()| "there".into()));
+    note("pkg-config", system_tool("pkg-config", "pkg-config").map(|p| p.display().to_string()));
+    note("go", go(ws).map(|p| p.display().to_string()));
+    note("zig", zig().map(|z| z.describe()));
+    note("clang-format", clang_format().map(|c| c.describe()));
+    note("valgrind", system_tool("valgrind", "valgrind").map(|p| p.display().to_string()));
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(missing.join("\n"))
+}
+
+/// CMake and a compiler: the two that the user brings.
+pub fn native(ws: &Workspace) -> Result<(), String> {
+    if on_path("cmake").is_none() {
+        return Err("cmake is missing: install CMake 3.21 or later (apt-get install cmake)".into());
+    }
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
+    ws.cmd(&compiler)
+        .arg("--version")
+        .capture()
+        .map(drop)
+        .map_err(|e| format!("no C++ compiler: install g++ 11, clang 14 or later, or set CXX ({e})"))
+}
+
+/// A program of the system's package manager.
+pub fn system_tool(program: &str, package: &str) -> Result<PathBuf, String> {
+    if on_path(program).is_none() {
+        apt_install(&[package], program)?;
+    }
+    on_path(program).ok_or(format!("{package} was installed, but {program} is not on the PATH"))
+}
+
+/// Python 3, for the generator of the cases and for the tools that come as Python packages.
+pub fn python() -> Result<PathBuf, String> {
+    system_tool("python3", "python3")
+}
+
+/// GoogleTest as CMake finds it.
+pub fn google_test(ws: &Workspace) -> Result<(), String> {
+    let probe = ws.out.join("probe-gtest");
+    make_dir(&probe)?;
+    let script = "cmake_minimum_required(VERSION 3.21)\nproject(probe CXX)\nfind_package(GTest REQUIRED)\n";
+    std::fs::write(probe.join("CMakeLists.txt"), script).map_err(|e| e.to_string())?;
+    let configure = ws.cmd("cmake").arg("-S").arg(&probe).arg("-B").arg(probe.join("build"));
+    if configure.capture().is_ok() {
+        return Ok(());
+    }
+    apt_install(&["libgtest-dev"], "GoogleTest")?;
+    configure.capture().map(drop)
+}
+
+/// Go, no older than bindings/go/go.mod asks for.
+pub fn go(ws: &Workspace) -> Result<PathBuf, String> {
+    let wanted = go_version_of_module(ws)?;
+    let usual = Path::new("/usr/local/go/bin/go");
+    let found = match on_path("go").or(usual.is_file().then(|| usual.to_path_buf())) {
+        Some(go) => go,
+        None => {
+            apt_install(&["golang-go"], "Go")?;
+            on_path("go").ok_or("golang-go was installed, but go is not on the PATH")?
+        }
+    };
+    let text = ws.cmd(&found).args(["env", "GOVERSION"]).env("GOTOOLCHAIN", "local").capture()?;
+    let version = version_of(text.trim().trim_start_matches("go"));
+    // From 1.21 on, Go itself gets the toolchain that a module asks for.
+    if version >= version_of(&wanted).min(vec![1, 21]) {
+        return Ok(found);
+    }
+    newer_go(ws, &found, &wanted)
+}
+
+fn go_version_of_module(ws: &Workspace) -> Result<String, String> {
+    let module = ws.read("bindings/go/go.mod")?.unwrap_or_default();
+    let line = module.lines().find_map(|l| l.strip_prefix("go ")).unwrap_or("1.21");
+    Ok(line.trim().to_string())
+}
+
+/// An old Go gets the new one as what it is too: a module of the proxy.
+fn newer_go(ws: &Workspace, old: &Path, wanted: &str) -> Result<PathBuf, String> {
+    let full = if wanted.matches('.').count() == 1 { format!("{wanted}.0") } else { wanted.to_string() };
+    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "amd64" };
+    println!("xtask: Go here is older than {full}: getting {full} through the Go module proxy");
+    let module = format!("golang.org/toolchain@v0.0.1-go{full}.linux-{arch}");
+    // Outside of any module, with the checksum database off for old versions that do not know toolchains.
+    let json = ws
+        .cmd(old)
+        .args(["mod", "download", "-json", &module])
+        .dir(&std::env::temp_dir())
+        .env("GOFLAGS", "-mod=mod")
+        .env("GONOSUMDB", "golang.org/toolchain")
+        .capture()
+        .map_err(|e| format!("install Go {wanted} or later and put it on the PATH ({e})"))?;
+    let dir =
+        json.lines().find_map(|l| l.trim().strip_prefix("\"Dir\": \"")?.split('"').next().map(PathBuf::from));
+    let dir = dir.ok_or(format!("install Go {wanted} or later: no folder in {json}"))?;
+    // The module cache strips execute bits.
+    for tools in ["bin", "pkg/tool"] {
+        ws.cmd("chmod").args(["-R", "u+rwx"]).arg(dir.join(tools)).capture()?;
+    }
+    Ok(dir.join("bin/go"))
+}
+
+/// Zig of the version that the binding is written for.
+pub fn zig() -> Result<Cmd, String> {
+    let here = Cmd::new("zig");
+    if here.clone().arg("version").capture().is_ok_and(|v| v.starts_with(&format!("{ZIG}."))) {
+        return Ok(here);
+    }
+    let python = python_package(ZIG_PACKAGE, "ziglang")?;
+    Ok(Cmd::new(python).args(["-m", "ziglang"]))
+}
+
+/// clang-format of exactly the version whose opinion the tree follows.
+pub fn clang_format() -> Result<Cmd, String> {
+    let here = Cmd::new("clang-format");
+    if here.clone().arg("--version").capture().is_ok_and(|v| v.contains(CLANG_FORMAT)) {
+        return Ok(here);
+    }
+    let python = python_package(CLANG_FORMAT_PACKAGE, "clang_format")?;
+    Ok(Cmd::new(python.with_file_name("clang-format")))
+}
+
+/// The Python of our own virtual environment, with a package in it. The system's is never touched.
+fn python_package(requirement: &str, module: &str) -> Result<PathBuf, String> {
+    let venv = cache_dir()?.join("tensorlib/tools");
+    let python = venv.join("bin/python");
+    let works = |code: &str| Cmd::new(&python).args(["-c", code]).capture().is_ok();
+    if !works("import pip") {
+        println!("xtask: making a Python virtual environment in {}", venv.display());
+        let make = Cmd::new(self::python()?).args(["-m", "venv", "--clear"]).arg(&venv);
+        if make.capture().is_err() {
+            apt_install(&["python3-venv"], "Python's venv module")?;
+            make.capture()?;
+        }
+    }
+    let (name, version) = requirement.split_once("==").unwrap_or((requirement, ""));
+    let pinned =
+        format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
+    if !works(&pinned) {
+        println!("xtask: getting {requirement} into {}", venv.display());
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement];
+        Cmd::new(&python).args(pip).capture().map_err(|e| format!("{requirement} could not be had: {e}"))?;
+    }
+    Ok(python)
+}
+
+fn cache_dir() -> Result<PathBuf, String> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .ok_or("neither XDG_CACHE_HOME nor HOME is set: nowhere to keep tools".into())
+}
+
+fn apt_install(packages: &[&str], what: &str) -> Result<(), String> {
+    let by_hand =
+        format!("{what} is missing: install it (Debian, Ubuntu: apt-get install {})", packages.join(" "));
+    if on_path("apt-get").is_none() {
+        return Err(by_hand);
+    }
+    let root = Cmd::new("id").arg("-u").capture().is_ok_and(|id| id.trim() == "0");
+    if !root && Cmd::new("sudo").args(["-n", "true"]).capture().is_err() {
+        return Err(by_hand);
+    }
+    let apt = |args: &[&str]| {
+        let cmd = if root { Cmd::new("apt-get") } else { Cmd::new("sudo").args(["-n", "apt-get"]) };
+        cmd.args(args).env("DEBIAN_FRONTEND", "noninteractive").capture()
+    };
+    println!("xtask: {what} is missing: apt-get install {}", packages.join(" "));
+    let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
+    if apt(&install).is_ok() {
+        return Ok(());
+    }
+    // A fresh container has no package lists.
+    apt(&["update"]).and_then(|_| apt(&install)).map(drop).map_err(|e| format!("{by_hand}\n{e}"))
+}
+
+fn version_of(text: &str) -> Vec<u32> {
+    text.split('.')
+        .map(|n| n.chars().take_while(char::is_ascii_digit).collect::<String>())
+        .map_while(|n| n.parse().ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_of;
+
+    #[test]
+    fn versions_compare_by_number() {
+        assert!(version_of("1.9") < version_of("1.21"));
+        assert!(version_of("1.26rc1") >= version_of("1.26"));
+        assert!(version_of("1.19.8") < vec![1, 21]);
+    }
+}

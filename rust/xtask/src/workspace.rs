@@ -1,0 +1,97 @@
+//! Where things lie: the source tree, and the one folder for everything that is built from it.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::process::Cmd;
+
+/// The source tree and the folder `target/xtask` in it.
+pub struct Workspace {
+    /// The repository's root.
+    pub root: PathBuf,
+    /// `target/xtask`: builds, logs, tools' caches. Nothing is built anywhere else in the tree.
+    pub out: PathBuf,
+}
+
+impl Workspace {
+    /// The tree that this program was built from.
+    pub fn find() -> Result<Self, String> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = here.ancestors().nth(2).ok_or("xtask must lie in rust/xtask")?.to_path_buf();
+        if !root.join("capi/prologue.h").exists() {
+            return Err(format!(
+                "{} is not tensorlib's source tree any more: build xtask anew",
+                root.display()
+            ));
+        }
+        let out = root.join("target/xtask");
+        std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+        Ok(Self { root, out })
+    }
+
+    /// A command run in the root. Cargo's variables about xtask itself would mislead a nested cargo.
+    pub fn cmd(&self, program: impl AsRef<OsStr>) -> Cmd {
+        let mut cmd = Cmd::new(program).dir(&self.root);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy().into_owned();
+            if text.starts_with("CARGO_PKG")
+                || text.starts_with("CARGO_MANIFEST")
+                || text.starts_with("TENSORLIB_")
+            {
+                cmd = cmd.env_remove(&text);
+            }
+        }
+        cmd
+    }
+
+    /// Cargo, with a target folder of its own so that it and a user's builds do not evict each other.
+    pub fn cargo(&self) -> Cmd {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        self.cmd(cargo).env("CARGO_TARGET_DIR", self.out.join("cargo")).env("CARGO_TERM_COLOR", "never")
+    }
+
+    /// Files that git tracks or would track, relative to the root, sorted.
+    pub fn files(&self) -> Result<Vec<String>, String> {
+        let listed = self
+            .cmd("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .capture()?;
+        let mut files: Vec<String> = listed.split('\0').filter(|f| !f.is_empty()).map(String::from).collect();
+        files.retain(|f| self.root.join(f).is_file());
+        files.sort();
+        files.dedup();
+        Ok(files)
+    }
+
+    /// [`Workspace::files`] that end in one of `endings` and lie below one of `folders` (empty = anywhere).
+    pub fn files_of(&self, endings: &[&str], folders: &[&str]) -> Result<Vec<String>, String> {
+        let below = |f: &str| folders.is_empty() || folders.iter().any(|d| f.starts_with(&format!("{d}/")));
+        let mut files = self.files()?;
+        files.retain(|f| endings.iter().any(|e| f.ends_with(e)) && below(f));
+        Ok(files)
+    }
+
+    /// A tracked text file's contents; None where it is not UTF-8.
+    pub fn read(&self, file: &str) -> Result<Option<String>, String> {
+        let bytes = std::fs::read(self.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+        Ok(String::from_utf8(bytes).ok())
+    }
+}
+
+/// How many jobs a build may use.
+pub fn jobs() -> String {
+    std::thread::available_parallelism().map_or(2, usize::from).to_string()
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub fn remove_dir(path: &Path) -> Result<(), String> {
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a folder and those above it.
+pub fn make_dir(path: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()))
+}

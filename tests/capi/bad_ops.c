@@ -1,0 +1,157 @@
+/* Constructors of nodes, typed and by name. What shapes and types they refuse is in tests/cases; here is what
+ * only C can say: NULL, counts and pointers that contradict each other, malformed attributes. */
+#include "bad_input.h"
+
+/* A NULL operand may be said or left to the error before it; it is no other status. */
+static void settle(tl_context *ctx) {
+    tl_status pending = tl_context_error(ctx, NULL);
+    CHECK(pending == TL_STATUS_OK || pending == TL_STATUS_INVALID_ARGUMENT);
+}
+
+static void test_null_operands(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    const int64_t ne[4] = {2, 3, 1, 1};
+    const int32_t axes[4] = {0, 1, 2, 3};
+    CHECK(!tl_add(NULL, a, a) && !tl_add(ctx, NULL, a) && !tl_add(ctx, a, NULL) && !tl_add(NULL, NULL, NULL));
+    CHECK(!tl_mul_mat(NULL, a, a) && !tl_mul_mat(ctx, NULL, a) && !tl_mul_mat(ctx, a, NULL));
+    CHECK(!tl_view(NULL, a, 2, ne, NULL, 0) && !tl_view(ctx, NULL, 2, ne, NULL, 0));
+    CHECK(!tl_reshape(NULL, a, 2, ne) && !tl_reshape(ctx, NULL, 2, ne));
+    CHECK(!tl_permute(NULL, a, axes) && !tl_permute(ctx, NULL, axes));
+    CHECK(!tl_transpose(NULL, a) && !tl_transpose(ctx, NULL));
+    CHECK(!tl_cont(NULL, a) && !tl_cont(ctx, NULL));
+    CHECK(!tl_dup(NULL, a) && !tl_dup(ctx, NULL));
+    CHECK(!tl_cpy(NULL, a, a) && !tl_cpy(ctx, NULL, a) && !tl_cpy(ctx, a, NULL));
+    CHECK(!tl_cast(NULL, a, TL_TYPE_F16) && !tl_cast(ctx, NULL, TL_TYPE_F16));
+    CHECK(!tl_op(NULL, "add", (tl_tensor *[]){a, a}, 2, NULL, 0));
+    settle(ctx);
+    /* A NULL that comes from an earlier refusal must not replace its message. */
+    CHECK(!tl_cont(ctx, tl_add(ctx, a, tl_mul_mat(ctx, a, tl_transpose(ctx, a)))));
+    REFUSED(tl_context_error(ctx, &err), TL_STATUS_SHAPE_MISMATCH, "mul_mat");
+    tl_context_free(ctx);
+}
+
+static void test_shapes(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    const int64_t ne[4] = {2, 3, 1, 1}, minus[4] = {-2, -3, 1, 1};
+    const size_t nb[3] = {8, 24, 24}, wrapping[3] = {SIZE_MAX - 7, 0, 0};
+    const int32_t dims[] = {0, 5, -1, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 5; i++) {
+        NOT_MADE(ctx, tl_view(ctx, a, dims[i], ne, nb, 0), TL_STATUS_INVALID_ARGUMENT, "view");
+        NOT_MADE(ctx, tl_reshape(ctx, a, dims[i], ne), TL_STATUS_INVALID_ARGUMENT, "reshape");
+    }
+    NOT_MADE(ctx, tl_view(ctx, a, 2, NULL, nb, 0), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_view(ctx, a, 2, minus, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_view(ctx, a, 2, ne, NULL, 4), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_view(ctx, a, 2, ne, NULL, SIZE_MAX), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_view(ctx, a, 2, ne, NULL, SIZE_MAX - 23), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_view(ctx, a, 2, ne, wrapping, 16), TL_STATUS_INVALID_ARGUMENT, "view");
+    NOT_MADE(ctx, tl_reshape(ctx, a, 2, NULL), TL_STATUS_INVALID_ARGUMENT, "reshape");
+    NOT_MADE(ctx, tl_reshape(ctx, a, 2, minus), TL_STATUS_INVALID_ARGUMENT, "reshape");
+    NOT_MADE(ctx, tl_permute(ctx, a, NULL), TL_STATUS_INVALID_ARGUMENT, "permute");
+    const int32_t axes[][4] = {{-1, 0, 1, 2}, {0, 0, 0, 0}, {0, 1, 2, INT32_MAX}, {INT32_MIN, 1, 2, 3}};
+    for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_permute(ctx, a, axes[i]), TL_STATUS_INVALID_ARGUMENT, "permute");
+    const tl_type types[] = {-1, 9999, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_cast(ctx, a, types[i]), TL_STATUS_INVALID_ARGUMENT, "cast");
+    tl_context_free(ctx);
+}
+
+void test_ops(void) {
+    test_null_operands();
+    test_shapes();
+}
+
+static tl_attr ints(const char *name, int32_t n, int64_t first, int64_t second) {
+    tl_attr attr = {.name = name, .kind = TL_ATTR_INTS, .n_ints = n, .ints = {first, second, 2, 3, 0, 0}};
+    return attr;
+}
+
+static tl_attr number(const char *name, double value) {
+    tl_attr attr = {.name = name, .kind = TL_ATTR_NUMBER, .number = value};
+    return attr;
+}
+
+static tl_attr text(const char *name, const char *value) {
+    tl_attr attr = {.name = name, .kind = TL_ATTR_TEXT, .text = value};
+    return attr;
+}
+
+static void test_names_and_counts(tl_context *ctx, tl_tensor *a) {
+    tl_tensor *const src[7] = {a, a, a, a, a, a, a}, *const holes[2] = {a, NULL};
+    size_t n = tl_op_count();
+    CHECK(n >= 10 && tl_op_name(n) == NULL && tl_op_name(SIZE_MAX) == NULL);
+    for (size_t i = 0; i < n; i++) {
+        const char *name = tl_op_name(i);
+        CHECK(name && name[0]);
+        NOT_MADE(ctx, tl_op(ctx, name, NULL, 0, NULL, 0), TL_STATUS_INVALID_ARGUMENT, name);
+        NOT_MADE(ctx, tl_op(ctx, name, src, 7, NULL, 0), TL_STATUS_INVALID_ARGUMENT, name);
+    }
+    NOT_MADE(ctx, tl_op(ctx, NULL, src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
+    NOT_MADE(ctx, tl_op(ctx, "", src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
+    NOT_MADE(ctx, tl_op(ctx, "mulmat", src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "mulmat");
+    NOT_MADE(ctx, tl_op(ctx, "add", NULL, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
+    NOT_MADE(ctx, tl_op(ctx, "add", src, 1, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "add");
+    NOT_MADE(ctx, tl_op(ctx, "add", src, SIZE_MAX, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "add");
+    NOT_MADE(ctx, tl_op(ctx, "add", src, 2, NULL, 1), TL_STATUS_INVALID_ARGUMENT, "");
+    CHECK(tl_op(ctx, "add", holes, 2, NULL, 0) == NULL);
+    settle(ctx);
+    tl_tensor *sum = tl_op(ctx, "add", src, 2, NULL, 0);
+    CHECK(sum && strcmp(tl_tensor_op(sum), "add") == 0);
+}
+
+static void test_attributes(tl_context *ctx, tl_tensor *a) {
+    const tl_attr axes = ints("axes", 4, 1, 0), to = text("to", "F16");
+    tl_attr odd_kind = ints("axes", 4, 1, 0), no_text = text("to", NULL), no_name = ints(NULL, 4, 1, 0);
+    odd_kind.kind = 17;
+    const struct {
+        const char *op;
+        int n;
+        tl_attr attrs[2];
+    } bad[] = {
+        {"permute", 0, {axes}},
+        {"permute", 1, {ints("axis", 4, 1, 0)}},
+        {"permute", 1, {ints("axes", 3, 1, 0)}},
+        {"permute", 1, {ints("axes", -1, 1, 0)}},
+        {"permute", 1, {ints("axes", 7, 1, 0)}},
+        {"permute", 1, {ints("axes", INT32_MAX, 1, 0)}},
+        {"permute", 1, {ints("axes", 4, 1LL << 32, 0)}},
+        {"permute", 1, {number("axes", 1)}},
+        {"permute", 1, {text("axes", "1,0,2,3")}},
+        {"permute", 1, {odd_kind}},
+        {"permute", 1, {no_name}},
+        {"permute", 2, {axes, axes}},
+        {"permute", 2, {axes, number("speed", 11)}},
+        {"cont", 1, {axes}},
+        {"cast", 0, {to}},
+        {"cast", 1, {no_text}},
+        {"cast", 1, {text("to", "f33")}},
+        {"cast", 1, {number("to", NAN)}},
+        {"view", 2, {ints("ne", 1, 2, 0), number("offset", 0.5)}},
+        {"view", 2, {ints("ne", 1, 2, 0), number("offset", NAN)}},
+        {"view", 2, {ints("ne", 1, 2, 0), number("offset", -4)}},
+        {"view", 2, {ints("ne", 1, 2, 0), number("offset", 1e300)}},
+        {"view", 2, {ints("ne", 1, 2, 0), ints("nb", 3, 8, 8)}},
+        {"view", 1, {number("offset", 0)}},
+        {"reshape", 1, {ints("ne", 0, 6, 1)}},
+        {"reshape", 1, {ints("ne", 5, 6, 1)}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        NOT_MADE(ctx, tl_op(ctx, bad[i].op, &a, 1, bad[i].attrs, (size_t)bad[i].n), TL_STATUS_INVALID_ARGUMENT, "");
+    NOT_MADE(ctx, tl_op(ctx, "permute", &a, 1, &axes, SIZE_MAX), TL_STATUS_INVALID_ARGUMENT, "");
+
+    tl_tensor *turned = tl_op(ctx, "permute", &a, 1, &axes, 1), *half = tl_op(ctx, "cast", &a, 1, &to, 1);
+    CHECK(turned && tl_tensor_ne(turned, 0) == 3 && half && tl_tensor_type(half) == TL_TYPE_F16);
+    const tl_attr window[2] = {number("ne", 2), number("offset", 8)};
+    tl_tensor *view = tl_op(ctx, "view", &a, 1, window, 2);
+    CHECK(view && tl_tensor_ne(view, 0) == 2 && tl_tensor_n_dims(view) == 1);
+}
+
+void test_op_by_name(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
+    test_names_and_counts(ctx, a);
+    test_attributes(ctx, a);
+    ACCEPTED(tl_context_error(ctx, &err));
+    tl_context_free(ctx);
+}

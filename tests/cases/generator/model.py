@@ -1,0 +1,146 @@
+"""A case: builds the statements and, from the oracle, the expected values and the tolerance."""
+
+import math
+import zlib
+from itertools import product
+
+from . import tensors
+from .numbers import ROUND, text
+
+CHECK_ALL = 512  # results up to here are checked whole
+CHECK_MOST = 4096
+# Register tiles are 4 to 32 wide, cache blocks 64 to 512: the elements on both sides of such borders.
+BORDERS = (8, 16, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
+
+
+class Case:
+    def __init__(self, name):
+        self.name = name
+        self.lines = [f"case {name}"]
+        self.count = 0
+
+    def leaf(self, *ne, dtype="f32", put=None):
+        """A leaf; `put` maps flat indices to values set after filling. The seed comes from the names, so
+        that a new case changes no other."""
+        ident = self._next()
+        seed = zlib.crc32(f"{self.name}.{ident}".encode()) & 0xFFFF
+        t = tensors.leaf(ident, dtype, ne, seed)
+        self.lines.append(f"leaf {ident} {dtype} {' '.join(map(str, t.ne))} {seed}")
+        for i, value in (put or {}).items():
+            value = ROUND[dtype](float(value))
+            t.storage.set(i, (value, 0.0))
+            self.lines.append(f"set {ident} {i} {text(value)}")
+        return t
+
+    def add(self, a, b):
+        return tensors.add(self._op("add", a, b), a, b)
+
+    def mul_mat(self, a, b):
+        return tensors.mul_mat(self._op("mul_mat", a, b), a, b)
+
+    def cast(self, a, to):
+        return tensors.cast(self._op("cast", a, to=to), a, to)
+
+    def cont(self, a):
+        return tensors.cont(self._op("cont", a), a)
+
+    def dup(self, a):
+        return tensors.cont(self._op("dup", a), a)
+
+    def cpy(self, src, dst):
+        return tensors.cpy(self._op("cpy", src, dst), src, dst)
+
+    def view(self, a, ne, nb=None, offset=0):
+        return tensors.view(self._op("view", a, ne=ne, nb=nb, offset=offset), a, ne, nb, offset)
+
+    def reshape(self, a, *ne):
+        return tensors.reshape(self._op("reshape", a, ne=ne), a, ne)
+
+    def permute(self, a, *axes):
+        return tensors.permute(self._op("permute", a, axes=axes), a, axes)
+
+    def transpose(self, a):
+        return tensors.permute(self._op("transpose", a), a, (1, 0, 2, 3))
+
+    def fails(self, status, words, op, *src, **attrs):
+        """The last statement of a case whose operation must be refused."""
+        self._op(op, *src, **attrs)
+        self.lines.append(f"error {status}")
+        self.lines += [f"word {word}" for word in words]
+        self.lines.append("end")
+        return self
+
+    def out(self, t):
+        for node in post_order(t):
+            node.run()
+        self.lines.append(f"out {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")
+        places = sample(t.ne)
+        found = [t.get(t.index(p)) for p in places]
+        error = max((e for v, e in found if math.isfinite(v)), default=0.0)
+        exact = error == 0.0
+        # One per mille up covers the rounding of the bound's own digits; 1e-9 covers text()'s 10 digits.
+        self.lines.append("tol 0 0" if exact else f"tol {error * 1.001:.4g} 1e-9")
+        self.lines += at_lines(places, [text(v, exact) for v, _ in found])
+        self.lines.append("end")
+        return self
+
+    def _next(self):
+        # a to z, then t26, t27, ...
+        self.count += 1
+        return chr(96 + self.count) if self.count <= 26 else f"t{self.count}"
+
+    def _op(self, op, *src, **attrs):
+        ident = self._next()
+        words = [op] + [s.ident for s in src]
+        for key, value in attrs.items():
+            if value is None or key == "offset" and value == 0:
+                continue
+            listed = value if isinstance(value, (tuple, list)) else (value,)
+            words.append(f"{key}={','.join(map(str, listed))}")
+        self.lines.append(f"op {ident} {' '.join(words)}")
+        return ident
+
+
+def post_order(out):
+    """Sources before users, each once, in the order in which the engine promises to compute."""
+    done, order = set(), []
+
+    def visit(t):
+        if id(t) not in done:
+            done.add(id(t))
+            for s in t.src:
+                visit(s)
+            if t.src:
+                order.append(t)
+
+    visit(out)
+    return order
+
+
+def sample(ne):
+    """Flat positions to check: all of a small result; of a large one both ends, and every crossing of the
+    elements beside a border in each dimension."""
+    total = math.prod(ne)
+    if total <= CHECK_ALL:
+        return list(range(total))
+    beside = []
+    for n in ne:
+        at = {0, 1, n - 2, n - 1} | {b + d for b in BORDERS for d in (-1, 0)}
+        beside.append(sorted(x for x in at if 0 <= x < n))
+    strides = tensors.contiguous(ne)
+    crossings = [sum(i * s for i, s in zip(c, strides)) for c in product(*beside)]
+    # Whole crossings would be thousands in four dimensions: every j-th, j odd so that all borders stay in.
+    step = (max(1, len(crossings) // 400)) | 1
+    places = set(crossings[::step]) | set(range(24)) | set(range(total - 24, total))
+    assert len(places) <= CHECK_MOST
+    return sorted(places)
+
+
+def at_lines(places, words):
+    """Runs of neighbours, 16 values a line at most."""
+    lines, start = [], 0
+    for i in range(1, len(places) + 1):
+        if i == len(places) or places[i] != places[i - 1] + 1 or i - start == 16:
+            lines.append(f"at {places[start]} {' '.join(words[start:i])}")
+            start = i
+    return lines

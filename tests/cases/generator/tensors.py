@@ -1,0 +1,202 @@
+"""Tensors, views and operations in plain Python: the oracle.
+
+Every element carries its value and a bound of the error that a correct engine may have made, so tolerances
+follow from the chain of operations (model.py writes the largest bound of a case as its tolerance):
+
+- Leafs, views, copies and additions of exact operands are exact: an engine that rounds once gives these bits.
+- A dot product of k terms in F32, in any order, fused or not, is off by at most
+  gamma_k * sum |a_i b_i| with gamma_k = k u / (1 - k u), u = 2^-24 (Higham, Accuracy and Stability of
+  Numerical Algorithms, 3.1). For large k that worst case would hide real faults (k = 10000 lets 16 lost
+  products through), so the bound for independent roundings is taken where it is smaller:
+  exp(8 sqrt(k) u + k u^2 / (1 - u)) - 1, which fails with a chance below 2 k exp(-8^2 / 2) per element,
+  2.5e-10 at k = 10000 (Higham, Mary: A new approach to probabilistic rounding error analysis, 2019).
+  Products below 2^-126 lose up to 2^-150 more each.
+- An error that comes in is carried on: through products to first and second order, through sums as it is.
+"""
+
+import math
+from itertools import product
+
+from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
+
+U = UNIT["f32"]
+
+
+class Storage:
+    """A leaf's or a node's elements, made when first asked for: only sampled positions of large results are."""
+
+    def __init__(self, make):
+        self.make = make
+        self.known = {}
+
+    def get(self, i):
+        if i not in self.known:
+            self.known[i] = self.make(i)
+        return self.known[i]
+
+    def set(self, i, value_and_error):
+        self.known[i] = value_and_error
+
+
+class Tensor:
+    def __init__(self, ident, dtype, ne, src=(), op=None):
+        self.ident, self.dtype, self.src, self.op = ident, dtype, list(src), op
+        self.ne = tuple(ne) + (1,) * (4 - len(ne))
+        self.nb = contiguous(self.ne)  # in elements
+        self.offset = 0
+        self.storage = None
+        self.base = None  # the tensor whose storage a view looks at
+
+    def n_elements(self):
+        return math.prod(self.ne)
+
+    def place(self, i):
+        return self.offset + sum(x * s for x, s in zip(i, self.nb))
+
+    def get(self, i):
+        return self.root().storage.get(self.place(i))
+
+    def root(self):
+        t = self
+        while t.base is not None:
+            t = t.base
+        return t
+
+    def indices(self):
+        for i3, i2, i1, i0 in product(*(range(n) for n in reversed(self.ne))):
+            yield i0, i1, i2, i3
+
+    def index(self, flat):
+        out = []
+        for n in self.ne:
+            out.append(flat % n)
+            flat //= n
+        return tuple(out)
+
+    def run(self):
+        """Gives the node its elements; its sources have theirs."""
+        if self.base is None and self.storage is None:
+            self.storage = Storage(lambda flat: self.op(self.index(flat)))
+            if self.n_elements() <= 4096:
+                # Taken now, because later nodes may write into the leafs that this one reads.
+                for flat in range(self.n_elements()):
+                    self.storage.get(flat)
+        elif self.op is not None:
+            self.op()  # cpy, which writes into its base
+
+
+def contiguous(ne):
+    nb, step = [], 1
+    for n in ne:
+        nb.append(step)
+        step *= n
+    return tuple(nb)
+
+
+def leaf(ident, dtype, ne, seed):
+    t = Tensor(ident, dtype, ne)
+    t.storage = Storage(lambda i: (element(seed, i, dtype), 0.0))
+    return t
+
+
+def view_of(ident, source, ne, nb, offset):
+    t = Tensor(ident, source.dtype, ne, [source])
+    t.base = source.root()
+    t.nb, t.offset = tuple(nb), offset
+    return t
+
+
+def convert(value, error, dtype):
+    """A value stored into another type: rounded where it is exact, else one rounding more in the bound."""
+    if dtype in INTEGERS or error == 0.0 or not math.isfinite(value):
+        return ROUND[dtype](value), error
+    return value, error + UNIT[dtype] * (abs(value) + error) + TINY[dtype]
+
+
+def add(ident, a, b):
+    assert all(y == 0 and x == 0 or y != 0 and x % y == 0 for x, y in zip(a.ne, b.ne)), ident
+
+    def at(index):
+        (x, ex), (y, ey) = a.get(index), b.get(tuple(i % n for i, n in zip(index, b.ne)))
+        if ex == ey == 0.0:
+            return ROUND["f32"](x + y), 0.0
+        return x + y, ex + ey + U * (abs(x + y) + ex + ey)
+
+    return Tensor(ident, a.dtype, a.ne, [a, b], at)
+
+
+def gamma(k):
+    worst = k * U / (1 - k * U)
+    likely = math.expm1(8 * math.sqrt(k) * U + k * U * U / (1 - U))
+    return min(worst, likely)
+
+
+def mul_mat(ident, a, b):
+    assert a.ne[0] == b.ne[0], ident
+    assert all(a.ne[d] and b.ne[d] % a.ne[d] == 0 or a.ne[d] == b.ne[d] == 0 for d in (2, 3)), ident
+    k = a.ne[0]
+
+    def at(index):
+        m, n, i2, i3 = index
+        j2, j3 = i2 // (b.ne[2] // a.ne[2]), i3 // (b.ne[3] // a.ne[3])
+        total = size = carried = 0.0
+        for i in range(k):
+            (x, ex), (y, ey) = a.get((i, m, j2, j3)), b.get((i, n, i2, i3))
+            total += x * y
+            size += (abs(x) + ex) * (abs(y) + ey)
+            carried += abs(x) * ey + ex * abs(y) + ex * ey
+        assert not math.isfinite(size) or size < 2.0**127, "partial sums could overflow: no order-free answer"
+        return total, gamma(k) * size + carried + k * TINY["f32"]
+
+    return Tensor(ident, "f32", (a.ne[1], b.ne[1], b.ne[2], b.ne[3]), [a, b], at)
+
+
+def cast(ident, a, dtype):
+    return Tensor(ident, dtype, a.ne, [a], lambda index: convert(*a.get(index), dtype))
+
+
+def cont(ident, a):
+    return Tensor(ident, a.dtype, a.ne, [a], a.get)
+
+
+def cpy(ident, src, dst):
+    assert src.n_elements() == dst.n_elements(), ident
+
+    def write_all():
+        values = [src.get(i) for i in src.indices()]
+        for value, i in zip(values, dst.indices()):
+            dst.root().storage.set(dst.place(i), convert(*value, dst.dtype))
+
+    t = view_of(ident, dst, dst.ne, dst.nb, dst.offset)
+    t.src, t.op = [src, dst], write_all
+    return t
+
+
+def view(ident, a, ne, nb_bytes, offset_bytes):
+    size = SIZE[a.dtype]
+    ne = tuple(ne) + (1,) * (4 - len(ne))
+    nb = list(contiguous(ne))
+    if nb_bytes is not None:
+        for d, bytes_ in enumerate(nb_bytes, 1):
+            nb[d] = bytes_ // size
+        for d in range(len(nb_bytes) + 1, 4):
+            nb[d] = nb[d - 1] * ne[d - 1]
+    return view_of(ident, a, ne, nb, a.offset + offset_bytes // size)
+
+
+def reshape(ident, a, ne):
+    assert is_contiguous(a), ident
+    t = view_of(ident, a, ne, contiguous(tuple(ne) + (1,) * (4 - len(ne))), a.offset)
+    assert t.n_elements() == a.n_elements(), ident
+    return t
+
+
+def is_contiguous(a):
+    return all(n == 1 or have == want for n, have, want in zip(a.ne, a.nb, contiguous(a.ne)))
+
+
+def permute(ident, a, axes):
+    ne, nb = [0] * 4, [0] * 4
+    for i, axis in enumerate(axes):
+        ne[axis], nb[axis] = a.ne[i], a.nb[i]
+    return view_of(ident, a, ne, nb, a.offset)
