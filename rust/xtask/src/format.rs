@@ -35,7 +35,7 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
 /// rustfmt over the workspace.
 pub fn rust(ws: &Workspace, check: bool) -> Result<(), String> {
     let cmd = ws.cargo().args(["fmt", "--all"]);
-    if check { cmd.arg("--check") } else { cmd }.capture().map(drop)
+    if check { cmd.args(["--", "--check", "-l"]) } else { cmd }.capture().map(drop)
 }
 
 /// gofmt, which belongs to the Go that the suites use.

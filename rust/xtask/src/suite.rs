@@ -132,7 +132,10 @@ impl Run<'_> {
 
     fn note_skip(&mut self, what: &str, why: &str) {
         println!("   skipped in {what}: {why}");
-        self.result.skips.push(format!("{what}: {why}"));
+        // The same on every level is said once.
+        if !self.result.skips.iter().any(|said| said.ends_with(why)) {
+            self.result.skips.push(format!("{what}: {why}"));
+        }
     }
 
     fn fail(&mut self, title: &str, why: &str) {
@@ -156,11 +159,12 @@ impl Run<'_> {
 
 /// What a test program says about its skipped tests.
 fn skip_reasons(text: &str) -> String {
-    let mut reasons: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|l| l.starts_with("SKIP ") || l.starts_with("--- SKIP") || l.contains("... ignored"))
-        .collect();
+    let reason = |line: &'_ str| -> Option<String> {
+        let line = line.trim();
+        let marked = line.starts_with("--- SKIP") || line.contains("... ignored");
+        line.strip_prefix("SKIP ").or(marked.then_some(line)).map(String::from)
+    };
+    let mut reasons: Vec<String> = text.lines().filter_map(reason).collect();
     reasons.dedup();
     match reasons.len() {
         0 => "see the log".into(),
