@@ -7,7 +7,10 @@ use crate::tools;
 
 pub fn tsan(run: &mut Run) -> Result<(), String> {
     let build = Builds::sanitized(run, "thread")?;
-    let envs = [("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1"), ("TENSORLIB_TEST_THREADS", "4")];
+    let envs = [
+        ("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"),
+        ("TENSORLIB_TEST_THREADS", "4"),
+    ];
     super::c::programs(run, &build, &envs)?;
     super::cpp::all_programs(run, &build, &envs)
 }
