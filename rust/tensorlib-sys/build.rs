@@ -1,1 +1,115 @@
-fn main() {}
+//! Finds or builds the native library.
+//!
+//! By default the bundled C++ sources are built with CMake into a static archive. The feature `system` links an
+//! installed libtensorlib instead. `TENSORLIB_NO_BUNDLE=1` forbids the bundled build, for distributions that
+//! must not compile copies. Nothing is written outside of OUT_DIR, and nothing is downloaded.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{exit, Command};
+
+fn main() {
+    for variable in ["TENSORLIB_NO_BUNDLE", "CXX", "CMAKE", "DOCS_RS"] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+    if env::var_os("DOCS_RS").is_some() {
+        return; // documentation needs the declarations only
+    }
+    if cfg!(feature = "system") {
+        link_system();
+    } else if env::var_os("TENSORLIB_NO_BUNDLE").is_some_and(|v| v != "0") {
+        fail(
+            "TENSORLIB_NO_BUNDLE forbids building the bundled C++ sources, and the feature `system` is off.\n\
+             Enable the feature `system` to link an installed libtensorlib, or unset TENSORLIB_NO_BUNDLE.",
+        );
+    } else {
+        build_bundled();
+    }
+}
+
+/// Stops the build with a message that says what to do; a panic would bury it under a backtrace.
+fn fail(message: &str) -> ! {
+    eprintln!("\ntensorlib-sys: {message}\n");
+    exit(1);
+}
+
+#[cfg(feature = "system")]
+fn link_system() {
+    if let Err(error) = pkg_config::Config::new().atleast_version("0.1").probe("tensorlib") {
+        fail(&format!(
+            "the feature `system` is on, but pkg-config does not find tensorlib 0.1 or later:\n{error}\n\
+             Install it (cmake --install b --prefix PREFIX) and add PREFIX/lib/pkgconfig to PKG_CONFIG_PATH,\n\
+             or turn the feature off to build the bundled sources."
+        ));
+    }
+}
+
+#[cfg(not(feature = "system"))]
+fn link_system() {}
+
+/// Where the C++ sources are: links in a checkout, real folders in a package; a checkout without symbolic links has
+/// text files in their place, and then the folders two levels up serve.
+fn native_sources() -> PathBuf {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let bundled = here.join("native");
+    if bundled.join("cpp").is_dir() {
+        bundled
+    } else {
+        here.join("../..")
+    }
+}
+
+fn build_bundled() {
+    let sources = native_sources();
+    for part in ["CMakeLists.txt", "cmake", "cpp", "capi"] {
+        println!("cargo:rerun-if-changed={}", sources.join(part).display());
+    }
+    check_tools();
+    let prefix = cmake::Config::new(&sources)
+        .profile("Release")
+        .define("BUILD_SHARED_LIBS", "OFF")
+        .define("BUILD_TESTING", "OFF")
+        .define("CMAKE_INSTALL_LIBDIR", "lib")
+        .build();
+    link_bundled(&prefix);
+}
+
+/// CMake's own message for a missing compiler runs over pages; these say it in a line.
+fn check_tools() {
+    let cmake = env::var("CMAKE").unwrap_or_else(|_| "cmake".into());
+    if !runs(&cmake) {
+        fail(&format!(
+            "`{cmake}` is not there. Building the bundled C++ sources takes CMake 3.20 or later:\n\
+             apt install cmake, dnf install cmake, brew install cmake; or set CMAKE to its path."
+        ));
+    }
+    let compilers = match env::var("CXX") {
+        Ok(compiler) => vec![compiler],
+        Err(_) => vec!["c++".into(), "g++".into(), "clang++".into()],
+    };
+    if !compilers.iter().any(|c| runs(c)) && !cfg!(windows) {
+        fail(&format!(
+            "there is no C++ compiler ({}). Building the bundled C++ sources takes one with C++20:\n\
+             apt install g++, dnf install gcc-c++, xcode-select --install; or set CXX to its path.",
+            compilers.join(", ")
+        ));
+    }
+}
+
+fn runs(program: &str) -> bool {
+    // CXX may carry a wrapper or flags: its first word is the program.
+    let first = program.split_whitespace().next().unwrap_or(program);
+    Command::new(first).arg("--version").output().is_ok()
+}
+
+fn link_bundled(prefix: &Path) {
+    println!("cargo:rustc-link-search=native={}", prefix.join("lib").display());
+    println!("cargo:rustc-link-lib=static=tensorlib");
+    let target = env::var("TARGET").unwrap_or_default();
+    if target.contains("apple") || target.contains("freebsd") {
+        println!("cargo:rustc-link-lib=c++");
+    } else if !target.contains("msvc") {
+        println!("cargo:rustc-link-lib=stdc++");
+    }
+    println!("cargo:include={}", prefix.join("include").display());
+}

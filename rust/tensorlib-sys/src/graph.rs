@@ -21,8 +21,7 @@ pub struct tl_graph {
 
 /// Called on the thread that computes, after each node: `done` of `total` nodes. Return true to go on,
 /// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
-pub type tl_progress_fn =
-    Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
+pub type tl_progress_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
 
 extern "C" {
     /// Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.

@@ -94,12 +94,7 @@ extern "C" {
     /// TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
     /// message says why), or it is to be written and belongs to a node or a constant.
     /// TL_STATUS_UNAVAILABLE: the data is not in host memory. Any thread. Since 0.1.
-    pub fn tl_tensor_map(
-        t: *mut tl_tensor,
-        access: tl_access,
-        out: *mut *mut c_void,
-        err: *mut tl_error,
-    ) -> tl_status;
+    pub fn tl_tensor_map(t: *mut tl_tensor, access: tl_access, out: *mut *mut c_void, err: *mut tl_error) -> tl_status;
     /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
     pub fn tl_tensor_unmap(t: *mut tl_tensor, access: tl_access);
 

@@ -1,1 +1,65 @@
-//! x
+//! Tensors, computation graphs and fast kernels.
+//!
+//! Shapes are written with the contiguous dimension first: `[2, 4]` is 4 rows of 2 elements. (Conversions from and to
+//! `ndarray` keep the memory as it is and so reverse the list.)
+//!
+//! ```
+//! use tensorlib::{Backend, Context};
+//!
+//! fn main() -> tensorlib::Result<()> {
+//!     let cpu = Backend::cpu()?; // all cores
+//!     let ctx = Context::new();
+//!     let a = ctx.tensor([2, 4], &[2., 8., 5., 1., 4., 2., 8., 6.])?;
+//!     let b = ctx.tensor([2, 3], &[10., 5., 9., 9., 5., 4.])?;
+//!     let c = a.mul_mat(&b)?; // [4, 3]; nothing is computed yet
+//!     cpu.compute(&[&c])?; // builds a graph and runs it
+//!     println!("{c}");
+//!     assert_eq!(c.to_vec::<f32>()?[..4], [60., 55., 50., 110.]);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! For many runs build a [`Graph`] once, then write its leafs and compute it as often as you like. A model is a struct
+//! that owns its [`Context`] and its [`Tensor`]s: all handles are `Send + Sync`, cheap to clone and without lifetimes.
+//!
+//! # The contract
+//! What makes this crate's `unsafe` code sound, and what the engine guarantees for it:
+//! - A [`Tensor`] holds its [`Context`], so its pointer is valid: the engine frees a context's memory with the last
+//!   handle. [`Context::reset`] takes `&mut self` and refuses while any tensor handle exists.
+//! - Every C function may be called from any thread. Shapes, types and strides never change.
+//! - Data is copied, or seen through a [`ReadGuard`], a [`WriteGuard`] or a closure while the engine holds the
+//!   context's run lock for it. The lock is shared for reading and exclusive for writing and computing, per context,
+//!   and never waits: overlap is [`Error::Busy`], never a race.
+//! - Guards borrow their tensor; a slice cannot leave its closure or outlive its guard.
+//! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
+//!   is valid.
+//! - A callback's panic is caught before it could cross C, stops the run, and goes on after the C call has returned.
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod backend;
+mod call;
+mod context;
+mod display;
+mod dtype;
+mod element;
+mod error;
+mod graph;
+mod guard;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+mod ops;
+mod tensor;
+
+pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};
+pub use context::{Context, ContextOptions};
+pub use dtype::DType;
+pub use element::Element;
+pub use error::{Error, Failure, Result};
+pub use graph::Graph;
+pub use guard::{ReadGuard, WriteGuard};
+pub use ops::{op_names, Attr};
+pub use tensor::Tensor;
+
+#[cfg(feature = "half")]
+pub use half::{bf16, f16};

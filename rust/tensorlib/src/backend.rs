@@ -1,0 +1,188 @@
+//! Devices and backends.
+
+use crate::call::{check, text};
+use crate::{Graph, Result, Tensor};
+use std::ffi::CString;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use tensorlib_sys as sys;
+
+/// What is known of a device.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeviceInfo {
+    /// The name that [`Backend::new`] takes: `"cpu"`.
+    pub name: String,
+    /// The processor's or card's own name.
+    pub description: String,
+    /// Bytes of memory; 0 = unknown.
+    pub memory_total: u64,
+    /// Bytes that are free now; 0 = unknown.
+    pub memory_free: u64,
+    /// A simulation for tests, not hardware.
+    pub simulated: bool,
+}
+
+/// The devices of this machine; `"cpu"` is always the first.
+///
+/// ```
+/// assert_eq!(tensorlib::devices()[0].name, "cpu");
+/// ```
+pub fn devices() -> Vec<DeviceInfo> {
+    // SAFETY: no arguments.
+    let count = unsafe { sys::tl_device_count() };
+    (0..count).filter_map(|i| device_info(i).ok()).collect()
+}
+
+fn device_info(index: usize) -> Result<DeviceInfo> {
+    let mut props = sys::tl_device_props {
+        struct_size: std::mem::size_of::<sys::tl_device_props>(),
+        description: [0; 128],
+        memory_total: 0,
+        memory_free: 0,
+        capability: 0,
+        simulated: false,
+    };
+    // SAFETY: props is valid, with its size set.
+    check(|err| unsafe { sys::tl_device_get_props(index, &mut props, err) })?;
+    // SAFETY: the name is static; the description is NUL-terminated inside its array.
+    let (name, description) = unsafe { (text(sys::tl_device_name(index)), text(props.description.as_ptr())) };
+    Ok(DeviceInfo {
+        name,
+        description,
+        memory_total: props.memory_total,
+        memory_free: props.memory_free,
+        simulated: props.simulated,
+    })
+}
+
+/// The instruction-set levels that this CPU can run, best first: the values that the environment variable
+/// `TENSORLIB_ISA` accepts here. `"baseline"` is always the last.
+pub fn isa_levels() -> Vec<String> {
+    // SAFETY: no arguments; names are static.
+    unsafe { (0..sys::tl_isa_count()).map(|i| text(sys::tl_isa_name(i))).collect() }
+}
+
+/// How a backend is to be opened.
+#[derive(Clone, Debug, Default)]
+pub struct BackendOptions {
+    n_threads: usize,
+}
+
+impl BackendOptions {
+    /// The defaults: all processors that this process may use.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Threads for CPU work, the calling one included; 0 = all that this process may use.
+    pub fn threads(mut self, n: usize) -> Self {
+        self.n_threads = n;
+        self
+    }
+
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for an unknown device or number of threads,
+    /// [`Error::Unavailable`](crate::Error) where the device, the level that `TENSORLIB_ISA` asks for, or a thread is not
+    /// to be had.
+    pub fn open(&self, device: &str) -> Result<Backend> {
+        let params = sys::tl_backend_params {
+            struct_size: std::mem::size_of::<sys::tl_backend_params>(),
+            // A number that does not fit is refused by the engine all the same.
+            n_threads: i32::try_from(self.n_threads).unwrap_or(i32::MAX),
+            allow_tf32: false,
+        };
+        // A NUL inside a name would cut it: no device has one.
+        let name = CString::new(device.replace('\0', "?")).unwrap_or_default();
+        let mut out = ptr::null_mut();
+        // SAFETY: name and params live for the call; out is valid.
+        check(|err| unsafe { sys::tl_backend_create(name.as_ptr(), &params, &mut out, err) })?;
+        let ptr = NonNull::new(out).expect("a backend that was created is not NULL");
+        Ok(Backend(Arc::new(Inner { ptr })))
+    }
+}
+
+struct Inner {
+    ptr: NonNull<sys::tl_backend>,
+}
+
+// SAFETY: the engine allows every function on a backend from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: the same; overlapping computations wait for each other inside.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from tl_backend_create and is given back once.
+        unsafe { sys::tl_backend_free(self.ptr.as_ptr()) }
+    }
+}
+
+/// A device opened for computing. Clones share it; it ends with the last one (and the last context made on it).
+///
+/// One graph runs at a time; a second caller waits for the first. Backends are independent of each other.
+///
+/// ```
+/// let cpu = tensorlib::Backend::cpu()?;
+/// assert!(cpu.n_threads() >= 1);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Backend(Arc<Inner>);
+
+impl Backend {
+    /// The CPU, with all processors that this process may use.
+    ///
+    /// # Errors
+    /// As [`BackendOptions::open`].
+    pub fn cpu() -> Result<Self> {
+        Self::new("cpu")
+    }
+
+    /// A device by its name, as [`devices`] gives it.
+    ///
+    /// # Errors
+    /// As [`BackendOptions::open`].
+    pub fn new(device: &str) -> Result<Self> {
+        BackendOptions::new().open(device)
+    }
+
+    /// Builds a graph of these outputs and computes it. For many runs make a [`Graph`] once.
+    ///
+    /// # Errors
+    /// As [`Graph::new`] and [`Graph::compute`].
+    pub fn compute(&self, outputs: &[&Tensor]) -> Result<()> {
+        Graph::new(outputs)?.compute(self)
+    }
+
+    /// The device's name: `"cpu"`.
+    pub fn device(&self) -> String {
+        // SAFETY: the backend is live; the text is static.
+        unsafe { text(sys::tl_backend_device(self.raw())) }
+    }
+
+    /// The instruction-set level of the CPU kernels: `"avx512"`.
+    pub fn isa(&self) -> String {
+        // SAFETY: as above.
+        unsafe { text(sys::tl_backend_isa(self.raw())) }
+    }
+
+    /// The number of threads, the calling one included.
+    pub fn n_threads(&self) -> usize {
+        // SAFETY: as above.
+        usize::try_from(unsafe { sys::tl_backend_n_threads(self.raw()) }).unwrap_or(0)
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::tl_backend {
+        self.0.ptr.as_ptr()
+    }
+}
+
+impl fmt::Debug for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Backend({}, {}, {} threads)", self.device(), self.isa(), self.n_threads())
+    }
+}

@@ -1,0 +1,59 @@
+//! The one way to call a C function that can fail.
+
+use crate::{Error, Result};
+use std::ffi::{c_char, CStr};
+use tensorlib_sys as sys;
+
+fn fresh_error() -> sys::tl_error {
+    sys::tl_error { struct_size: std::mem::size_of::<sys::tl_error>(), code: sys::TL_STATUS_OK, message: [0; 256] }
+}
+
+fn to_error(err: &sys::tl_error, code: i32, shapes: Vec<Vec<i64>>) -> Error {
+    // SAFETY: the engine ends every message with a NUL inside the array, and a fresh error is all NULs.
+    let message = unsafe { CStr::from_ptr(err.message.as_ptr()) };
+    Error::new(code, message.to_string_lossy().into_owned(), shapes)
+}
+
+/// Calls `f` with an error to fill in; its status decides.
+pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Result<()> {
+    let mut err = fresh_error();
+    match f(&mut err) {
+        sys::TL_STATUS_OK => Ok(()),
+        status => Err(to_error(&err, status.0, Vec::new())),
+    }
+}
+
+/// Takes a context's first constructor error.
+///
+/// # Safety
+/// `ctx` must be a live context, and the caller must hold the lock under which the constructor failed.
+pub(crate) unsafe fn take_constructor_error(ctx: *mut sys::tl_context, shapes: Vec<Vec<i64>>) -> Error {
+    let mut err = fresh_error();
+    // SAFETY: as the caller promises; err is a valid error struct.
+    let status = unsafe { sys::tl_context_error(ctx, &mut err) };
+    to_error(&err, status.0, shapes)
+}
+
+/// A static string of the engine's.
+///
+/// # Safety
+/// `text` must be NULL or a NUL-terminated string that lives for the call.
+pub(crate) unsafe fn text(text: *const c_char) -> String {
+    if text.is_null() {
+        return String::new();
+    }
+    // SAFETY: not NULL, and as the caller promises.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// A text that the engine writes into a buffer after telling its length.
+pub(crate) fn sized_text(mut write: impl FnMut(*mut c_char, usize) -> usize) -> String {
+    let mut buffer = vec![0u8; 4096];
+    let mut length = write(buffer.as_mut_ptr().cast(), buffer.len());
+    while length >= buffer.len() {
+        buffer.resize(length + 1, 0);
+        length = write(buffer.as_mut_ptr().cast(), buffer.len());
+    }
+    buffer.truncate(length);
+    String::from_utf8_lossy(&buffer).into_owned()
+}

@@ -1,0 +1,249 @@
+//! Contexts: who owns tensors.
+
+use crate::call::{check, take_constructor_error};
+use crate::{Backend, DType, Element, Result, Tensor};
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tensorlib_sys as sys;
+
+/// How a context is to be made.
+///
+/// ```
+/// let ctx = tensorlib::ContextOptions::new().mem_limit(1 << 20).build()?;
+/// assert!(ctx.zeros(tensorlib::DType::F32, [1 << 20]).is_err()); // 4 MiB
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Default)]
+pub struct ContextOptions {
+    mem_limit: usize,
+    buffer: Option<&'static mut [u8]>,
+    no_alloc: bool,
+    backend: Option<Backend>,
+}
+
+impl ContextOptions {
+    /// The defaults: memory that grows as needed, data on the host.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The most bytes that objects and data may take together; 0 = no limit.
+    pub fn mem_limit(mut self, bytes: usize) -> Self {
+        self.mem_limit = bytes;
+        self
+    }
+
+    /// Memory to use instead of the context's own, never outgrown. It has to be `'static` because graphs and other contexts
+    /// may keep the context's memory in use after the last handle is gone.
+    pub fn buffer(mut self, buffer: &'static mut [u8]) -> Self {
+        self.buffer = Some(buffer);
+        self
+    }
+
+    /// Shapes only: leafs get their data by [`Context::allocate`].
+    pub fn no_alloc(mut self) -> Self {
+        self.no_alloc = true;
+        self
+    }
+
+    /// Tensors' data live on this backend's device.
+    pub fn on(mut self, backend: &Backend) -> Self {
+        self.backend = Some(backend.clone());
+        self
+    }
+
+    /// Makes the context. Any limit is accepted; what does not fit fails later.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error), [`Error::InvalidArgument`](crate::Error) for an empty buffer.
+    pub fn build(self) -> Result<Context> {
+        let (mem_buffer, mem_buffer_size) = match self.buffer {
+            Some(buffer) => (buffer.as_mut_ptr().cast(), buffer.len()),
+            None => (ptr::null_mut(), 0),
+        };
+        let params = sys::tl_context_params {
+            struct_size: std::mem::size_of::<sys::tl_context_params>(),
+            mem_limit: self.mem_limit,
+            mem_buffer,
+            mem_buffer_size,
+            no_alloc: self.no_alloc,
+            backend: self.backend.as_ref().map_or(ptr::null_mut(), Backend::raw),
+        };
+        let mut out = ptr::null_mut();
+        // SAFETY: params and the backend in it live for the call; a buffer is ours for ever; out is valid.
+        check(|err| unsafe { sys::tl_context_create(&params, &mut out, err) })?;
+        static NEXT_AGE: AtomicU64 = AtomicU64::new(0);
+        let inner = Inner {
+            ptr: NonNull::new(out).expect("a context that was created is not NULL"),
+            age: NEXT_AGE.fetch_add(1, Ordering::Relaxed),
+            building: Mutex::new(()),
+        };
+        Ok(Context(Arc::new(inner)))
+    }
+}
+
+struct Inner {
+    ptr: NonNull<sys::tl_context>,
+    /// Counts contexts in the order of their making: see [`Context::younger`].
+    age: u64,
+    /// A constructor and the reading of its error go under one lock, so that a thread gets its own error.
+    building: Mutex<()>,
+}
+
+// SAFETY: the engine allows every function on a context from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: the same; its own locks keep building, computing, reading and writing apart.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from tl_context_create and is given back once.
+        unsafe { sys::tl_context_free(self.ptr.as_ptr()) }
+    }
+}
+
+/// An arena that owns tensors and their data. Clones share it; its memory goes with the last handle (a [`Tensor`] holds
+/// one too) and the last graph or other context that refers to it.
+///
+/// ```
+/// use tensorlib::{Context, DType};
+/// let ctx = Context::new();
+/// let zeros = ctx.zeros(DType::F32, [4, 2])?; // 2 rows of 4
+/// let ones = ctx.tensor([4], &[1.0; 4])?;
+/// assert!(ctx.used_memory() >= 12 * 4);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Context(Arc<Inner>);
+
+impl Context {
+    /// A context with its own memory on the host, growing as needed.
+    ///
+    /// # Panics
+    /// If the machine has no memory left for it (a few hundred bytes).
+    #[allow(clippy::new_without_default)] // a default that owns an arena would be a surprise
+    pub fn new() -> Self {
+        ContextOptions::new().build().expect("memory for an empty context")
+    }
+
+    /// A context whose tensors' data live on the backend's device.
+    ///
+    /// # Panics
+    /// As [`Context::new`].
+    pub fn on(backend: &Backend) -> Self {
+        ContextOptions::new().on(backend).build().expect("memory for an empty context")
+    }
+
+    /// A leaf filled with zeros. Shape: 1 to 4 dimensions, the contiguous one first.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a shape that is none, [`Error::OutOfMemory`](crate::Error).
+    pub fn zeros(&self, dtype: DType, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        let ne = shape.as_ref();
+        // More dimensions than an i32 counts are refused as any number above 4.
+        let n_dims = i32::try_from(ne.len()).unwrap_or(i32::MAX);
+        self.construct(Vec::new, |ctx| {
+            // SAFETY: the context is live; ne has n_dims values.
+            unsafe { sys::tl_tensor_new(ctx, dtype.raw(), n_dims, ne.as_ptr()) }
+        })
+    }
+
+    /// An F32 leaf from as many values as the shape has, in memory order.
+    ///
+    /// # Errors
+    /// As [`Context::zeros`]; [`Error::InvalidArgument`](crate::Error) for another number of values.
+    pub fn tensor(&self, shape: impl AsRef<[i64]>, values: &[f32]) -> Result<Tensor> {
+        self.tensor_of(shape, values)
+    }
+
+    /// A leaf of any element type.
+    ///
+    /// # Errors
+    /// As [`Context::tensor`].
+    pub fn tensor_of<T: Element>(&self, shape: impl AsRef<[i64]>, values: &[T]) -> Result<Tensor> {
+        let tensor = self.zeros(T::DTYPE, shape)?;
+        tensor.write(values)?;
+        Ok(tensor)
+    }
+
+    /// Data for the leafs of a no_alloc context that have none yet: zeros.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) if it is no such context, [`Error::OutOfMemory`](crate::Error),
+    /// [`Error::Busy`](crate::Error).
+    pub fn allocate(&self) -> Result<()> {
+        // SAFETY: the context is live; no backend means its own.
+        check(|err| unsafe { sys::tl_context_allocate(self.raw(), ptr::null_mut(), err) })
+    }
+
+    /// Empties the context for the next round and keeps its memory.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error) while tensors, clones of this handle, graphs or other contexts refer to it.
+    ///
+    /// ```
+    /// let mut ctx = tensorlib::Context::new();
+    /// let t = ctx.zeros(tensorlib::DType::F32, [8])?;
+    /// assert!(matches!(ctx.reset(), Err(tensorlib::Error::Busy(_))));
+    /// drop(t);
+    /// ctx.reset()?;
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn reset(&mut self) -> Result<()> {
+        if Arc::get_mut(&mut self.0).is_none() {
+            let message = "context_reset: tensors or clones of the context's handle still exist".to_string();
+            return Err(crate::Error::new(sys::TL_STATUS_BUSY.0, message, Vec::new()));
+        }
+        // SAFETY: the context is live, and no tensor handle exists whose pointer this could invalidate: each holds a
+        // clone of the Arc, and `&mut self` keeps others from making one.
+        check(|err| unsafe { sys::tl_context_reset(self.raw(), err) })
+    }
+
+    /// Bytes in use by objects and data.
+    pub fn used_memory(&self) -> usize {
+        // SAFETY: the context is live.
+        unsafe { sys::tl_context_used_mem(self.raw()) }
+    }
+
+    /// The most bytes that were in use at one time.
+    pub fn peak_memory(&self) -> usize {
+        // SAFETY: the context is live.
+        unsafe { sys::tl_context_peak_mem(self.raw()) }
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::tl_context {
+        self.0.ptr.as_ptr()
+    }
+
+    /// Of two contexts the one made last: nodes go there, so that young contexts (a token's) refer to old ones (the
+    /// weights') and never the other way round.
+    pub(crate) fn younger<'a>(&'a self, other: &'a Context) -> &'a Context {
+        if self.0.age >= other.0.age {
+            self
+        } else {
+            other
+        }
+    }
+
+    /// Runs a constructor; a NULL becomes the error that the context kept. `shapes` is asked only then.
+    pub(crate) fn construct(
+        &self,
+        shapes: impl FnOnce() -> Vec<Vec<i64>>,
+        constructor: impl FnOnce(*mut sys::tl_context) -> *mut sys::tl_tensor,
+    ) -> Result<Tensor> {
+        let _building = self.0.building.lock().unwrap_or_else(PoisonError::into_inner);
+        match NonNull::new(constructor(self.raw())) {
+            Some(ptr) => Ok(Tensor::from_raw(self.clone(), ptr)),
+            // SAFETY: the context is live, and the lock is held.
+            None => Err(unsafe { take_constructor_error(self.raw(), shapes()) }),
+        }
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Context({} bytes used, {} at most)", self.used_memory(), self.peak_memory())
+    }
+}

@@ -1,0 +1,108 @@
+//! Failures.
+
+use std::fmt;
+
+/// What every function here that can fail returns.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The particulars of a failure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The operation or function that failed: `"mul_mat"`.
+    pub op: String,
+    /// The operands' shapes, where it was an operation.
+    pub shapes: Vec<Vec<i64>>,
+    /// The whole message: operation, shapes, and what would be valid.
+    pub message: String,
+}
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// An argument is out of range, unknown, or contradicts another one.
+    InvalidArgument(Failure),
+    /// The operands' shapes do not fit the operation.
+    ShapeMismatch(Failure),
+    /// The operands' types do not fit the operation, or an element type is not the tensor's.
+    TypeMismatch(Failure),
+    /// Operands on different devices, or contexts that would refer to each other in a circle.
+    ContextMismatch(Failure),
+    /// Valid, but no kernel of this backend does it.
+    Unsupported(Failure),
+    /// A device, driver or instruction set that is not there.
+    Unavailable(Failure),
+    /// A limit or the machine's memory is exhausted.
+    OutOfMemory(Failure),
+    /// The context is in use by a running graph, a guard or another call.
+    Busy(Failure),
+    /// A progress callback stopped the run.
+    Aborted(Failure),
+    /// The operating system refused a file operation.
+    Io(Failure),
+    /// A file's contents are not what its format allows.
+    Format(Failure),
+    /// The device failed.
+    Device(Failure),
+    /// A defect of the library.
+    Internal(Failure),
+    /// A status that this version of the crate does not know.
+    Other {
+        /// The status' number.
+        code: i32,
+        /// What is known of it.
+        failure: Failure,
+    },
+}
+
+impl Error {
+    /// From a status of the C ABI and its message, which begins with the operation's name.
+    pub(crate) fn new(code: i32, message: String, shapes: Vec<Vec<i64>>) -> Self {
+        let op = message.split(':').next().unwrap_or_default().to_string();
+        let failure = Failure { op, shapes, message };
+        match code {
+            1 => Error::InvalidArgument(failure),
+            2 => Error::ShapeMismatch(failure),
+            3 => Error::TypeMismatch(failure),
+            4 => Error::ContextMismatch(failure),
+            5 => Error::Unsupported(failure),
+            6 => Error::Unavailable(failure),
+            7 => Error::OutOfMemory(failure),
+            8 => Error::Busy(failure),
+            9 => Error::Aborted(failure),
+            10 => Error::Io(failure),
+            11 => Error::Format(failure),
+            12 => Error::Device(failure),
+            13 => Error::Internal(failure),
+            _ => Error::Other { code, failure },
+        }
+    }
+
+    /// The operation, the shapes and the message.
+    pub fn failure(&self) -> &Failure {
+        match self {
+            Error::InvalidArgument(f)
+            | Error::ShapeMismatch(f)
+            | Error::TypeMismatch(f)
+            | Error::ContextMismatch(f)
+            | Error::Unsupported(f)
+            | Error::Unavailable(f)
+            | Error::OutOfMemory(f)
+            | Error::Busy(f)
+            | Error::Aborted(f)
+            | Error::Io(f)
+            | Error::Format(f)
+            | Error::Device(f)
+            | Error::Internal(f)
+            | Error::Other { failure: f, .. } => f,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.failure().message)
+    }
+}
+
+impl std::error::Error for Error {}

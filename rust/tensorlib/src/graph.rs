@@ -1,0 +1,195 @@
+//! Graphs.
+
+use crate::call::{check, sized_text};
+use crate::{Backend, Error, Result, Tensor};
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::ptr::{self, NonNull};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use tensorlib_sys as sys;
+
+struct Inner {
+    ptr: NonNull<sys::tl_graph>,
+    /// Held while a run's callback is set: it points into that caller's stack and must not be called by another run.
+    running: Mutex<()>,
+}
+
+// SAFETY: the engine allows every function on a graph from any thread.
+unsafe impl Send for Inner {}
+// SAFETY: the same; runs exclude each other.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from tl_graph_create and is given back once.
+        unsafe { sys::tl_graph_free(self.ptr.as_ptr()) }
+    }
+}
+
+/// What some outputs need, in an order in which it can be computed. Built once, computed as often as you like, with leafs
+/// rewritten in between. Clones are the same graph.
+///
+/// ```
+/// use tensorlib::{Backend, Context, Graph};
+/// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+/// let x = ctx.tensor([2], &[1., 2.])?;
+/// let y = x.add(&x)?;
+/// let graph = Graph::new(&[&y])?;
+/// for i in 0..3 {
+///     x.write(&[i as f32, 10.])?;
+///     graph.compute(&cpu)?;
+///     assert_eq!(y.to_vec::<f32>()?, [2. * i as f32, 20.]);
+/// }
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Graph(Arc<Inner>);
+
+impl Graph {
+    /// The graph of these outputs. Its memory is that of the first output's context.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for no outputs, [`Error::ContextMismatch`] for outputs on different devices,
+    /// [`Error::OutOfMemory`].
+    pub fn new(outputs: &[&Tensor]) -> Result<Self> {
+        let Some(first) = outputs.first() else {
+            let message = "graph_create: no outputs: at least one is valid".to_string();
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()));
+        };
+        let raw: Vec<_> = outputs.iter().map(|t| t.raw()).collect();
+        let mut out = ptr::null_mut();
+        // SAFETY: context and outputs are live; raw has as many pointers as said; out is valid.
+        check(|err| unsafe { sys::tl_graph_create(first.context().raw(), raw.as_ptr(), raw.len(), &mut out, err) })?;
+        let ptr = NonNull::new(out).expect("a graph that was created is not NULL");
+        Ok(Graph(Arc::new(Inner { ptr, running: Mutex::new(()) })))
+    }
+
+    /// Computes the graph; the outputs can be read when it returns. The first call with a backend makes a plan, later
+    /// ones reuse it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a leaf without data, [`Error::ContextMismatch`] for a backend of another device,
+    /// [`Error::Unsupported`] for a node that no kernel takes, [`Error::Busy`] if a context is in use,
+    /// [`Error::Unavailable`] in a forked child, [`Error::OutOfMemory`].
+    pub fn compute(&self, backend: &Backend) -> Result<()> {
+        let _running = self.lock()?;
+        // SAFETY: graph and backend are live; no callback is set.
+        check(|err| unsafe { sys::tl_graph_compute(self.raw(), backend.raw(), err) })
+    }
+
+    /// [`Graph::compute`], calling `progress(done, total)` after each node on this thread; `false` stops the run.
+    ///
+    /// # Errors
+    /// As [`Graph::compute`]; [`Error::Aborted`] where `progress` returned `false`.
+    ///
+    /// # Panics
+    /// If `progress` panics: the run is stopped and the panic goes on here.
+    pub fn compute_with(&self, backend: &Backend, progress: impl FnMut(usize, usize) -> bool) -> Result<()> {
+        let _running = self.lock()?;
+        let mut callback = Callback { progress, panic: None };
+        let user_data: *mut c_void = (&raw mut callback).cast();
+        let trampoline = trampoline_of(&callback);
+        // SAFETY: graph and backend are live. The callback lives until it is removed below, and nobody else runs this
+        // graph meanwhile, as we hold the lock.
+        let result = unsafe {
+            check(|err| sys::tl_graph_set_progress(self.raw(), trampoline, user_data, err))
+                .and_then(|()| check(|err| sys::tl_graph_compute(self.raw(), backend.raw(), err)))
+        };
+        // SAFETY: as above. It cannot fail: nobody computes this graph now.
+        let removed = unsafe { check(|err| sys::tl_graph_set_progress(self.raw(), None, ptr::null_mut(), err)) };
+        if let Some(panic) = callback.panic {
+            resume_unwind(panic);
+        }
+        result.and(removed)
+    }
+
+    /// The number of nodes, views included.
+    pub fn n_nodes(&self) -> usize {
+        // SAFETY: the graph is live.
+        unsafe { sys::tl_graph_n_nodes(self.raw()) }
+    }
+
+    /// The number of leafs.
+    pub fn n_leafs(&self) -> usize {
+        // SAFETY: the graph is live.
+        unsafe { sys::tl_graph_n_leafs(self.raw()) }
+    }
+
+    /// The graph in Graphviz' DOT language.
+    pub fn dot(&self) -> String {
+        // SAFETY: the graph is live; the buffer has as many bytes as said.
+        sized_text(|buffer, size| unsafe { sys::tl_graph_dot(self.raw(), buffer, size) })
+    }
+
+    /// What the plan chose, a line per node.
+    ///
+    /// # Errors
+    /// As [`Graph::compute`].
+    pub fn plan_text(&self, backend: &Backend) -> Result<String> {
+        let _running = self.lock()?;
+        let mut result = Ok(());
+        let text = sized_text(|buffer, size| {
+            let mut length = 0;
+            result = check(|err| {
+                // SAFETY: graph, backend and error are live; the buffer has as many bytes as said.
+                unsafe {
+                    length = sys::tl_graph_plan_text(self.raw(), backend.raw(), buffer, size, err);
+                    (*err).code
+                }
+            });
+            length
+        });
+        result.map(|()| text)
+    }
+
+    fn raw(&self) -> *mut sys::tl_graph {
+        self.0.ptr.as_ptr()
+    }
+
+    fn lock(&self) -> Result<MutexGuard<'_, ()>> {
+        match self.0.running.try_lock() {
+            Ok(guard) => Ok(guard),
+            // A callback panicked while it was held; there is no data that it could have left half-changed.
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                let message = "graph_compute: the graph is being computed".to_string();
+                Err(Error::new(sys::TL_STATUS_BUSY.0, message, Vec::new()))
+            }
+        }
+    }
+}
+
+/// A run's callback and what it panicked with.
+struct Callback<F> {
+    progress: F,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+fn trampoline_of<F: FnMut(usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_progress_fn {
+    unsafe extern "C" fn trampoline<F: FnMut(usize, usize) -> bool>(
+        user_data: *mut c_void,
+        done: usize,
+        total: usize,
+    ) -> bool {
+        // SAFETY: compute_with set this function together with a pointer to a Callback<F> of its own, which it does not
+        // touch until the run has ended.
+        let callback = unsafe { &mut *user_data.cast::<Callback<F>>() };
+        let progress = &mut callback.progress;
+        match catch_unwind(AssertUnwindSafe(|| progress(done, total))) {
+            Ok(go_on) => go_on,
+            Err(panic) => {
+                callback.panic = Some(panic);
+                false
+            }
+        }
+    }
+    Some(trampoline::<F>)
+}
+
+impl fmt::Debug for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Graph({} nodes, {} leafs)", self.n_nodes(), self.n_leafs())
+    }
+}

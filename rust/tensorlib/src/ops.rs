@@ -1,0 +1,301 @@
+//! Operations. Each makes a node and computes nothing.
+//!
+//! A node of [`Tensor`]'s methods lives in the operands' context; where those differ, in the one that was made last, so
+//! that young contexts refer to old ones. [`Context`]'s methods of the same names put it where you say.
+
+use crate::{Context, DType, Error, Result, Tensor};
+use std::ffi::CString;
+use std::ops::Add;
+use std::ptr;
+use tensorlib_sys as sys;
+
+/// The names of all operations, as [`Context::op`] takes them.
+pub fn op_names() -> Vec<String> {
+    // SAFETY: no arguments; names are static.
+    unsafe { (0..sys::tl_op_count()).map(|i| crate::call::text(sys::tl_op_name(i))).collect() }
+}
+
+/// An attribute of an operation, for [`Context::op`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attr {
+    /// 1 to 6 integers.
+    Ints(Vec<i64>),
+    /// A number.
+    Number(f64),
+    /// Text.
+    Text(String),
+}
+
+impl Context {
+    /// a + b in a's shape; b repeats into a: each of its dimensions is 1 or divides a's. F32, F16 or BF16, computed in
+    /// F32 and rounded once to a's type.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`], [`Error::OutOfMemory`] (as for every
+    /// operation).
+    pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live (as for every operation below).
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
+    }
+
+    /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of a
+    /// row of a and a row of b. X and Y are multiples of x and y.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, a.raw(), b.raw()) })
+    }
+
+    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] where it would end behind a's memory.
+    pub fn view(&self, a: &Tensor, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
+        let ne = shape.as_ref();
+        if !strides.is_empty() && strides.len() + 1 != ne.len() {
+            let message = format!("view: {} strides for {} dimensions: one less is valid", strides.len(), ne.len());
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[a])));
+        }
+        let nb = if strides.is_empty() { ptr::null() } else { strides.as_ptr() };
+        // SAFETY: context and operand are live; ne and nb have as many values as said.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_view(ctx, a.raw(), dims(ne), ne.as_ptr(), nb, offset) })
+    }
+
+    /// a's elements in another shape with as many; a must be contiguous.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] for an a with gaps.
+    pub fn reshape(&self, a: &Tensor, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        let ne = shape.as_ref();
+        // SAFETY: context and operand are live; ne has as many values as said.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_reshape(ctx, a.raw(), dims(ne), ne.as_ptr()) })
+    }
+
+    /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] if axes is no permutation of 0 to 3.
+    pub fn permute(&self, a: &Tensor, axes: [i32; 4]) -> Result<Tensor> {
+        // SAFETY: context and operand are live; axes has 4 values.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_permute(ctx, a.raw(), axes.as_ptr()) })
+    }
+
+    /// Dimensions 0 and 1 swapped.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn transpose(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operand are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
+    }
+
+    /// A contiguous copy.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn cont(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operand are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cont(ctx, a.raw()) })
+    }
+
+    /// A copy.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn dup(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operand are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
+    }
+
+    /// Copies src's elements into dst, which has as many; F32, F16 and BF16 convert into each other. The result is a view
+    /// of dst: make it an output, or use it, for the copy to happen.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] if dst is constant.
+    pub fn cpy(&self, src: &Tensor, dst: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
+    }
+
+    /// A contiguous copy in another type: F32, F16 and BF16 into each other.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn cast(&self, a: &Tensor, dtype: DType) -> Result<Tensor> {
+        // SAFETY: context and operand are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
+    }
+
+    /// Any operation by its name.
+    ///
+    /// ```
+    /// use tensorlib::{Attr, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 3], &[0.; 6])?;
+    /// let b = ctx.op("permute", &[&a], &[("axes", Attr::Ints(vec![1, 0, 2, 3]))])?;
+    /// assert_eq!(b.shape(), [3, 2]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] for an unknown operation or attribute.
+    pub fn op(&self, name: &str, sources: &[&Tensor], attrs: &[(&str, Attr)]) -> Result<Tensor> {
+        let name = c_text(name);
+        let raw: Vec<_> = sources.iter().map(|t| t.raw()).collect();
+        // The texts live here for the call; the raw attributes point to them.
+        let texts: Vec<(CString, CString)> = attrs
+            .iter()
+            .map(|(name, attr)| {
+                (c_text(name), if let Attr::Text(text) = attr { c_text(text) } else { CString::default() })
+            })
+            .collect();
+        let raw_attrs: Vec<_> =
+            attrs.iter().zip(&texts).map(|((_, attr), (name, text))| raw_attr(attr, name, text)).collect();
+        self.construct(
+            || shapes(sources),
+            // SAFETY: context and operands are live; the arrays have as many values as said, and what they point to
+            // lives for the call.
+            |ctx| unsafe {
+                sys::tl_op(ctx, name.as_ptr(), raw.as_ptr(), raw.len(), raw_attrs.as_ptr(), raw_attrs.len())
+            },
+        )
+    }
+}
+
+fn raw_attr(attr: &Attr, name: &CString, text: &CString) -> sys::tl_attr {
+    let mut raw = sys::tl_attr {
+        name: name.as_ptr(),
+        kind: sys::TL_ATTR_INTS,
+        n_ints: 0,
+        ints: [0; 6],
+        number: 0.0,
+        text: text.as_ptr(),
+    };
+    match attr {
+        Attr::Ints(values) => {
+            // More than fit are refused by the engine, which looks at n_ints.
+            raw.n_ints = i32::try_from(values.len()).unwrap_or(i32::MAX);
+            for (to, from) in raw.ints.iter_mut().zip(values) {
+                *to = *from;
+            }
+        }
+        Attr::Number(value) => {
+            raw.kind = sys::TL_ATTR_NUMBER;
+            raw.number = *value;
+        }
+        Attr::Text(_) => raw.kind = sys::TL_ATTR_TEXT,
+    }
+    raw
+}
+
+/// No name or text of the engine's has a NUL inside.
+fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', "?")).unwrap_or_default()
+}
+
+fn shapes(tensors: &[&Tensor]) -> Vec<Vec<i64>> {
+    tensors.iter().map(|t| t.shape()).collect()
+}
+
+/// More dimensions than an i32 counts are refused by the engine as any number above 4.
+fn dims(ne: &[i64]) -> i32 {
+    i32::try_from(ne.len()).unwrap_or(i32::MAX)
+}
+
+/// [`Context`]'s operations, in the context of the operands.
+impl Tensor {
+    fn with(&self, other: &Tensor) -> Context {
+        self.context().younger(other.context()).clone()
+    }
+
+    /// [`Context::add`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn add(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).add(self, b)
+    }
+
+    /// [`Context::mul_mat`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).mul_mat(self, b)
+    }
+
+    /// [`Context::view`].
+    ///
+    /// # Errors
+    /// As [`Context::view`].
+    pub fn view(&self, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
+        self.context().view(self, shape, strides, offset)
+    }
+
+    /// [`Context::reshape`].
+    ///
+    /// # Errors
+    /// As [`Context::reshape`].
+    pub fn reshape(&self, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        self.context().reshape(self, shape)
+    }
+
+    /// [`Context::permute`].
+    ///
+    /// # Errors
+    /// As [`Context::permute`].
+    pub fn permute(&self, axes: [i32; 4]) -> Result<Tensor> {
+        self.context().permute(self, axes)
+    }
+
+    /// [`Context::transpose`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn transpose(&self) -> Result<Tensor> {
+        self.context().transpose(self)
+    }
+
+    /// [`Context::cont`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn cont(&self) -> Result<Tensor> {
+        self.context().cont(self)
+    }
+
+    /// [`Context::dup`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn dup(&self) -> Result<Tensor> {
+        self.context().dup(self)
+    }
+
+    /// [`Context::cpy`], from this tensor into dst.
+    ///
+    /// # Errors
+    /// As [`Context::cpy`].
+    pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
+        self.with(dst).cpy(self, dst)
+    }
+
+    /// [`Context::cast`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn cast(&self, dtype: DType) -> Result<Tensor> {
+        self.context().cast(self, dtype)
+    }
+}
+
+impl Add for &Tensor {
+    type Output = Result<Tensor>;
+
+    /// [`Tensor::add`].
+    fn add(self, b: &Tensor) -> Result<Tensor> {
+        Tensor::add(self, b)
+    }
+}

@@ -1,0 +1,305 @@
+//! Tensors: shapes, and the way of data in and out.
+
+use crate::call::{check, text};
+use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
+use std::ffi::CString;
+use std::fmt;
+use std::ptr::NonNull;
+use tensorlib_sys as sys;
+
+/// A leaf with data of its own, or a node that an operation makes. Clones are the same tensor.
+///
+/// Data: readable are leafs, the outputs of a graph that was computed, and views of either; writable are leafs and
+/// views of them. Everything else is an error that says what to do.
+///
+/// ```
+/// let ctx = tensorlib::Context::new();
+/// let t = ctx.tensor([2, 2], &[1., 2., 3., 4.])?;
+/// t.write(&[5f32, 6., 7., 8.])?;
+/// assert_eq!(t.transpose()?.to_vec::<f32>()?, [5., 7., 6., 8.]);
+/// assert_eq!(format!("{t:?}"), "leaf [2, 2] f32, strides [4, 8]");
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    context: Context,
+    ptr: NonNull<sys::tl_tensor>,
+}
+
+// SAFETY: the pointer is valid as long as the context, which the handle holds; the engine allows every function on a
+// tensor from any thread.
+unsafe impl Send for Tensor {}
+// SAFETY: the same; the context's run lock keeps reads and writes apart.
+unsafe impl Sync for Tensor {}
+
+impl Tensor {
+    pub(crate) fn from_raw(context: Context, ptr: NonNull<sys::tl_tensor>) -> Self {
+        Self { context, ptr }
+    }
+
+    pub(crate) fn raw(&self) -> *mut sys::tl_tensor {
+        self.ptr.as_ptr()
+    }
+
+    /// The context that owns the tensor.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        // SAFETY: the tensor is live (as for all getters below).
+        DType::from_raw(unsafe { sys::tl_tensor_type(self.raw()) })
+    }
+
+    /// The number of dimensions, 1 to 4.
+    pub fn n_dims(&self) -> usize {
+        // SAFETY: the tensor is live.
+        usize::try_from(unsafe { sys::tl_tensor_n_dims(self.raw()) }).unwrap_or(0)
+    }
+
+    /// Elements per dimension, the contiguous one first; [`Tensor::n_dims`] values.
+    pub fn shape(&self) -> Vec<i64> {
+        // SAFETY: the tensor is live.
+        (0..self.n_dims()).map(|d| unsafe { sys::tl_tensor_ne(self.raw(), d as i32) }).collect()
+    }
+
+    /// Bytes from one element to the next in each dimension.
+    pub fn strides(&self) -> Vec<usize> {
+        // SAFETY: the tensor is live.
+        (0..self.n_dims()).map(|d| unsafe { sys::tl_tensor_nb(self.raw(), d as i32) }).collect()
+    }
+
+    /// The product of the shape.
+    pub fn n_elements(&self) -> usize {
+        // SAFETY: the tensor is live.
+        usize::try_from(unsafe { sys::tl_tensor_n_elements(self.raw()) }).unwrap_or(0)
+    }
+
+    /// Bytes of all elements packed without gaps.
+    pub fn nbytes(&self) -> usize {
+        // SAFETY: the tensor is live.
+        unsafe { sys::tl_tensor_nbytes(self.raw()) }
+    }
+
+    /// Whether all elements lie side by side in memory order.
+    pub fn is_contiguous(&self) -> bool {
+        let (dtype, shape) = (self.dtype(), self.shape());
+        let mut expected = dtype.size();
+        self.n_elements() == 0
+            || self.strides().into_iter().zip(shape).enumerate().all(|(d, (nb, ne))| {
+                let extent = if d == 0 { ne / dtype.block_size() } else { ne };
+                let fits = extent == 1 || nb == expected;
+                expected *= usize::try_from(extent).unwrap_or(0);
+                fits
+            })
+    }
+
+    /// The operation that makes the tensor: `"mul_mat"`; `"leaf"` for a leaf.
+    pub fn op(&self) -> String {
+        // SAFETY: the tensor is live; the text is static.
+        unsafe { text(sys::tl_tensor_op(self.raw())) }
+    }
+
+    /// The tensor's name, empty where it has none.
+    pub fn name(&self) -> String {
+        // SAFETY: the tensor is live; a name stays readable as long as its context.
+        unsafe { text(sys::tl_tensor_name(self.raw())) }
+    }
+
+    /// Names the tensor, for messages and dumps. A NUL ends the name.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        let name = CString::new(name.split('\0').next().unwrap_or_default()).unwrap_or_default();
+        // SAFETY: the tensor is live; the name is copied.
+        check(|err| unsafe { sys::tl_tensor_set_name(self.raw(), name.as_ptr(), err) })
+    }
+
+    /// Copies all elements out, packed in memory order (views are gathered).
+    ///
+    /// # Errors
+    /// [`Error::TypeMismatch`] if `T` is not the tensor's type (see [`Tensor::to_f32_vec`]), [`Error::InvalidArgument`] if
+    /// the data is not readable, [`Error::Busy`].
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let mut values = vec![T::default(); self.n_elements()];
+        self.read_into(&mut values)?;
+        Ok(values)
+    }
+
+    /// [`Tensor::to_vec`] into memory of yours; exactly as many values as there are elements.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for another number of values.
+    pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<()> {
+        self.check_elements::<T>("tensor_read", values.len())?;
+        let (data, size) = (values.as_mut_ptr().cast(), std::mem::size_of_val(values));
+        // SAFETY: the tensor is live; data has size bytes, and every bit pattern is a T.
+        check(|err| unsafe { sys::tl_tensor_read(self.raw(), data, 0, size, err) })
+    }
+
+    /// Writes all elements, packed in memory order.
+    ///
+    /// # Errors
+    /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] for another number of values, a
+    /// node's result or a constant, [`Error::Busy`].
+    pub fn write<T: Element>(&self, values: &[T]) -> Result<()> {
+        self.check_elements::<T>("tensor_write", values.len())?;
+        let (data, size) = (values.as_ptr().cast(), std::mem::size_of_val(values));
+        // SAFETY: the tensor is live; data has size bytes.
+        check(|err| unsafe { sys::tl_tensor_write(self.raw(), data, 0, size, err) })
+    }
+
+    /// Copies all elements out, converted to `f32`.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`], for any type.
+    pub fn to_f32_vec(&self) -> Result<Vec<f32>> {
+        let mut values = vec![0f32; self.n_elements()];
+        // SAFETY: the tensor is live; values has as many floats as said.
+        check(|err| unsafe { sys::tl_tensor_read_f32(self.raw(), values.as_mut_ptr(), values.len(), err) })?;
+        Ok(values)
+    }
+
+    /// Writes all elements, converted from `f32` and rounded to nearest even.
+    ///
+    /// # Errors
+    /// As [`Tensor::write`], for any type; [`Error::InvalidArgument`] naming the position of a value that an integer type
+    /// cannot hold.
+    pub fn write_f32(&self, values: &[f32]) -> Result<()> {
+        // SAFETY: the tensor is live; values has as many floats as said.
+        check(|err| unsafe { sys::tl_tensor_write_f32(self.raw(), values.as_ptr(), values.len(), err) })
+    }
+
+    /// One element, converted to `f32`; `index` has up to 4 values, missing ones are 0.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for an index outside the shape.
+    pub fn get(&self, index: &[i64]) -> Result<f32> {
+        let i = padded(index)?;
+        let mut value = 0f32;
+        // SAFETY: the tensor is live; value is valid.
+        check(|err| unsafe { sys::tl_tensor_get_f32(self.raw(), i[0], i[1], i[2], i[3], &mut value, err) })?;
+        Ok(value)
+    }
+
+    /// Writes one element, converted from `f32`.
+    ///
+    /// # Errors
+    /// As [`Tensor::write_f32`]; [`Error::InvalidArgument`] for an index outside the shape.
+    pub fn set(&self, index: &[i64], value: f32) -> Result<()> {
+        let i = padded(index)?;
+        // SAFETY: the tensor is live.
+        check(|err| unsafe { sys::tl_tensor_set_f32(self.raw(), i[0], i[1], i[2], i[3], value, err) })
+    }
+
+    /// The data as a slice, as long as the guard lives; others may read, nobody may write or compute in this context
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] if the tensor is not contiguous or
+    /// not readable, [`Error::Unavailable`] if the data is not in host memory, [`Error::Busy`].
+    pub fn read_guard<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
+        ReadGuard::new(self)
+    }
+
+    /// The data as a mutable slice, as long as the guard lives; nobody else may use this context's data meanwhile.
+    ///
+    /// # Errors
+    /// As [`Tensor::read_guard`]; [`Error::InvalidArgument`] also for a node's result and a constant.
+    pub fn write_guard<T: Element>(&self) -> Result<WriteGuard<'_, T>> {
+        WriteGuard::new(self)
+    }
+
+    /// Calls `f` with the data as a slice. The slice cannot leave the closure:
+    ///
+    /// ```
+    /// let ctx = tensorlib::Context::new();
+    /// let t = ctx.tensor([2], &[1., 2.])?;
+    /// let sum = t.with_slice(|values: &[f32]| values.iter().sum::<f32>())?;
+    /// assert_eq!(sum, 3.0);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    /// ```compile_fail
+    /// let ctx = tensorlib::Context::new();
+    /// let t = ctx.tensor([2], &[1., 2.])?;
+    /// let values = t.with_slice(|values: &[f32]| values)?;
+    /// assert_eq!(values[0], 1.0);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::read_guard`].
+    pub fn with_slice<T: Element, R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
+        Ok(f(&*self.read_guard::<T>()?))
+    }
+
+    /// Calls `f` with the data as a mutable slice.
+    ///
+    /// # Errors
+    /// As [`Tensor::write_guard`].
+    pub fn with_slice_mut<T: Element, R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
+        Ok(f(&mut *self.write_guard::<T>()?))
+    }
+
+    /// The promise that a leaf's contents stay as they are: writes are errors from now on, and plans may keep a packed
+    /// copy.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if it is not a leaf with data, [`Error::Busy`].
+    pub fn set_constant(&self) -> Result<()> {
+        // SAFETY: the tensor is live.
+        check(|err| unsafe { sys::tl_tensor_set_constant(self.raw(), err) })
+    }
+
+    /// Returns the pages of a constant's original where a packed copy can stand in for it.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] where none does, [`Error::InvalidArgument`] if it is no constant, [`Error::Busy`].
+    pub fn drop_original(&self) -> Result<()> {
+        // SAFETY: the tensor is live.
+        check(|err| unsafe { sys::tl_tensor_drop_original(self.raw(), err) })
+    }
+
+    pub(crate) fn check_elements<T: Element>(&self, what: &str, n: usize) -> Result<()> {
+        let shape = || vec![self.shape()];
+        if T::DTYPE != self.dtype() {
+            let message = format!(
+                "{what}: the tensor is {:?} {}, the values are {}: use to_f32_vec and write_f32 to convert",
+                self.shape(),
+                self.dtype(),
+                T::DTYPE
+            );
+            return Err(Error::new(sys::TL_STATUS_TYPE_MISMATCH.0, message, shape()));
+        }
+        if n != self.n_elements() {
+            let message = format!(
+                "{what}: {n} values for {:?} {}: exactly {} are valid",
+                self.shape(),
+                self.dtype(),
+                self.n_elements()
+            );
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shape()));
+        }
+        Ok(())
+    }
+}
+
+fn padded(index: &[i64]) -> Result<[i64; 4]> {
+    if index.len() > 4 {
+        let message = format!("tensor: an index of {} dimensions: up to 4 are valid", index.len());
+        return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()));
+    }
+    let mut out = [0; 4];
+    out[..index.len()].copy_from_slice(index);
+    Ok(out)
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.name();
+        let name = if name.is_empty() { name } else { format!("'{name}' ") };
+        write!(f, "{} {name}{:?} {}, strides {:?}", self.op(), self.shape(), self.dtype(), self.strides())
+    }
+}
