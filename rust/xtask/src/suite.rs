@@ -87,6 +87,7 @@ impl Run<'_> {
     /// Runs a test program and adds its counts. No summary, or a bad exit status without a failed test in the
     /// summary, is one failure.
     pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
+        let title = title.trim_end(); // a level in it may be empty
         println!("   {title}");
         let out = cmd.logged(&self.log)?;
         let lines = case_lines(&out.text);
@@ -95,7 +96,7 @@ impl Run<'_> {
             counts += line.counts;
         }
         let summary = parse(style, &out.text);
-        let known = summary.is_some();
+        let known = summary.is_some() || !lines.is_empty(); // a runner's line is a summary too
         counts += summary.filter(|_| out.ok || !matches!(style, Style::Status)).unwrap_or_default();
         self.result.cases.extend(lines);
         self.result.counts += counts;
@@ -144,10 +145,7 @@ impl Run<'_> {
     }
 
     /// `body` once for each instruction-set level of this machine, best first.
-    pub fn for_each_isa(
-        &mut self,
-        mut body: impl FnMut(&mut Self, &str) -> Result<(), String>,
-    ) -> Result<(), String> {
+    pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
         let build = Builds::tests(self)?;
         let levels = self.ws.cmd(build.join("tests/capi/tl_c_isa_levels")).capture()?;
         for isa in levels.lines() {

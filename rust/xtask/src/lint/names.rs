@@ -34,8 +34,7 @@ fn instruction_set(line: &str) -> Option<&str> {
     line.split(|c: char| !c.is_alphanumeric()).find(|word| {
         let word = *word;
         let part = word.to_ascii_lowercase();
-        let numbered =
-            |name: &str| part.strip_prefix(name).is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
+        let numbered = |name: &str| part.strip_prefix(name).is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
         // `fma` in small letters is an operation (Vec::fma), which every level has in its own way.
         let extension = word == "FMA" || numbered("fma") && part != "fma";
         part.starts_with("avx") || numbered("sse") || extension || part == "neon" || numbered("mm")
@@ -67,9 +66,7 @@ mod tests {
 
     #[test]
     fn words_that_only_contain_the_letters_are_fine() {
-        for fine in
-            ["passed", "assert(x)", "std::move", "// addressed", "gemm_f32", "mmap", "Vec::fma(a, b, c)"]
-        {
+        for fine in ["passed", "assert(x)", "std::move", "// addressed", "gemm_f32", "mmap", "Vec::fma(a, b, c)"] {
             assert_eq!(instruction_set(fine), None, "{fine}");
         }
         for set in ["avx2", "gemm_avx512_tile", "__SSE2__", "_mm256_add_ps", "__FMA__", "fma3", "AVX"] {

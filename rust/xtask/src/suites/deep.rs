@@ -20,8 +20,7 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     let build = Builds::tests(run)?;
     let ws = run.ws;
     let under = |program: &str| {
-        let checks =
-            ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
+        let checks = ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
         let kinds = "--errors-for-leak-kinds=definite,indirect,possible";
         ws.cmd(&valgrind).args(checks).arg(kinds).arg("--quiet").arg(build.join("tests/capi").join(program))
     };
