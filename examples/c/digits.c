@@ -12,7 +12,7 @@
 
 #include <tensorlib/tensorlib.h>
 
-enum { PIXELS = 64, REFERENCES = 1000, QUERIES = 797, ROWS = REFERENCES + QUERIES };
+enum { PIXELS = 64, REFERENCES = 1000 };
 
 #define TRY(call)                                         \
     do {                                                  \
@@ -22,11 +22,17 @@ enum { PIXELS = 64, REFERENCES = 1000, QUERIES = 797, ROWS = REFERENCES + QUERIE
         }                                                 \
     } while (0)
 
-static float pixels[ROWS][PIXELS];
-static int digits[ROWS];
+/* The first REFERENCES rows are references, all others queries. */
+typedef struct {
+    float pixels[PIXELS];
+    int digit;
+} Image;
+
+static Image *images;
+static size_t n_queries;
 
 /* One row: 64 pixels of 0 to 16 and the digit, separated by commas. */
-static bool parse_row(const char *line, float *row, int *digit) {
+static bool parse_row(const char *line, Image *image) {
     for (int i = 0; i <= PIXELS; i++) {
         char *end;
         long value = strtol(line, &end, 10);
@@ -34,9 +40,9 @@ static bool parse_row(const char *line, float *row, int *digit) {
         if (end == line || value < 0 || value > (last ? 9 : 16)) return false;
         if (last ? end[strspn(end, " \r\n")] != 0 : *end != ',') return false;
         if (last) {
-            *digit = (int)value;
+            image->digit = (int)value;
         } else {
-            row[i] = (float)value;
+            image->pixels[i] = (float)value;
         }
         line = end + 1;
     }
@@ -45,27 +51,37 @@ static bool parse_row(const char *line, float *row, int *digit) {
 
 static bool load(const char *path) {
     char line[1024];
-    int number = 0, row = 0;
+    size_t rows = 0, room = 0;
+    int number = 0;
     FILE *file = fopen(path, "r");
     if (!file) {
         perror(path);
         return false;
     }
-    while (row < ROWS && fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, file)) {
         number++;
-        if (line[0] == '#') continue;
-        if (!parse_row(line, pixels[row], &digits[row])) {
+        if (line[0] == '#' || line[strspn(line, " \r\n")] == 0) continue;
+        if (rows == room) {
+            room = room ? 2 * room : 2048;
+            Image *grown = realloc(images, room * sizeof *images);
+            if (!grown) break;
+            images = grown;
+        }
+        if (!parse_row(line, &images[rows])) {
             fprintf(stderr, "%s:%d: not 64 pixels of 0 to 16 and a digit, separated by commas\n", path, number);
             fclose(file);
             return false;
         }
-        row++;
+        rows++;
     }
+    bool ended = feof(file) != 0;
     fclose(file);
-    if (row < ROWS) {
-        fprintf(stderr, "%s:%d: the file ends after %d rows; %d are needed\n", path, number, row, ROWS);
+    if (!ended || rows <= REFERENCES) {
+        const char *why = ended ? "the file ends" : "reading stopped";
+        fprintf(stderr, "%s:%d: %s after %zu rows; more than %d are needed\n", path, number, why, rows, REFERENCES);
         return false;
     }
+    n_queries = rows - REFERENCES;
     return true;
 }
 
@@ -75,15 +91,30 @@ static float squared_norm(const float *row) {
     return sum;
 }
 
-/* Fills `distances`, REFERENCES values for each query. Returns 0 or the exit status. */
-static int compute(const char *device, int threads, float *distances) {
-    static float scaled[REFERENCES][PIXELS], x_norm[REFERENCES], y_norm[QUERIES];
-    for (int r = 0; r < REFERENCES; r++) {
-        x_norm[r] = squared_norm(pixels[r]);
-        for (int i = 0; i < PIXELS; i++) scaled[r][i] = -2 * pixels[r][i];
-    }
-    for (int q = 0; q < QUERIES; q++) y_norm[q] = squared_norm(pixels[REFERENCES + q]);
+/* The leafs' contents. */
+typedef struct {
+    float *minus_2x, *x_norms, *y, *y_norms;
+} Leafs;
 
+static bool fill(Leafs *l) {
+    l->minus_2x = malloc(sizeof(float) * REFERENCES * PIXELS);
+    l->x_norms = malloc(sizeof(float) * REFERENCES);
+    l->y = malloc(sizeof(float) * n_queries * PIXELS);
+    l->y_norms = malloc(sizeof(float) * n_queries);
+    if (!l->minus_2x || !l->x_norms || !l->y || !l->y_norms) return false;
+    for (size_t r = 0; r < REFERENCES; r++) {
+        l->x_norms[r] = squared_norm(images[r].pixels);
+        for (int i = 0; i < PIXELS; i++) l->minus_2x[r * PIXELS + (size_t)i] = -2 * images[r].pixels[i];
+    }
+    for (size_t q = 0; q < n_queries; q++) {
+        l->y_norms[q] = squared_norm(images[REFERENCES + q].pixels);
+        memcpy(l->y + q * PIXELS, images[REFERENCES + q].pixels, sizeof images[0].pixels);
+    }
+    return true;
+}
+
+/* Fills `distances`, REFERENCES values for each query. Returns 0 or the exit status. */
+static int compute(const char *device, int threads, const Leafs *l, float *distances) {
     tl_error err = {.struct_size = sizeof err};
     tl_backend *backend = NULL;
     tl_context *ctx = NULL;
@@ -98,38 +129,38 @@ static int compute(const char *device, int threads, float *distances) {
     TRY(tl_context_create(&context_params, &ctx, &err));
 
     tl_tensor *x = tl_tensor_new_2d(ctx, TL_TYPE_F32, PIXELS, REFERENCES);
-    tl_tensor *y = tl_tensor_new_2d(ctx, TL_TYPE_F32, PIXELS, QUERIES);
+    tl_tensor *y = tl_tensor_new_2d(ctx, TL_TYPE_F32, PIXELS, (int64_t)n_queries);
     tl_tensor *x2 = tl_tensor_new_1d(ctx, TL_TYPE_F32, REFERENCES);
-    tl_tensor *y2 = tl_tensor_new_2d(ctx, TL_TYPE_F32, 1, QUERIES);
+    tl_tensor *y2 = tl_tensor_new_2d(ctx, TL_TYPE_F32, 1, (int64_t)n_queries);
     tl_tensor *distance = tl_add(ctx, tl_add(ctx, tl_mul_mat(ctx, x, y), x2), y2);
     TRY(tl_graph_create(ctx, &distance, 1, &graph, &err)); /* also tells what went wrong above */
-    TRY(tl_tensor_write_f32(x, scaled[0], sizeof scaled / sizeof(float), &err));
-    TRY(tl_tensor_write_f32(y, pixels[REFERENCES], (size_t)QUERIES * PIXELS, &err));
-    TRY(tl_tensor_write_f32(x2, x_norm, REFERENCES, &err));
-    TRY(tl_tensor_write_f32(y2, y_norm, QUERIES, &err));
+    TRY(tl_tensor_write_f32(x, l->minus_2x, REFERENCES * PIXELS, &err));
+    TRY(tl_tensor_write_f32(y, l->y, n_queries * PIXELS, &err));
+    TRY(tl_tensor_write_f32(x2, l->x_norms, REFERENCES, &err));
+    TRY(tl_tensor_write_f32(y2, l->y_norms, n_queries, &err));
 
     struct timespec from, to;
     timespec_get(&from, TIME_UTC);
     TRY(tl_graph_compute(graph, backend, &err));
     timespec_get(&to, TIME_UTC);
-    TRY(tl_tensor_read_f32(distance, distances, (size_t)QUERIES * REFERENCES, &err));
+    TRY(tl_tensor_read_f32(distance, distances, n_queries * REFERENCES, &err));
 
     double seconds = (double)(to.tv_sec - from.tv_sec) + 1e-9 * (double)(to.tv_nsec - from.tv_nsec);
-    double flops = 2.0 * PIXELS * REFERENCES * QUERIES;
+    double flops = 2.0 * PIXELS * REFERENCES * (double)n_queries;
     printf("%s, %d threads, %s: %.2f ms, %.1f GFLOP/s\n", tl_backend_device(backend), tl_backend_n_threads(backend),
            tl_backend_isa(backend), seconds * 1e3, flops / seconds * 1e-9);
     tl_graph_free(graph), tl_context_free(ctx), tl_backend_free(backend);
     return 0;
 }
 
-static int classify(const float *distances) {
-    int right = 0;
-    for (int q = 0; q < QUERIES; q++) {
-        const float *row = distances + (size_t)q * REFERENCES;
+static size_t count_right(const float *distances) {
+    size_t right = 0;
+    for (size_t q = 0; q < n_queries; q++) {
+        const float *row = distances + q * REFERENCES;
         int nearest = 0;
         for (int r = 1; r < REFERENCES; r++)
             if (row[r] < row[nearest]) nearest = r;
-        right += digits[nearest] == digits[REFERENCES + q];
+        right += images[nearest].digit == images[REFERENCES + q].digit;
     }
     return right;
 }
@@ -154,17 +185,22 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    if (!load(file)) return 1;
-    float *distances = malloc(sizeof(float) * QUERIES * REFERENCES);
-    if (!distances) {
-        fprintf(stderr, "digits: no memory\n");
-        return 1;
+    Leafs leafs = {0};
+    float *distances = NULL;
+    int status = 1;
+    if (load(file)) {
+        distances = malloc(sizeof(float) * n_queries * REFERENCES);
+        if (distances && fill(&leafs)) {
+            status = compute(device, threads, &leafs, distances);
+        } else {
+            fprintf(stderr, "digits: no memory\n");
+        }
     }
-    int status = compute(device, threads, distances);
     if (status == 0) {
-        int right = classify(distances);
-        printf("accuracy %.2f %% (%d of %d)\n", 100.0 * right / QUERIES, right, QUERIES);
+        size_t right = count_right(distances);
+        printf("accuracy %.2f %% (%zu of %zu)\n", 100.0 * (double)right / (double)n_queries, right, n_queries);
     }
-    free(distances);
+    free(leafs.minus_2x), free(leafs.x_norms), free(leafs.y), free(leafs.y_norms);
+    free(distances), free(images);
     return status;
 }

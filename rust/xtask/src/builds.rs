@@ -56,8 +56,7 @@ impl Builds {
             let build = run.ws.out.join("build").join(name);
             let mut configure = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
             // Some systems say lib64; the suites that look into a prefix say lib.
-            configure =
-                configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
+            configure = configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
             if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
                 configure = configure.args(["-G", "Ninja"]);
             }

@@ -76,11 +76,9 @@ pub fn case_lines(text: &str) -> Vec<CaseLine> {
 fn plain(line: &str) -> Option<Counts> {
     let words: Vec<&str> = line.trim().split([' ', ',']).filter(|w| !w.is_empty()).collect();
     match words[..] {
-        [passed, "passed", failed, "failed", skipped, "skipped"] => Some(Counts {
-            passed: passed.parse().ok()?,
-            failed: failed.parse().ok()?,
-            skipped: skipped.parse().ok()?,
-        }),
+        [passed, "passed", failed, "failed", skipped, "skipped"] => {
+            Some(Counts { passed: passed.parse().ok()?, failed: failed.parse().ok()?, skipped: skipped.parse().ok()? })
+        }
         _ => None,
     }
 }
@@ -88,16 +86,10 @@ fn plain(line: &str) -> Option<Counts> {
 fn google_test(text: &str) -> Option<Counts> {
     // The summary's lines have a number behind the tag, a single test's has its name.
     let number = |tag: &str| {
-        text.lines()
-            .filter_map(|l| l.strip_prefix(tag))
-            .find_map(|rest| rest.split_whitespace().next()?.parse().ok())
+        text.lines().filter_map(|l| l.strip_prefix(tag)).find_map(|rest| rest.split_whitespace().next()?.parse().ok())
     };
     let passed = number("[  PASSED  ]")?;
-    Some(Counts {
-        passed,
-        failed: number("[  FAILED  ]").unwrap_or(0),
-        skipped: number("[  SKIPPED ]").unwrap_or(0),
-    })
+    Some(Counts { passed, failed: number("[  FAILED  ]").unwrap_or(0), skipped: number("[  SKIPPED ]").unwrap_or(0) })
 }
 
 fn cargo(text: &str) -> Option<Counts> {
@@ -115,8 +107,7 @@ fn cargo(text: &str) -> Option<Counts> {
 
 fn go(text: &str) -> Option<Counts> {
     let number = |tag: &str| text.lines().filter(|l| l.trim_start().starts_with(tag)).count() as u64;
-    let counts =
-        Counts { passed: number("--- PASS:"), failed: number("--- FAIL:"), skipped: number("--- SKIP:") };
+    let counts = Counts { passed: number("--- PASS:"), failed: number("--- FAIL:"), skipped: number("--- SKIP:") };
     (counts != Counts::default()).then_some(counts)
 }
 
@@ -164,8 +155,7 @@ mod tests {
 
     #[test]
     fn case_lines_anywhere() {
-        let text =
-            "test cases ... cases rust cpu avx2: 9 passed, 0 failed, 1 skipped\nthe cases of cpu: none\n";
+        let text = "test cases ... cases rust cpu avx2: 9 passed, 0 failed, 1 skipped\nthe cases of cpu: none\n";
         let counts = Counts { passed: 9, failed: 0, skipped: 1 };
         let bare = "cases rust cpu avx2: 9 passed, 0 failed, 1 skipped\n";
         let want = vec![CaseLine { runner: "rust cpu avx2".into(), counts }];

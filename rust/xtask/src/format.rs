@@ -15,8 +15,7 @@ pub fn run_all(ws: &Workspace, check: bool) -> Result<(), String> {
 
 /// clang-format over C and C++; the generated header is as its generator writes it.
 pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
-    let mut files =
-        ws.files_of(&[".c", ".h", ".cpp", ".hpp"], &["cpp", "capi", "tests", "examples", "benches"])?;
+    let mut files = ws.files_of(&[".c", ".h", ".cpp", ".hpp"], &["cpp", "capi", "tests", "examples", "benches"])?;
     files.retain(|f| f != "capi/include/tensorlib/tensorlib.h" && f != "capi/prologue.h");
     let format = tools::clang_format()?.dir(&ws.root);
     if !check {
@@ -27,15 +26,14 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
         Ok(_) => return Ok(()),
         Err(report) => report,
     };
-    let wrong: Vec<_> =
-        files.iter().filter(|f| report.contains(&format!("\n{f}:"))).map(String::as_str).collect();
+    let wrong: Vec<_> = files.iter().filter(|f| report.contains(&format!("\n{f}:"))).map(String::as_str).collect();
     Err(if wrong.is_empty() { report } else { format!("clang-format would change: {}", wrong.join(", ")) })
 }
 
 /// rustfmt over the workspace.
 pub fn rust(ws: &Workspace, check: bool) -> Result<(), String> {
     let cmd = ws.cargo().args(["fmt", "--all"]);
-    if check { cmd.arg("--check") } else { cmd }.capture().map(drop)
+    if check { cmd.args(["--", "--check", "-l"]) } else { cmd }.capture().map(drop)
 }
 
 /// gofmt, which belongs to the Go that the suites use.

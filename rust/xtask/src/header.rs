@@ -39,9 +39,7 @@ pub fn check(root: &Path) -> Result<(), String> {
     let fresh = generate(root)?;
     let differs = committed.lines().zip(fresh.lines()).position(|(a, b)| a != b);
     match differs.or((committed != fresh).then(|| committed.lines().count().min(fresh.lines().count()))) {
-        Some(line) => {
-            Err(format!("{HEADER}:{} differs from tensorlib-sys: run `cargo xtask header`", line + 1))
-        }
+        Some(line) => Err(format!("{HEADER}:{} differs from tensorlib-sys: run `cargo xtask header`", line + 1)),
         None => Ok(()),
     }
 }
@@ -64,17 +62,13 @@ fn generate(root: &Path) -> Result<String, String> {
     let (places, intros) = read_sources(root)?;
     let mut items: Vec<(Place, String)> = Vec::new();
     for (name, text) in split_items(&raw)? {
-        let place =
-            *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
+        let place = *places.get(&name).ok_or(format!("{name} is in the header but in no chapter's source"))?;
         items.push((place, text));
     }
     items.sort_by_key(|(place, _)| *place);
     if items.len() != places.len() {
-        let missing: Vec<_> = places
-            .iter()
-            .filter(|(_, p)| !items.iter().any(|(q, _)| q == *p))
-            .map(|(n, _)| n.as_str())
-            .collect();
+        let missing: Vec<_> =
+            places.iter().filter(|(_, p)| !items.iter().any(|(q, _)| q == *p)).map(|(n, _)| n.as_str()).collect();
         return Err(format!("cbindgen dropped {}", missing.join(", ")));
     }
     let prologue = std::fs::read_to_string(root.join("capi/prologue.h")).map_err(|e| e.to_string())?;
@@ -111,9 +105,8 @@ fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), St
                 intro.push('\n');
             }
             let line = line.trim_start();
-            let item = ["pub fn ", "pub struct ", "pub const ", "pub type "]
-                .iter()
-                .find_map(|kind| line.strip_prefix(kind));
+            let item =
+                ["pub fn ", "pub struct ", "pub const ", "pub type "].iter().find_map(|kind| line.strip_prefix(kind));
             if let Some(item) = item {
                 let name: String = item.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 places.insert(name, (chapter, number));
@@ -138,9 +131,7 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
         }
         // Guards and includes are written by assemble().
         if body.is_empty()
-            && (line.trim().is_empty()
-                || (line.starts_with('#') && comment.is_empty())
-                || line.starts_with('}'))
+            && (line.trim().is_empty() || (line.starts_with('#') && comment.is_empty()) || line.starts_with('}'))
         {
             continue;
         }
@@ -149,8 +140,7 @@ fn split_items(raw: &str) -> Result<Vec<(String, String)>, String> {
         }
         body.push_str(line);
         body.push('\n');
-        let ended =
-            line.starts_with('#') || (line.ends_with(';') && !line.starts_with(' ')) || line.ends_with(");");
+        let ended = line.starts_with('#') || (line.ends_with(';') && !line.starts_with(' ')) || line.ends_with(");");
         let inside_struct = body.contains(" {") && !line.starts_with('}');
         if ended && !inside_struct {
             let name = item_name(&body).ok_or(format!("no name in: {body}"))?;

@@ -31,10 +31,7 @@ pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResu
 /// Prints the table and the last line; returns the sums.
 pub fn print(results: &[SuiteResult]) -> Counts {
     let mut sum = Counts::default();
-    println!(
-        "\n{:<12} {:>7} {:>7} {:>8} {:>8}  skipped what and why",
-        "suite", "run", "failed", "skipped", "seconds"
-    );
+    println!("\n{:<12} {:>7} {:>7} {:>8} {:>8}  skipped what and why", "suite", "run", "failed", "skipped", "seconds");
     for row in results {
         let counts = row.counts;
         sum += counts;
@@ -49,14 +46,7 @@ pub fn print(results: &[SuiteResult]) -> Counts {
         );
     }
     let seconds: f64 = results.iter().map(|r| r.seconds).sum();
-    println!(
-        "{:<12} {:>7} {:>7} {:>8} {:>8.1}\n",
-        "all",
-        sum.passed + sum.failed,
-        sum.failed,
-        sum.skipped,
-        seconds
-    );
+    println!("{:<12} {:>7} {:>7} {:>8} {:>8.1}\n", "all", sum.passed + sum.failed, sum.failed, sum.skipped, seconds);
     println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
     sum
 }

@@ -87,6 +87,7 @@ impl Run<'_> {
     /// Runs a test program and adds its counts. No summary, or a bad exit status without a failed test in the
     /// summary, is one failure.
     pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
+        let title = title.trim_end(); // a level in it may be empty
         println!("   {title}");
         let out = cmd.logged(&self.log)?;
         let lines = case_lines(&out.text);
@@ -95,7 +96,7 @@ impl Run<'_> {
             counts += line.counts;
         }
         let summary = parse(style, &out.text);
-        let known = summary.is_some();
+        let known = summary.is_some() || !lines.is_empty(); // a runner's line is a summary too
         counts += summary.filter(|_| out.ok || !matches!(style, Style::Status)).unwrap_or_default();
         self.result.cases.extend(lines);
         self.result.counts += counts;
@@ -132,7 +133,10 @@ impl Run<'_> {
 
     fn note_skip(&mut self, what: &str, why: &str) {
         println!("   skipped in {what}: {why}");
-        self.result.skips.push(format!("{what}: {why}"));
+        // The same on every level is said once.
+        if !self.result.skips.iter().any(|said| said.ends_with(why)) {
+            self.result.skips.push(format!("{what}: {why}"));
+        }
     }
 
     fn fail(&mut self, title: &str, why: &str) {
@@ -141,10 +145,7 @@ impl Run<'_> {
     }
 
     /// `body` once for each instruction-set level of this machine, best first.
-    pub fn for_each_isa(
-        &mut self,
-        mut body: impl FnMut(&mut Self, &str) -> Result<(), String>,
-    ) -> Result<(), String> {
+    pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
         let build = Builds::tests(self)?;
         let levels = self.ws.cmd(build.join("tests/capi/tl_c_isa_levels")).capture()?;
         for isa in levels.lines() {
@@ -156,11 +157,12 @@ impl Run<'_> {
 
 /// What a test program says about its skipped tests.
 fn skip_reasons(text: &str) -> String {
-    let mut reasons: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|l| l.starts_with("SKIP ") || l.starts_with("--- SKIP") || l.contains("... ignored"))
-        .collect();
+    let reason = |line: &'_ str| -> Option<String> {
+        let line = line.trim();
+        let marked = line.starts_with("--- SKIP") || line.contains("... ignored");
+        line.strip_prefix("SKIP ").or(marked.then_some(line)).map(String::from)
+    };
+    let mut reasons: Vec<String> = text.lines().filter_map(reason).collect();
     reasons.dedup();
     match reasons.len() {
         0 => "see the log".into(),

@@ -114,8 +114,7 @@ fn newer_go(ws: &Workspace, old: &Path, wanted: &str) -> Result<PathBuf, String>
         .env("GONOSUMDB", "golang.org/toolchain")
         .capture()
         .map_err(|e| format!("install Go {wanted} or later and put it on the PATH ({e})"))?;
-    let dir =
-        json.lines().find_map(|l| l.trim().strip_prefix("\"Dir\": \"")?.split('"').next().map(PathBuf::from));
+    let dir = json.lines().find_map(|l| l.trim().strip_prefix("\"Dir\": \"")?.split('"').next().map(PathBuf::from));
     let dir = dir.ok_or(format!("install Go {wanted} or later: no folder in {json}"))?;
     // The module cache strips execute bits.
     for tools in ["bin", "pkg/tool"] {
@@ -158,8 +157,7 @@ fn python_package(requirement: &str, module: &str) -> Result<PathBuf, String> {
         }
     }
     let (name, version) = requirement.split_once("==").unwrap_or((requirement, ""));
-    let pinned =
-        format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
+    let pinned = format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
     if !works(&pinned) {
         println!("xtask: getting {requirement} into {}", venv.display());
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement];
@@ -176,8 +174,7 @@ fn cache_dir() -> Result<PathBuf, String> {
 }
 
 fn apt_install(packages: &[&str], what: &str) -> Result<(), String> {
-    let by_hand =
-        format!("{what} is missing: install it (Debian, Ubuntu: apt-get install {})", packages.join(" "));
+    let by_hand = format!("{what} is missing: install it (Debian, Ubuntu: apt-get install {})", packages.join(" "));
     if on_path("apt-get").is_none() {
         return Err(by_hand);
     }

@@ -19,10 +19,7 @@ impl Workspace {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = here.ancestors().nth(2).ok_or("xtask must lie in rust/xtask")?.to_path_buf();
         if !root.join("capi/prologue.h").exists() {
-            return Err(format!(
-                "{} is not tensorlib's source tree any more: build xtask anew",
-                root.display()
-            ));
+            return Err(format!("{} is not tensorlib's source tree any more: build xtask anew", root.display()));
         }
         let out = root.join("target/xtask");
         std::fs::create_dir_all(&out).map_err(|e| format!("{}: {e}", out.display()))?;
@@ -34,10 +31,7 @@ impl Workspace {
         let mut cmd = Cmd::new(program).dir(&self.root);
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy().into_owned();
-            if text.starts_with("CARGO_PKG")
-                || text.starts_with("CARGO_MANIFEST")
-                || text.starts_with("TENSORLIB_")
-            {
+            if text.starts_with("CARGO_PKG") || text.starts_with("CARGO_MANIFEST") || text.starts_with("TENSORLIB_") {
                 cmd = cmd.env_remove(&text);
             }
         }
@@ -52,10 +46,8 @@ impl Workspace {
 
     /// Files that git tracks or would track, relative to the root, sorted.
     pub fn files(&self) -> Result<Vec<String>, String> {
-        let listed = self
-            .cmd("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-            .capture()?;
+        let listed =
+            self.cmd("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).capture()?;
         let mut files: Vec<String> = listed.split('\0').filter(|f| !f.is_empty()).map(String::from).collect();
         files.retain(|f| self.root.join(f).is_file());
         files.sort();

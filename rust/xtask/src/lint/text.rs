@@ -59,8 +59,7 @@ pub fn registry_hosts(ws: &Workspace) -> Result<(), String> {
 
 /// A path that exists on one machine only.
 pub fn machine_paths(ws: &Workspace) -> Result<(), String> {
-    let starts =
-        [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/wo", "rk/"), concat!("/tm", "p/wt")];
+    let starts = [concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("/wo", "rk/"), concat!("/tm", "p/wt")];
     offending_lines(ws, |line| starts.iter().find(|s| line.contains(*s)).map(|s| format!("names {s}...")))
 }
 

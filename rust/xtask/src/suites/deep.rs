@@ -7,9 +7,12 @@ use crate::tools;
 
 pub fn tsan(run: &mut Run) -> Result<(), String> {
     let build = Builds::sanitized(run, "thread")?;
-    let envs = [("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1"), ("TENSORLIB_TEST_THREADS", "4")];
-    super::cpp::all_programs(run, &build, &envs)?;
-    super::c::programs(run, &build, &envs)
+    let envs = [
+        ("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"),
+        ("TENSORLIB_TEST_THREADS", "4"),
+    ];
+    super::c::programs(run, &build, &envs)?;
+    super::cpp::all_programs(run, &build, &envs)
 }
 
 pub fn valgrind(run: &mut Run) -> Result<(), String> {
@@ -17,8 +20,7 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     let build = Builds::tests(run)?;
     let ws = run.ws;
     let under = |program: &str| {
-        let checks =
-            ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
+        let checks = ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
         let kinds = "--errors-for-leak-kinds=definite,indirect,possible";
         ws.cmd(&valgrind).args(checks).arg(kinds).arg("--quiet").arg(build.join("tests/capi").join(program))
     };

@@ -16,14 +16,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let foreign: Vec<_> = exported.iter().filter(|name| !name.starts_with("tl_")).cloned().collect();
     run.check("only tl_ symbols are exported", nothing(&foreign, "exported too"));
     let (declared, header) = (declared_in_rust(ws)?, prototypes(ws)?);
-    run.check(
-        &format!("{} declarations, prototypes", declared.len()),
-        same(&declared, &header, "the header"),
-    );
-    run.check(
-        &format!("{} declarations, exports", declared.len()),
-        same(&declared, &exported, "the exports"),
-    );
+    run.check(&format!("{} declarations, prototypes", declared.len()), same(&declared, &header, "the header"));
+    run.check(&format!("{} declarations, exports", declared.len()), same(&declared, &exported, "the exports"));
     run.check("needs libc and libm only", needed(ws, &library));
     run.check("leaf objects have no weak symbols and no initialisers", leaf_objects(ws, &build));
     Ok(())
@@ -82,8 +76,7 @@ fn nothing(names: &[String], what: &str) -> Result<(), String> {
 
 fn needed(ws: &Workspace, library: &Path) -> Result<(), String> {
     let dynamic = ws.cmd("readelf").args(["-d", "-W"]).arg(library).capture()?;
-    let needed =
-        dynamic.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1));
+    let needed = dynamic.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1));
     let allowed = |name: &str| ["libc.so.", "libm.so.", "ld-linux"].iter().any(|a| name.starts_with(a));
     nothing(&needed.filter(|n| !allowed(n)).map(String::from).collect::<Vec<_>>(), "needed too")
 }

@@ -26,11 +26,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     };
     let vetted = run.step(in_dir("bindings/go").args(["vet", "./..."])).map(drop);
     run.check("vet", vetted);
-    run.tests(
-        "tests with the race detector",
-        Style::Go,
-        in_dir("bindings/go").args(["test", "-race", "-v", "./..."]),
-    )?;
+    run.tests("tests with the race detector", Style::Go, in_dir("bindings/go").args(["test", "-race", "-v", "./..."]))?;
     run.for_each_isa(|run, isa| {
         let cases = in_dir("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
         run.tests(&format!("cases {isa}"), Style::Cases, cases.env("TENSORLIB_ISA", isa))

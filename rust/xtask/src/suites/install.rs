@@ -40,17 +40,15 @@ fn programs(run: &mut Run, linkage: &str, prefix: &Path) -> Result<(), String> {
         let outcome = outcome.and_then(|()| prints_product(run, run.ws.cmd(dir.join("consumer"))));
         run.check(&title(&format!("find_package from {language}")), outcome);
     }
-    let outcome = pkg_config(run, linkage, prefix, &build).and_then(|program| {
-        prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib")))
-    });
+    let outcome = pkg_config(run, linkage, prefix, &build)
+        .and_then(|program| prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib"))));
     run.check(&title("pkg-config from c"), outcome);
     Ok(())
 }
 
 fn configure(run: &Run, prefix: &Path, language: &str, build: &Path) -> Result<(), String> {
     let source = run.ws.root.join("tests/ffi/install").join(language);
-    let cmd =
-        run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_BUILD_TYPE=Release");
+    let cmd = run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_BUILD_TYPE=Release");
     run.step(cmd.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())))?;
     run.step(run.ws.cmd("cmake").arg("--build").arg(build)).map(drop)
 }
@@ -61,10 +59,8 @@ fn pkg_config(run: &Run, linkage: &str, prefix: &Path, build: &Path) -> Result<P
         ask = ask.arg("--static");
     }
     // Nothing but this prefix: a library that the system has must not stand in.
-    let flags = ask
-        .arg("tensorlib")
-        .env("PKG_CONFIG_LIBDIR", prefix.join("lib/pkgconfig"))
-        .env_remove("PKG_CONFIG_PATH");
+    let flags =
+        ask.arg("tensorlib").env("PKG_CONFIG_LIBDIR", prefix.join("lib/pkgconfig")).env_remove("PKG_CONFIG_PATH");
     let flags = flags.capture()?;
     make_dir(build)?;
     let program = build.join("by_pkg_config");

@@ -28,11 +28,7 @@ const fn suite(
     Suite { name, about, deep: false, run }
 }
 
-const fn deep(
-    name: &'static str,
-    about: &'static str,
-    run: fn(&mut crate::suite::Run) -> Result<(), String>,
-) -> Suite {
+const fn deep(name: &'static str, about: &'static str, run: fn(&mut crate::suite::Run) -> Result<(), String>) -> Suite {
     Suite { name, about, deep: true, run }
 }
 
@@ -61,9 +57,7 @@ pub fn test(ws: &Workspace, options: &[&str]) -> Result<ExitCode, String> {
     while let Some(option) = options.next() {
         match *option {
             "--deep" => with_deep = true,
-            "--only" => {
-                only = Some(options.next().ok_or("--only needs names: --only rust,go")?.split(',').collect())
-            }
+            "--only" => only = Some(options.next().ok_or("--only needs names: --only rust,go")?.split(',').collect()),
             "--list" => {
                 for s in ALL {
                     println!("{:<10} {}{}", s.name, s.about, if s.deep { " (--deep)" } else { "" });

@@ -48,10 +48,7 @@ fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
         registry.display().to_string()
     );
     write(&home.join("config.toml"), &config)?;
-    write(
-        &project.join("Cargo.toml"),
-        "[package]\nname = \"stranger\"\nversion = \"0.0.0\"\nedition = \"2021\"\n",
-    )?;
+    write(&project.join("Cargo.toml"), "[package]\nname = \"stranger\"\nversion = \"0.0.0\"\nedition = \"2021\"\n")?;
     write(&project.join("src/main.rs"), PROGRAM)?;
 
     let cargo = |args: &[&str]| fresh_cargo(run, &home, &project).args(args);
@@ -84,8 +81,7 @@ fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
     run.step(vendor)?;
     let target = run.ws.out.join("package");
     // The build from the package is what the rest of this suite does: --no-verify.
-    let mut package =
-        run.ws.cargo().args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
+    let mut package = run.ws.cargo().args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
     for name in CRATES {
         package = package.args(["--package", name]);
     }

@@ -10,7 +10,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let ubsan = "halt_on_error=1:print_stacktrace=1";
     run.for_each_isa(|run, isa| {
         let envs = [("TENSORLIB_ISA", isa), ("ASAN_OPTIONS", asan), ("UBSAN_OPTIONS", ubsan)];
-        super::cpp::all_programs(run, &build, &envs)?;
-        super::c::programs(run, &build, &envs)
+        super::c::programs(run, &build, &envs)?;
+        super::cpp::all_programs(run, &build, &envs)
     })
 }

@@ -30,8 +30,10 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         let cases = in_dir("bindings/zig", &["cases"]).env("TENSORLIB_ISA", isa);
         run.tests(&format!("cases {isa}"), Style::Cases, cases)
     })?;
+    let example = "examples/zig/digits";
+    run.tests("digits' tests", Style::Zig, in_dir(example, &["test", "--summary", "all"]))?;
     let file = ws.root.join("examples/data/digits.csv");
-    let digits = in_dir("examples/zig/digits", &["run"]).args(["--", "--threads", "2", "--file"]).arg(file);
+    let digits = in_dir(example, &["run"]).args(["--", "--threads", "2", "--file"]).arg(file);
     let printed = run.step(digits).and_then(|out| expect(&out.text, ACCURACY));
     run.check("digits", printed);
     Ok(())
