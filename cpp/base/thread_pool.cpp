@@ -42,6 +42,7 @@ ThreadPool::~ThreadPool() {
     } else {
         // Joining threads of the parent would hang; a joinable std::thread must not be destroyed either.
         for (auto &worker : workers_) worker.detach();
+        (void)parking_.release();
     }
 }
 
@@ -49,10 +50,10 @@ bool ThreadPool::usable() const noexcept { return owner_process_ == platform::pr
 
 void ThreadPool::stop() noexcept {
     {
-        std::lock_guard lock(mutex_);
+        std::lock_guard lock(parking_->mutex);
         stopping_.store(true);
     }
-    wake_workers_.notify_all();
+    parking_->wake_workers.notify_all();
     for (auto &worker : workers_) worker.join();
     workers_.clear();
 }
@@ -76,15 +77,15 @@ void ThreadPool::run(std::int64_t n_chunks, Task task, void *context) noexcept {
     next_.store(std::uint64_t{epoch} << 32, std::memory_order_seq_cst);
     if (parked_.load(std::memory_order_seq_cst) > 0) {
         // The lock makes sure that a worker which has just looked is already waiting.
-        { std::lock_guard lock(mutex_); }
-        wake_workers_.notify_all();
+        { std::lock_guard lock(parking_->mutex); }
+        parking_->wake_workers.notify_all();
     }
     take_chunks(epoch, 0);
     const auto all_done = [&] { return done_.load(std::memory_order_acquire) == n_chunks; };
     if (spin_until(all_done)) return;
-    std::unique_lock lock(mutex_);
+    std::unique_lock lock(parking_->mutex);
     waiting_.store(true, std::memory_order_seq_cst);
-    wake_caller_.wait(lock, [&] { return done_.load(std::memory_order_seq_cst) == n_chunks; });
+    parking_->wake_caller.wait(lock, [&] { return done_.load(std::memory_order_seq_cst) == n_chunks; });
     waiting_.store(false, std::memory_order_relaxed);
 }
 
@@ -102,8 +103,8 @@ void ThreadPool::take_chunks(std::uint32_t epoch, int thread) noexcept {
         // but the pool's own fields.
         const bool last = done_.fetch_add(1, std::memory_order_seq_cst) + 1 == n_chunks;
         if (last && waiting_.load(std::memory_order_seq_cst)) {
-            { std::lock_guard lock(mutex_); }
-            wake_caller_.notify_one();
+            { std::lock_guard lock(parking_->mutex); }
+            parking_->wake_caller.notify_one();
         }
         next = next_.load(std::memory_order_acquire);
     }
@@ -115,9 +116,9 @@ bool ThreadPool::wait_for_task(std::uint32_t seen) noexcept {
         return epoch_of(next_.load(std::memory_order_seq_cst)) != seen || stopping_.load(std::memory_order_seq_cst);
     };
     if (!spin_until(ready)) {
-        std::unique_lock lock(mutex_);
+        std::unique_lock lock(parking_->mutex);
         parked_.fetch_add(1, std::memory_order_seq_cst);
-        wake_workers_.wait(lock, ready);
+        parking_->wake_workers.wait(lock, ready);
         parked_.fetch_sub(1, std::memory_order_seq_cst);
     }
     return !stopping_.load(std::memory_order_seq_cst);

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -77,8 +78,13 @@ private:
     alignas(64) std::atomic<int> parked_{0};
     std::atomic<bool> waiting_{false};
     std::atomic<bool> stopping_{false};
-    std::mutex mutex_;
-    std::condition_variable wake_workers_, wake_caller_;
+    // Apart, so that a forked child can leave it alone: there the copied condition variables still count the parent's
+    // sleepers, and destroying them would wait for those for ever.
+    struct Parking {
+        std::mutex mutex;
+        std::condition_variable wake_workers, wake_caller;
+    };
+    std::unique_ptr<Parking> parking_ = std::make_unique<Parking>();
 };
 
 }  // namespace tensorlib::core

@@ -1,6 +1,6 @@
 //! Devices and backends.
 
-use crate::call::{check, text};
+use crate::call::{check, handle, text};
 use crate::{Graph, Result, Tensor};
 use std::ffi::CString;
 use std::fmt;
@@ -100,7 +100,7 @@ impl BackendOptions {
         let mut out = ptr::null_mut();
         // SAFETY: name and params live for the call; out is valid.
         check(|err| unsafe { sys::tl_backend_create(name.as_ptr(), &params, &mut out, err) })?;
-        let ptr = NonNull::new(out).expect("a backend that was created is not NULL");
+        let ptr = handle(out)?;
         Ok(Backend(Arc::new(Inner { ptr })))
     }
 }

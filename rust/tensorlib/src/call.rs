@@ -2,6 +2,7 @@
 
 use crate::{Error, Result};
 use std::ffi::{c_char, CStr};
+use std::ptr::NonNull;
 use tensorlib_sys as sys;
 
 fn fresh_error() -> sys::tl_error {
@@ -21,6 +22,17 @@ pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Res
         sys::TL_STATUS_OK => Ok(()),
         status => Err(to_error(&err, status.0, Vec::new())),
     }
+}
+
+/// The handle that a call which succeeded has given.
+///
+/// # Errors
+/// [`Error::Internal`] for NULL, which no such call gives.
+pub(crate) fn handle<T>(ptr: *mut T) -> Result<NonNull<T>> {
+    NonNull::new(ptr).ok_or_else(|| {
+        let message = "internal error: a call succeeded without a result".to_string();
+        Error::new(sys::TL_STATUS_INTERNAL.0, message, Vec::new())
+    })
 }
 
 /// Takes a context's first constructor error.

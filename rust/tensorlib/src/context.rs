@@ -1,6 +1,6 @@
 //! Contexts: who owns tensors.
 
-use crate::call::{check, take_constructor_error};
+use crate::call::{check, handle, take_constructor_error};
 use crate::{Backend, DType, Element, Result, Tensor};
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -75,11 +75,8 @@ impl ContextOptions {
         // SAFETY: params and the backend in it live for the call; a buffer is ours for ever; out is valid.
         check(|err| unsafe { sys::tl_context_create(&params, &mut out, err) })?;
         static NEXT_AGE: AtomicU64 = AtomicU64::new(0);
-        let inner = Inner {
-            ptr: NonNull::new(out).expect("a context that was created is not NULL"),
-            age: NEXT_AGE.fetch_add(1, Ordering::Relaxed),
-            building: Mutex::new(()),
-        };
+        let inner =
+            Inner { ptr: handle(out)?, age: NEXT_AGE.fetch_add(1, Ordering::Relaxed), building: Mutex::new(()) };
         Ok(Context(Arc::new(inner)))
     }
 }

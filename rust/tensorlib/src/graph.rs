@@ -1,6 +1,6 @@
 //! Graphs.
 
-use crate::call::{check, sized_text};
+use crate::call::{check, handle, sized_text};
 use crate::{Backend, Error, Result, Tensor};
 use std::any::Any;
 use std::ffi::c_void;
@@ -62,7 +62,7 @@ impl Graph {
         let mut out = ptr::null_mut();
         // SAFETY: context and outputs are live; raw has as many pointers as said; out is valid.
         check(|err| unsafe { sys::tl_graph_create(first.context().raw(), raw.as_ptr(), raw.len(), &mut out, err) })?;
-        let ptr = NonNull::new(out).expect("a graph that was created is not NULL");
+        let ptr = handle(out)?;
         Ok(Graph(Arc::new(Inner { ptr, running: Mutex::new(()) })))
     }
 

@@ -1,6 +1,6 @@
 //! Data seen in place, under the context's run lock.
 
-use crate::call::check;
+use crate::call::{check, handle};
 use crate::{Element, Error, Result, Tensor};
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -29,7 +29,7 @@ impl<'a, T: Element> Mapping<'a, T> {
         let mut out = ptr::null_mut();
         // SAFETY: the tensor is live; out is valid.
         check(|err| unsafe { sys::tl_tensor_map(tensor.raw(), access, &mut out, err) })?;
-        let data = NonNull::new(out.cast()).expect("a mapping that was made is not NULL");
+        let data = handle(out.cast())?;
         let mapping = Self { tensor, access, data, len: tensor.n_elements() };
         // Tensors start on 64 bytes and views on whole elements, so this holds for all but memory that others mapped;
         // a slice must never be made where it does not.

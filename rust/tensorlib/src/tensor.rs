@@ -232,7 +232,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::read_guard`].
     pub fn with_slice<T: Element, R>(&self, f: impl FnOnce(&[T]) -> R) -> Result<R> {
-        Ok(f(&*self.read_guard::<T>()?))
+        Ok(f(&self.read_guard::<T>()?))
     }
 
     /// Calls `f` with the data as a mutable slice.
@@ -240,7 +240,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::write_guard`].
     pub fn with_slice_mut<T: Element, R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R> {
-        Ok(f(&mut *self.write_guard::<T>()?))
+        Ok(f(&mut self.write_guard::<T>()?))
     }
 
     /// The promise that a leaf's contents stay as they are: writes are errors from now on, and plans may keep a packed
