@@ -69,7 +69,12 @@ Tensor *Context::new_leaf(const Layout &layout) {
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
     for (Tensor *source : spec.src) {
-        if (source->context != this && source->context != last_link_) link(*source->context);
+        if (source->context != this && source->context != last_link_) link(*source->context, op_name(spec.op));
+    }
+    // A view of a view may reach a root in a third context, which this one must keep alive as well.
+    if (spec.view_of) {
+        Context &owner = *spec.view_of->root->context;
+        if (&owner != this && &owner != last_link_) link(owner, op_name(spec.op));
     }
     Tensor *t = make_tensor(spec.layout, spec.src.size());
     t->op = spec.op;
@@ -78,8 +83,6 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         t->is_view = true;
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
-        // A view of a view may reach a root in a third context, which this one must keep alive as well.
-        if (t->root->context != this && t->root->context != last_link_) link(*t->root->context);
     }
     return t;
 }
@@ -98,9 +101,9 @@ void Context::set_name(Tensor &t, const char *name) {
 
 // Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
 // of two threads that link two contexts to each other at the same time at least one sees the circle.
-void Context::link(Context &other) {
+void Context::link(Context &other, const char *op) {
     if (&other.memory_ != &memory_) {
-        fail(Status::context_mismatch, "context %llu lives on %s, context %llu on %s: operands must be on one device",
+        fail(Status::context_mismatch, "%s: context %llu lives on %s, context %llu on %s: operands must be on one device", op,
              static_cast<unsigned long long>(id_), memory_.device(), static_cast<unsigned long long>(other.id_), other.memory_.device());
     }
     {
@@ -120,7 +123,7 @@ void Context::link(Context &other) {
         removed = std::move(*at);
         links_.erase(at);
         fail(Status::context_mismatch,
-             "context %llu cannot refer to context %llu, which refers to it already: neither could ever be freed",
+             "%s: context %llu cannot refer to context %llu, which refers to it already: neither could ever be freed", op,
              static_cast<unsigned long long>(id_), static_cast<unsigned long long>(other.id_));
     }
     last_link_ = &other;

@@ -80,7 +80,7 @@ private:
     ~Context() override = default;
 
     Tensor *make_tensor(const Layout &layout, std::size_t n_src);
-    void link(Context &other);
+    void link(Context &other, const char *op);
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }

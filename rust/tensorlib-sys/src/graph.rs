@@ -19,7 +19,8 @@ pub struct tl_graph {
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// Called on the thread that computes, after each node: `done` of `total` nodes. Return true to go on,
+/// Called on the thread that called tl_graph_compute(), after each computed node: `done` of `total` nodes (views compute
+/// nothing and count with the node before them). Return true to go on,
 /// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
 pub type tl_progress_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
 

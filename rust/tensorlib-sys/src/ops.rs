@@ -83,8 +83,8 @@ extern "C" {
 
     /// Copies src's elements in ne order into dst, which has as many, converting F32, F16 and BF16 into
     /// each other (other types must be equal). The result is a view of dst: make it an output, or use
-    /// it, for the copy to happen. dst must not be constant. src and dst must not overlap, unless they
-    /// are the same elements. The context owns the result; NULL on failure. Since 0.1.
+    /// it, for the copy to happen. dst must not be constant. They must not overlap in memory, unless
+    /// they are the same elements. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_cpy(ctx: *mut tl_context, src: *mut tl_tensor, dst: *mut tl_tensor) -> *mut tl_tensor;
 
     /// A contiguous copy in another type: F32, F16 and BF16 into each other, rounded to nearest even. The

@@ -1,0 +1,176 @@
+package tensorlib
+
+// #include <stdlib.h>
+// #include <tensorlib/tensorlib.h>
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Device describes something that computes. The numbers are 0 where unknown.
+type Device struct {
+	Name        string // what NewBackend takes: "cpu"
+	Description string // for people: processor or card
+	MemoryTotal uint64 // bytes
+	MemoryFree  uint64 // bytes that were free at the call
+	Capability  int    // CUDA compute capability, 90 = 9.0
+	Simulated   bool   // a simulation for tests, not hardware
+}
+
+// Devices lists the devices of this machine; "cpu" is always there.
+func Devices() ([]Device, error) {
+	devices := make([]Device, C.tl_device_count())
+	for i := range devices {
+		props := C.tl_device_props{struct_size: C.sizeof_tl_device_props}
+		cerr := newCError()
+		if err := check(C.tl_device_get_props(C.size_t(i), &props, &cerr), &cerr); err != nil {
+			return nil, err
+		}
+		devices[i] = Device{
+			Name:        C.GoString(C.tl_device_name(C.size_t(i))),
+			Description: C.GoString(&props.description[0]),
+			MemoryTotal: uint64(props.memory_total),
+			MemoryFree:  uint64(props.memory_free),
+			Capability:  int(props.capability),
+			Simulated:   bool(props.simulated),
+		}
+	}
+	return devices, nil
+}
+
+// ISAs lists the instruction-set levels that this CPU can run, best first: the
+// values that the environment variable TENSORLIB_ISA accepts here.
+func ISAs() []string {
+	isas := make([]string, C.tl_isa_count())
+	for i := range isas {
+		isas[i] = C.GoString(C.tl_isa_name(C.size_t(i)))
+	}
+	return isas
+}
+
+// Backend is a device opened for computing, with its own threads. It runs one
+// graph at a time and a second caller waits, but backends are independent of
+// each other, even on one device. Contexts made on it keep it alive in the C
+// library: it may be closed before them.
+type Backend struct {
+	h   *handle
+	ptr *C.tl_backend
+
+	device, isa string
+	threads     int
+}
+
+// BackendOption changes how [NewBackend] opens a device.
+type BackendOption func(*backendParams)
+
+type backendParams struct {
+	threads int
+	tf32    bool
+}
+
+// WithThreads sets the number of threads for CPU work, the calling one included.
+// 0, the default, is all that this process may use; at most 1024.
+func WithThreads(n int) BackendOption {
+	return func(p *backendParams) { p.threads = n }
+}
+
+// WithTF32 accepts TF32 products for F32 on CUDA; other devices ignore it.
+func WithTF32() BackendOption {
+	return func(p *backendParams) { p.tf32 = true }
+}
+
+// NewBackend opens a device by its name, as [Devices] lists them; "" is "cpu".
+// Close it after use.
+//
+// The environment variable TENSORLIB_ISA, read here, chooses a lower
+// instruction-set level than the best: see [ISAs].
+//
+// Errors: [StatusInvalidArgument] for an unknown device, thread count or level,
+// [StatusUnavailable] for one that this machine does not have,
+// [StatusOutOfMemory].
+func NewBackend(device string, options ...BackendOption) (*Backend, error) {
+	if err := checkABI(); err != nil {
+		return nil, err
+	}
+	var given backendParams
+	for _, option := range options {
+		option(&given)
+	}
+	// The library checks the range; this only keeps the narrowing from hiding it.
+	if int64(int32(given.threads)) != int64(given.threads) {
+		return nil, invalid("backend: %d threads: must be 0 to 1024", given.threads)
+	}
+	var params C.tl_backend_params
+	C.tl_backend_params_init(&params, C.sizeof_tl_backend_params)
+	params.n_threads = C.int32_t(given.threads)
+	params.allow_tf32 = C.bool(given.tf32)
+	var cdevice *C.char
+	if device != "" {
+		var err error
+		if cdevice, err = cstring("backend: device", device); err != nil {
+			return nil, err
+		}
+		defer C.free(unsafe.Pointer(cdevice))
+	}
+	var ptr *C.tl_backend
+	cerr := newCError()
+	if err := check(C.tl_backend_create(cdevice, &params, &ptr, &cerr), &cerr); err != nil {
+		return nil, err
+	}
+	b := &Backend{
+		h:       &handle{what: "backend", free: func() { C.tl_backend_free(ptr) }},
+		ptr:     ptr,
+		device:  C.GoString(C.tl_backend_device(ptr)),
+		isa:     C.GoString(C.tl_backend_isa(ptr)),
+		threads: int(C.tl_backend_n_threads(ptr)),
+	}
+	runtime.AddCleanup(b, (*handle).close, b.h)
+	return b, nil
+}
+
+// Close gives the backend back. It takes effect when calls that use it have
+// returned; a second Close does nothing.
+func (b *Backend) Close() {
+	if b != nil {
+		b.h.close()
+	}
+}
+
+// Device is the name of the backend's device: "cpu".
+func (b *Backend) Device() string { return b.device }
+
+// ISA is the instruction-set level of the CPU kernels: "avx512".
+func (b *Backend) ISA() string { return b.isa }
+
+// Threads is the number of threads that compute, the calling one included.
+func (b *Backend) Threads() int { return b.threads }
+
+// Compute computes the outputs once. For more runs make a [Graph], which keeps
+// its plan. The graph's memory is of the first output's context.
+//
+// Errors: those of [NewGraph] and [Graph.Compute].
+func (b *Backend) Compute(outputs ...*Tensor) error {
+	if len(outputs) == 0 || outputs[0] == nil {
+		return invalid("compute: there is no output")
+	}
+	g, err := NewGraph(outputs[0].ctx, outputs...)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	return g.Compute(b)
+}
+
+func (b *Backend) enter() error {
+	if b == nil {
+		return invalid("backend is nil: make one first")
+	}
+	return b.h.enter("backend")
+}
+
+func (b *Backend) leave() {
+	b.h.leave()
+	runtime.KeepAlive(b)
+}

@@ -1,0 +1,226 @@
+package tensorlib
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// The grammar of the language-neutral cases is in tests/cases/README.md.
+
+type testCase struct {
+	name  string
+	steps []step // leafs and operations in order
+	outs  []expected
+	code  string // of the error that the last operation must give; "" where none
+	words []string
+}
+
+type step struct {
+	id   string
+	leaf *leaf // nil: an operation
+	op   string
+	src  []string
+	ints map[string][]int64
+	to   string
+}
+
+type leaf struct {
+	typ  string
+	ne   []int64
+	seed uint32
+	set  map[int64]float32
+}
+
+type expected struct {
+	id, typ  string
+	ne       []int64
+	abs, rel float64
+	at       map[int64]float64
+}
+
+// parseCases reads one file of cases; a line that it does not know is an error,
+// never skipped.
+func parseCases(path string) ([]testCase, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var cases []testCase
+	var open *testCase
+	for i, line := range strings.Split(string(text), "\n") {
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		keyword, rest, _ := strings.Cut(line, " ")
+		switch {
+		case keyword == "case" && open == nil:
+			open = &testCase{name: rest}
+		case keyword == "end" && open != nil:
+			cases = append(cases, *open)
+			open = nil
+		case open == nil:
+			err = fmt.Errorf("%q outside of a case", keyword)
+		default:
+			err = open.add(keyword, rest)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
+		}
+	}
+	if open != nil {
+		return nil, fmt.Errorf("%s: case %s has no end", path, open.name)
+	}
+	return cases, nil
+}
+
+func (c *testCase) add(keyword, rest string) error {
+	f := &fields{words: strings.Fields(rest)}
+	switch keyword {
+	case "leaf":
+		id := f.word()
+		l := &leaf{typ: f.word(), ne: f.ints(4), set: map[int64]float32{}}
+		l.seed = uint32(f.int())
+		c.steps = append(c.steps, step{id: id, leaf: l})
+	case "set":
+		l := c.leaf(f.word())
+		if l == nil {
+			return fmt.Errorf("set: no such leaf")
+		}
+		index := f.int()
+		l.set[index] = float32(f.number())
+	case "op":
+		s := step{id: f.word(), op: f.word(), ints: map[string][]int64{}}
+		for len(f.words) > 0 {
+			key, values, isAttr := strings.Cut(f.word(), "=")
+			switch {
+			case !isAttr:
+				s.src = append(s.src, key)
+			case key == "to":
+				s.to = values
+			default:
+				v := &fields{words: strings.Split(values, ",")}
+				s.ints[key] = v.ints(len(v.words))
+				if v.err != nil {
+					return v.err
+				}
+			}
+		}
+		c.steps = append(c.steps, s)
+	case "out":
+		c.outs = append(c.outs, expected{id: f.word(), typ: f.word(), ne: f.ints(4), at: map[int64]float64{}})
+	case "tol", "at":
+		if len(c.outs) == 0 {
+			return fmt.Errorf("%s before out", keyword)
+		}
+		out := &c.outs[len(c.outs)-1]
+		if keyword == "tol" {
+			out.abs, out.rel = f.number(), f.number()
+			break
+		}
+		for i := f.int(); len(f.words) > 0; i++ {
+			out.at[i] = f.number()
+		}
+	case "error":
+		c.code = f.word()
+	case "word":
+		c.words = append(c.words, rest)
+		return nil
+	default:
+		return fmt.Errorf("unknown line %q", keyword)
+	}
+	if f.err == nil && len(f.words) > 0 {
+		return fmt.Errorf("%s: %d words too many", keyword, len(f.words))
+	}
+	return f.err
+}
+
+func (c *testCase) leaf(id string) *leaf {
+	for _, s := range c.steps {
+		if s.id == id {
+			return s.leaf
+		}
+	}
+	return nil
+}
+
+// fields takes words off a line and keeps the first error.
+type fields struct {
+	words []string
+	err   error
+}
+
+func (f *fields) word() string {
+	if len(f.words) == 0 {
+		if f.err == nil {
+			f.err = fmt.Errorf("the line is too short")
+		}
+		return ""
+	}
+	word := f.words[0]
+	f.words = f.words[1:]
+	return word
+}
+
+func (f *fields) int() int64 {
+	value, err := strconv.ParseInt(f.word(), 10, 64)
+	if f.err == nil && err != nil {
+		f.err = err
+	}
+	return value
+}
+
+func (f *fields) ints(n int) []int64 {
+	values := make([]int64, n)
+	for i := range values {
+		values[i] = f.int()
+	}
+	return values
+}
+
+func (f *fields) number() float64 {
+	value, err := strconv.ParseFloat(f.word(), 64)
+	if f.err == nil && err != nil {
+		f.err = err
+	}
+	return value
+}
+
+// values runs the generator of the grammar and then the set lines.
+func (l *leaf) values(n int64, typ Type) []float32 {
+	integer := typ == I8 || typ == I16 || typ == I32 || typ == I64
+	data := make([]float32, n)
+	for i := range data {
+		x := uint32(i) ^ l.seed*0x9E3779B1
+		x = (x ^ x>>16) * 0x7FEB352D
+		x = (x ^ x>>15) * 0x846CA68B
+		x ^= x >> 16
+		if integer {
+			data[i] = float32(int32((x>>8)%200) - 100)
+		} else {
+			data[i] = float32(int32((x>>8)%4096)-2048) / 512
+		}
+	}
+	for i, v := range l.set {
+		data[i] = v
+	}
+	return data
+}
+
+// differs says what is wrong with got; "" where it passes.
+func (e *expected) differs(got []float32) string {
+	for i, want := range e.at {
+		if i < 0 || i >= int64(len(got)) {
+			return fmt.Sprintf("an at line reaches element %d of %d", i, len(got))
+		}
+		g := float64(got[i])
+		same := g == want || math.IsNaN(g) && math.IsNaN(want)
+		finite := !math.IsInf(g, 0) && !math.IsInf(want, 0)
+		if !same && !(finite && math.Abs(g-want) <= e.abs+e.rel*math.Abs(want)) {
+			return fmt.Sprintf("%s[%d] is %.9g, want %.9g (tol %g %g)", e.id, i, g, want, e.abs, e.rel)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,191 @@
+package tensorlib
+
+// #include <tensorlib/tensorlib.h>
+import "C"
+
+import (
+	"runtime"
+	"sync"
+)
+
+// Context is an arena that owns tensors and their data and frees them together.
+type Context struct {
+	h   *handle
+	ptr *C.tl_context
+
+	// build keeps a constructor and the reading of its error together, so that a
+	// goroutine gets its own error and never another's.
+	build sync.Mutex
+}
+
+// ContextOption changes how [NewContext] makes a context.
+type ContextOption func(*contextParams)
+
+type contextParams struct {
+	c       C.tl_context_params
+	backend *Backend
+	on      bool // WithBackend was given, be it with nil
+}
+
+// WithMemLimit sets the most bytes that objects and data of the context may take
+// together. 0, the default, lets it grow as needed.
+func WithMemLimit(bytes uint64) ContextOption {
+	return func(p *contextParams) { p.c.mem_limit = C.size_t(bytes) }
+}
+
+// WithNoAlloc makes a context of shapes only: leafs get their data by
+// [Context.Allocate].
+func WithNoAlloc() ContextOption {
+	return func(p *contextParams) { p.c.no_alloc = true }
+}
+
+// WithBackend puts the tensors' data on the backend's device. The default is
+// host memory. The context keeps the backend alive in the C library.
+func WithBackend(b *Backend) ContextOption {
+	return func(p *contextParams) { p.backend, p.on = b, true }
+}
+
+// NewContext makes a context. Close it after use. Any limit is accepted; what
+// does not fit fails later with [StatusOutOfMemory].
+//
+// Errors: [StatusInvalidArgument] for a nil or closed backend,
+// [StatusOutOfMemory], [StatusUnavailable] where the C library is too old.
+func NewContext(options ...ContextOption) (*Context, error) {
+	if err := checkABI(); err != nil {
+		return nil, err
+	}
+	var params contextParams
+	C.tl_context_params_init(&params.c, C.sizeof_tl_context_params)
+	for _, option := range options {
+		option(&params)
+	}
+	if params.on {
+		if err := params.backend.enter(); err != nil {
+			return nil, err
+		}
+		defer params.backend.leave()
+		params.c.backend = params.backend.ptr
+	}
+	var ptr *C.tl_context
+	cerr := newCError()
+	if err := check(C.tl_context_create(&params.c, &ptr, &cerr), &cerr); err != nil {
+		return nil, err
+	}
+	c := &Context{
+		h:   &handle{what: "context", free: func() { C.tl_context_free(ptr) }},
+		ptr: ptr,
+	}
+	runtime.AddCleanup(c, (*handle).close, c.h)
+	return c, nil
+}
+
+// Close gives the context back: its tensors give errors from now on. Graphs and
+// other contexts that refer to its memory keep that alive and stay usable. Close
+// takes effect when calls that use the context have returned; a second one does
+// nothing.
+func (c *Context) Close() {
+	if c != nil {
+		c.h.close()
+	}
+}
+
+// UsedMem is the number of bytes in use by objects and data; 0 after Close.
+func (c *Context) UsedMem() uint64 {
+	if c.enter() != nil {
+		return 0
+	}
+	defer c.leave()
+	return uint64(C.tl_context_used_mem(c.ptr))
+}
+
+// PeakMem is the most bytes that were in use at one time; 0 after Close.
+func (c *Context) PeakMem() uint64 {
+	if c.enter() != nil {
+		return 0
+	}
+	defer c.leave()
+	return uint64(C.tl_context_peak_mem(c.ptr))
+}
+
+// Allocate gives every leaf of a [WithNoAlloc] context that has no data yet its
+// data, all zeros, on the device of b; nil is the context's own.
+//
+// Errors: [StatusInvalidArgument] where the context has its data anyway,
+// [StatusContextMismatch] for another device, [StatusOutOfMemory] (no leaf was
+// changed), [StatusBusy].
+func (c *Context) Allocate(b *Backend) error {
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	var backend *C.tl_backend
+	if b != nil {
+		if err := b.enter(); err != nil {
+			return err
+		}
+		defer b.leave()
+		backend = b.ptr
+	}
+	cerr := newCError()
+	return check(C.tl_context_allocate(c.ptr, backend, &cerr), &cerr)
+}
+
+// Reset empties the context for the next round and keeps its memory. All its
+// tensors give errors from now on.
+//
+// Errors: [StatusBusy] where a graph or another context refers to it or another
+// call is at work in it; nothing was changed then. [StatusInvalidArgument] after
+// Close.
+func (c *Context) Reset() error {
+	if c == nil || c.h == nil {
+		return invalid("context is nil: make one first")
+	}
+	defer runtime.KeepAlive(c)
+	return c.h.renew(func() error {
+		cerr := newCError()
+		return check(C.tl_context_reset(c.ptr, &cerr), &cerr)
+	})
+}
+
+func (c *Context) enter() error {
+	if c == nil {
+		return invalid("context is nil: make one first")
+	}
+	return c.h.enter("context")
+}
+
+func (c *Context) leave() {
+	c.h.leave()
+	runtime.KeepAlive(c)
+}
+
+// construct runs a constructor of the C library whose operands the caller has
+// entered, and takes its error.
+func (c *Context) construct(what string, operands []*Tensor, call func() *C.tl_tensor) (*Tensor, error) {
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	for i, t := range operands {
+		if err := t.enter(); err != nil {
+			return nil, operandError(what, i, err)
+		}
+		defer t.leave()
+	}
+	c.build.Lock()
+	defer c.build.Unlock()
+	ptr := call()
+	if ptr == nil {
+		return nil, c.takeError(what)
+	}
+	return newTensor(c, ptr), nil
+}
+
+// takeError reads the error that a constructor left; build is locked.
+func (c *Context) takeError(what string) error {
+	cerr := newCError()
+	if err := check(C.tl_context_error(c.ptr, &cerr), &cerr); err != nil {
+		return err
+	}
+	return errorf(StatusInternal, "%s failed without a reason: please report this", what)
+}

@@ -1,0 +1,3 @@
+module tensorlib/bindings/go
+
+go 1.24

@@ -1,0 +1,211 @@
+package tensorlib
+
+// #include "progress.h"
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"sync"
+	"unsafe"
+)
+
+// Graph is the nodes that some outputs need, in an order in which they can be
+// computed. It is immutable and may be computed as often as you like, with leafs
+// rewritten in between. It keeps the memory of all contexts that it reaches
+// alive.
+type Graph struct {
+	h   *handle
+	ptr *C.tl_graph
+
+	mu       sync.Mutex // guards progress, and keeps it equal to what C was told
+	progress func(done, total int) bool
+}
+
+// NewGraph makes the graph of the outputs: post-order from each in turn, every
+// tensor once. c owns the graph's memory. Close it after use.
+//
+// Errors: [StatusInvalidArgument] for no output, a nil or a closed one,
+// [StatusContextMismatch] for tensors of different devices, [StatusOutOfMemory].
+func NewGraph(c *Context, outputs ...*Tensor) (*Graph, error) {
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.leave()
+	couts := make([]*C.tl_tensor, len(outputs))
+	for i, t := range outputs {
+		if err := t.enter(); err != nil {
+			return nil, operandError("graph", i, err)
+		}
+		defer t.leave()
+		couts[i] = t.ptr
+	}
+	var ptr *C.tl_graph
+	cerr := newCError()
+	// Under the lock, as this call too would take an error that a constructor of
+	// another goroutine has just left.
+	c.build.Lock()
+	err := check(C.tl_graph_create(c.ptr, unsafe.SliceData(couts), C.size_t(len(couts)), &ptr, &cerr), &cerr)
+	c.build.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	g := &Graph{
+		h:   &handle{what: "graph", free: func() { C.tl_graph_free(ptr) }},
+		ptr: ptr,
+	}
+	runtime.AddCleanup(g, (*handle).close, g.h)
+	return g, nil
+}
+
+// Close gives the graph back; the outputs' data stay with their contexts. It
+// takes effect when calls that use the graph have returned; a second Close does
+// nothing.
+func (g *Graph) Close() {
+	if g != nil {
+		g.h.close()
+	}
+}
+
+// Nodes is the number of nodes, views included; 0 after Close.
+func (g *Graph) Nodes() int {
+	if g.enter() != nil {
+		return 0
+	}
+	defer g.leave()
+	return int(C.tl_graph_n_nodes(g.ptr))
+}
+
+// Leafs is the number of leafs; 0 after Close.
+func (g *Graph) Leafs() int {
+	if g.enter() != nil {
+		return 0
+	}
+	defer g.leave()
+	return int(C.tl_graph_n_leafs(g.ptr))
+}
+
+// SetProgress sets what the coming runs call after each node, on the goroutine
+// that computes; nil takes it away. Return false to stop the run with
+// [StatusAborted]. A panic in it stops the run and goes on in the caller of
+// Compute. It may close things and start other graphs on other backends; it must
+// not end its goroutine (runtime.Goexit, testing's FailNow), as C is on the
+// stack.
+//
+// Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
+// after Close.
+func (g *Graph) SetProgress(progress func(done, total int) bool) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	cerr := newCError()
+	err := check(C.tlgo_graph_set_progress(g.ptr, C.bool(progress != nil), &cerr), &cerr)
+	if err == nil {
+		g.progress = progress
+	}
+	return err
+}
+
+// Compute computes the graph and returns when the results are there. The first
+// run on a backend makes a plan, later ones use it again.
+//
+// Errors: [StatusInvalidArgument] where a leaf has no data yet,
+// [StatusContextMismatch] where the data live on another device,
+// [StatusUnsupported] for a node that no kernel of the backend takes,
+// [StatusBusy] where a context is in use or this is the backend's own callback,
+// [StatusAborted], [StatusUnavailable] in a forked child, [StatusOutOfMemory].
+// After an error the outputs count as not computed.
+func (g *Graph) Compute(b *Backend) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	if err := b.enter(); err != nil {
+		return err
+	}
+	defer b.leave()
+	g.mu.Lock()
+	progress := g.progress
+	g.mu.Unlock()
+
+	cerr := newCError()
+	if progress == nil {
+		return check(C.tlgo_graph_compute(g.ptr, b.ptr, 0, &cerr), &cerr)
+	}
+	r := &run{progress: progress}
+	id := cgo.NewHandle(r)
+	defer id.Delete()
+	err := check(C.tlgo_graph_compute(g.ptr, b.ptr, C.uintptr_t(id), &cerr), &cerr)
+	if r.panicked {
+		panic(r.value)
+	}
+	return err
+}
+
+// Dot writes the graph in Graphviz' DOT language.
+//
+// Errors: [StatusInvalidArgument] after Close, [StatusOutOfMemory].
+func (g *Graph) Dot() (string, error) {
+	if err := g.enter(); err != nil {
+		return "", err
+	}
+	defer g.leave()
+	text := cText(func(buf *C.char, size C.size_t) C.size_t {
+		return C.tl_graph_dot(g.ptr, buf, size)
+	})
+	if text == "" {
+		return "", errorf(StatusOutOfMemory, "dot: no memory for the text")
+	}
+	return text, nil
+}
+
+// PlanText says what the plan for a backend chose, a line per node: kernel,
+// threads, memory, and why better kernels refused.
+//
+// Errors: those of [Graph.Compute].
+func (g *Graph) PlanText(b *Backend) (string, error) {
+	if err := g.enter(); err != nil {
+		return "", err
+	}
+	defer g.leave()
+	if err := b.enter(); err != nil {
+		return "", err
+	}
+	defer b.leave()
+	cerr := newCError()
+	text := cText(func(buf *C.char, size C.size_t) C.size_t {
+		return C.tl_graph_plan_text(g.ptr, b.ptr, buf, size, &cerr)
+	})
+	return text, check(cerr.code, &cerr)
+}
+
+// cText gets a text from a function that returns the length it needs. The text
+// may grow between two calls (another goroutine names a tensor), so it asks until
+// one fits.
+func cText(get func(buf *C.char, size C.size_t) C.size_t) string {
+	need := get(nil, 0)
+	for need > 0 {
+		buf := make([]byte, need+1)
+		n := get((*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)))
+		if n <= need {
+			return string(buf[:n])
+		}
+		need = n
+	}
+	return ""
+}
+
+func (g *Graph) enter() error {
+	if g == nil {
+		return invalid("graph is nil: make one first")
+	}
+	return g.h.enter("graph")
+}
+
+func (g *Graph) leave() {
+	g.h.leave()
+	runtime.KeepAlive(g)
+}

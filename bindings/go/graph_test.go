@@ -1,0 +1,256 @@
+package tensorlib
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Goroutines that build in one context get their own error, or their own tensor.
+func TestOwnErrors(t *testing.T) {
+	c := newContext(t)
+	square := f32(c, 3, 3)
+	var workers sync.WaitGroup
+	for worker := 0; worker < 8; worker++ {
+		mine := f32(c, int64(100+worker))
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			for i := 0; i < 300; i++ {
+				if worker%2 == 0 {
+					_, err := c.MulMat(square, mine)
+					wantError(t, err, StatusShapeMismatch, fmt.Sprint(100+worker))
+				} else if sum, err := c.Add(mine, mine); err != nil || sum.Dim(0) != int64(100+worker) {
+					t.Errorf("got %v, %v", sum, err)
+				} else if g, err := NewGraph(c, sum); err != nil {
+					t.Error(err)
+				} else {
+					g.Close()
+				}
+			}
+		}()
+	}
+	workers.Wait()
+}
+
+// Any number of graphs over one context of weights run at once.
+func TestSharedWeights(t *testing.T) {
+	weights := newContext(t)
+	w := f32(weights, 16, 4)
+	var workers sync.WaitGroup
+	for worker := 0; worker < 4; worker++ {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			cpu := must(NewBackend("cpu", WithThreads(1)))
+			defer cpu.Close()
+			c := must(NewContext())
+			defer c.Close()
+			x := must(c.NewTensor(F32, 16))
+			y := must(c.MulMat(w, x))
+			g := must(NewGraph(c, y))
+			defer g.Close()
+			for i := 0; i < 100; i++ {
+				one := make([]float32, 16)
+				one[worker] = float32(i)
+				if err := Write(x, one); err != nil {
+					t.Error(err)
+				}
+				if err := g.Compute(cpu); err != nil {
+					t.Error(err)
+				}
+				f := float32(i)
+				k := float32(worker)
+				wantValues(t, y, f*k, f*(16+k), f*(32+k), f*(48+k))
+			}
+		}()
+	}
+	workers.Wait()
+}
+
+func TestProgress(t *testing.T) {
+	c := newContext(t)
+	cpu := newCPU(t)
+	x := f32(c, 2)
+	y := must(c.Add(must(c.Add(must(c.Add(x, x)), x)), x))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	var seen [][2]int
+	stopAt := 99
+	if err := g.SetProgress(func(done, total int) bool {
+		seen = append(seen, [2]int{done, total})
+		return done < stopAt
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	if want := [][2]int{{1, 3}, {2, 3}, {3, 3}}; !reflect.DeepEqual(seen, want) {
+		t.Errorf("progress was %v, want %v", seen, want)
+	}
+	wantValues[float32](t, y, 0, 4)
+
+	stopAt, seen = 2, nil
+	wantError(t, g.Compute(cpu), StatusAborted)
+	if len(seen) != 2 {
+		t.Errorf("stopped after 2 nodes, but was called %d times", len(seen))
+	}
+	_, err := ReadAll[float32](y)
+	wantError(t, err, StatusInvalidArgument)
+
+	if err := g.SetProgress(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != 2 {
+		t.Error("a callback that was taken away was called")
+	}
+	wantValues[float32](t, y, 0, 4)
+}
+
+func TestProgressPanic(t *testing.T) {
+	c := newContext(t)
+	cpu := newCPU(t)
+	x := f32(c, 2)
+	y := must(c.Add(must(c.Add(x, x)), x))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	calls := 0
+	boom := fmt.Errorf("boom")
+	if err := g.SetProgress(func(done, total int) bool { calls++; panic(boom) }); err != nil {
+		t.Fatal(err)
+	}
+	func() {
+		defer func() {
+			if got := recover(); got != boom {
+				t.Errorf("recovered %v, want the callback's panic", got)
+			}
+		}()
+		_ = g.Compute(cpu)
+		t.Error("Compute returned")
+	}()
+	if calls != 1 {
+		t.Errorf("the run went on after the panic: %d calls", calls)
+	}
+	// Everything is unlocked again.
+	if err := g.SetProgress(nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	wantValues[float32](t, y, 0, 3)
+}
+
+// A callback may use the library, and close what is running under it.
+func TestProgressReenters(t *testing.T) {
+	c := newContext(t)
+	cpu := must(NewBackend("cpu", WithThreads(2)))
+	second := newCPU(t)
+	x := f32(c, 2)
+	y := must(c.Add(must(c.Add(x, x)), x))
+	g := must(NewGraph(c, y))
+	inner := newContext(t)
+	z := must(inner.Add(f32(inner, 2), f32(inner, 2)))
+	innerGraph := must(NewGraph(inner, z))
+	defer innerGraph.Close()
+	var innerCalls, calls int
+	if err := innerGraph.SetProgress(func(int, int) bool { innerCalls++; return true }); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.SetProgress(func(done, total int) bool {
+		calls++
+		if done != 1 {
+			return true // everything is closed by now
+		}
+		wantError(t, g.Compute(cpu), StatusBusy)
+		wantError(t, innerGraph.Compute(cpu), StatusBusy)
+		wantError(t, g.SetProgress(nil), StatusBusy)
+		wantError(t, Write(x, []float32{1, 2}), StatusBusy)
+		wantError(t, c.Reset(), StatusBusy)
+		if err := innerGraph.Compute(second); err != nil {
+			t.Error(err)
+		}
+		g.Close()
+		cpu.Close()
+		c.Close()
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	if calls != 2 || innerCalls != 1 {
+		t.Errorf("called %d times, and %d times inside", calls, innerCalls)
+	}
+	wantValues[float32](t, z, 0, 2)
+	wantError(t, g.Compute(second), StatusInvalidArgument, "Close")
+}
+
+// Graphs whose callbacks panic at the same time each panic in their own Compute.
+func TestProgressPanicsApart(t *testing.T) {
+	var workers sync.WaitGroup
+	for worker := 0; worker < 4; worker++ {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			cpu := must(NewBackend("cpu", WithThreads(1)))
+			defer cpu.Close()
+			c := must(NewContext())
+			defer c.Close()
+			x := f32(c, 2)
+			g := must(NewGraph(c, must(c.Add(x, x))))
+			defer g.Close()
+			if err := g.SetProgress(func(int, int) bool { panic(worker) }); err != nil {
+				t.Error(err)
+			}
+			for i := 0; i < 100; i++ {
+				func() {
+					defer func() {
+						if got := recover(); got != worker {
+							t.Errorf("recovered %v in worker %d", got, worker)
+						}
+					}()
+					t.Errorf("Compute returned %v", g.Compute(cpu))
+				}()
+			}
+		}()
+	}
+	workers.Wait()
+}
+
+func TestGraphTexts(t *testing.T) {
+	c := newContext(t)
+	cpu := newCPU(t)
+	x := f32(c, 2, 2)
+	if err := x.SetName("pixels"); err != nil {
+		t.Fatal(err)
+	}
+	y := must(c.MulMat(x, must(c.Transpose(x))))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	if g.Nodes() != 2 || g.Leafs() != 1 {
+		t.Errorf("%d nodes and %d leafs, want 2 and 1", g.Nodes(), g.Leafs())
+	}
+	dot, err := g.Dot()
+	if err != nil || !strings.HasPrefix(dot, "digraph") ||
+		!strings.Contains(dot, "pixels") || !strings.Contains(dot, "mul_mat") {
+		t.Errorf("Dot gives %v: %s", err, dot)
+	}
+	plan, err := g.PlanText(cpu)
+	if err != nil || !strings.Contains(plan, "mul_mat") {
+		t.Errorf("PlanText gives %v: %s", err, plan)
+	}
+	noData := newContext(t, WithNoAlloc())
+	empty := must(noData.NewTensor(F32, 2))
+	unready := must(NewGraph(noData, must(noData.Add(empty, empty))))
+	defer unready.Close()
+	_, err = unready.PlanText(cpu)
+	wantError(t, err, unready.Compute(cpu).(*Error).Code)
+}

@@ -1,0 +1,215 @@
+package tensorlib
+
+// #include <stdlib.h>
+// #include <tensorlib/tensorlib.h>
+import "C"
+
+import "unsafe"
+
+// The operations are methods of the context that owns the result; nothing is
+// computed until a graph is. Operands may belong to other contexts of the same
+// device, whose memory is then kept alive. The errors are StatusShapeMismatch,
+// StatusTypeMismatch, StatusContextMismatch, StatusOutOfMemory, and
+// StatusInvalidArgument for nil, closed and out of range.
+
+// Add is a + b, element by element, in a's shape and type. b repeats into a: each
+// dimension of b is 1 or divides that of a. Types: F32, F16, BF16, each.
+func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
+	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_add(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// MulMat is the matrix product: a (k, m, x, y) and b (k, n, X, Y) give F32
+// (m, n, X, Y), each element the dot product of a row of a and a row of b. X must
+// be a multiple of x and Y of y. Types: a any float or weight type, b F32, F16 or
+// BF16.
+func (c *Context) MulMat(a, b *Tensor) (*Tensor, error) {
+	return c.construct("mul_mat", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_mul_mat(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// View is a window into a's memory: the shape ne, strides nb in bytes of the
+// dimensions from 1 on (one value less than ne; nil = contiguous), offset bytes
+// behind a's first element. Everything must lie inside the memory that a is in.
+func (c *Context) View(a *Tensor, ne, nb []int64, offset int64) (*Tensor, error) {
+	if nb != nil && len(nb) != len(ne)-1 {
+		return nil, invalid("view: %d strides for %d dimensions: must be one less, or nil", len(nb), len(ne))
+	}
+	if offset < 0 {
+		return nil, invalid("view: the offset %d is negative", offset)
+	}
+	strides := make([]C.size_t, len(nb))
+	for i, v := range nb {
+		if v < 0 {
+			return nil, invalid("view: the strides %v have a negative one", nb)
+		}
+		strides[i] = C.size_t(v)
+	}
+	return c.construct("view", []*Tensor{a}, func() *C.tl_tensor {
+		var first *C.size_t
+		if len(strides) > 0 {
+			first = &strides[0]
+		}
+		return C.tl_view(c.ptr, a.ptr, C.int32_t(len(ne)), dims(ne), first, C.size_t(offset))
+	})
+}
+
+// Reshape is a's elements in another shape with as many elements; a must be
+// contiguous. A view.
+func (c *Context) Reshape(a *Tensor, ne ...int64) (*Tensor, error) {
+	return c.construct("reshape", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_reshape(c.ptr, a.ptr, C.int32_t(len(ne)), dims(ne))
+	})
+}
+
+// Permute is a's dimensions in another order: source dimension i becomes
+// dimension axes[i], and axes must be a permutation of 0 to 3. A view.
+func (c *Context) Permute(a *Tensor, axes [4]int) (*Tensor, error) {
+	var caxes [4]C.int32_t
+	for i, axis := range axes {
+		// The narrowing could turn a wrong axis into a right one.
+		if axis < 0 || axis > 3 {
+			return nil, invalid("permute: the axes %v are no permutation of 0 to 3", axes)
+		}
+		caxes[i] = C.int32_t(axis)
+	}
+	return c.construct("permute", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_permute(c.ptr, a.ptr, &caxes[0])
+	})
+}
+
+// Transpose swaps dimensions 0 and 1. A view.
+func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
+	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_transpose(c.ptr, a.ptr)
+	})
+}
+
+// Cont is a contiguous copy in the same shape and type.
+func (c *Context) Cont(a *Tensor) (*Tensor, error) {
+	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_cont(c.ptr, a.ptr)
+	})
+}
+
+// Dup is a copy in the same shape and type, contiguous.
+func (c *Context) Dup(a *Tensor) (*Tensor, error) {
+	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_dup(c.ptr, a.ptr)
+	})
+}
+
+// Cpy copies src's elements in ne order into dst, which has as many, converting
+// F32, F16 and BF16 into each other; other types must be equal. The result is a
+// view of dst: make it an output, or use it, for the copy to happen. src and dst
+// must not overlap, unless they are the same elements.
+func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
+	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
+		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
+	})
+}
+
+// Cast is a contiguous copy in another type: F32, F16 and BF16 into each other,
+// rounded to nearest even.
+func (c *Context) Cast(a *Tensor, typ Type) (*Tensor, error) {
+	return c.construct("cast", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_cast(c.ptr, a.ptr, C.tl_type(typ))
+	})
+}
+
+// Ops lists the names of all operations, for tools that enumerate.
+func Ops() []string {
+	ops := make([]string, C.tl_op_count())
+	for i := range ops {
+		ops[i] = C.GoString(C.tl_op_name(C.size_t(i)))
+	}
+	return ops
+}
+
+// Attr is a named attribute of an operation for [Context.Op]. Make one with
+// [Ints], [Number] or [Text].
+type Attr struct {
+	name   string
+	kind   int32
+	ints   []int64
+	number float64
+	text   string
+}
+
+// Ints is an attribute of 1 to 6 integers; booleans are 0 and 1.
+func Ints(name string, values ...int64) Attr {
+	return Attr{name: name, kind: C.TL_ATTR_INTS, ints: values}
+}
+
+// Number is an attribute of one number.
+func Number(name string, value float64) Attr {
+	return Attr{name: name, kind: C.TL_ATTR_NUMBER, number: value}
+}
+
+// Text is an attribute of text.
+func Text(name, value string) Attr {
+	return Attr{name: name, kind: C.TL_ATTR_TEXT, text: value}
+}
+
+// Op makes any operation by its name. The attributes are those of the methods:
+// view (ne, nb, offset), reshape (ne), permute (axes), cast (to, a type's name).
+// Unknown, missing and malformed ones are [StatusInvalidArgument].
+func (c *Context) Op(name string, src []*Tensor, attrs ...Attr) (*Tensor, error) {
+	cname, err := cstring("operation", name)
+	if err != nil {
+		return nil, err
+	}
+	defer C.free(unsafe.Pointer(cname))
+	cattrs, free, err := cAttrs(attrs)
+	defer free()
+	if err != nil {
+		return nil, err
+	}
+	// Go memory that holds C pointers only, which cgo allows C to read.
+	csrc := make([]*C.tl_tensor, len(src))
+	return c.construct(name, src, func() *C.tl_tensor {
+		for i, t := range src {
+			csrc[i] = t.ptr
+		}
+		return C.tl_op(c.ptr, cname, unsafe.SliceData(csrc), C.size_t(len(csrc)),
+			unsafe.SliceData(cattrs), C.size_t(len(cattrs)))
+	})
+}
+
+// cAttrs copies attributes for C; free gives the texts back, after an error too.
+func cAttrs(attrs []Attr) (cattrs []C.tl_attr, free func(), err error) {
+	var texts []*C.char
+	free = func() {
+		for _, text := range texts {
+			C.free(unsafe.Pointer(text))
+		}
+	}
+	for _, attr := range attrs {
+		c := C.tl_attr{kind: C.int32_t(attr.kind), number: C.double(attr.number)}
+		if len(attr.ints) > len(c.ints) {
+			return nil, free, invalid("attribute %s: %d integers: at most %d", attr.name, len(attr.ints), len(c.ints))
+		}
+		c.n_ints = C.int32_t(len(attr.ints))
+		for i, v := range attr.ints {
+			c.ints[i] = C.int64_t(v)
+		}
+		if c.name, err = cstring("attribute's name", attr.name); err != nil {
+			return nil, free, err
+		}
+		texts = append(texts, c.name)
+		if c.text, err = cstring("attribute's text", attr.text); err != nil {
+			return nil, free, err
+		}
+		texts = append(texts, c.text)
+		cattrs = append(cattrs, c)
+	}
+	return cattrs, free, nil
+}
+
+// operandError says which operand of an operation an error is about.
+func operandError(op string, index int, err error) error {
+	e := err.(*Error)
+	return errorf(e.Code, "%s: operand %d: %s", op, index, e.Message)
+}

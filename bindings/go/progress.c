@@ -1,0 +1,27 @@
+#include "progress.h"
+
+#include "_cgo_export.h"
+
+// The run that this thread computes. The engine calls back on the thread that
+// computes, and while a goroutine is inside of C it stays on its thread, so this
+// tells runs of one graph apart where a user_data per graph could not: a panic
+// has to come out of the Compute that it happened in.
+static _Thread_local uintptr_t current_run;
+
+tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run, tl_error *err) {
+	const uintptr_t outer = current_run; // not 0 where a callback computes another graph
+	current_run = run;
+	const tl_status status = tl_graph_compute(graph, backend, err);
+	current_run = outer;
+	return status;
+}
+
+static bool on_progress(void *user_data, size_t done, size_t total) {
+	(void)user_data;
+	// 0: the callback was set after this run had begun.
+	return current_run == 0 || tlgoProgress(current_run, done, total);
+}
+
+tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err) {
+	return tl_graph_set_progress(graph, on ? on_progress : NULL, NULL, err);
+}

@@ -1,0 +1,247 @@
+package tensorlib
+
+/*
+#include <stdlib.h>
+#include <tensorlib/tensorlib.h>
+
+// What never changes of a tensor, in one call instead of twelve.
+typedef struct {
+	tl_type     type;
+	int32_t     n_dims;
+	int64_t     ne[4];
+	size_t      nb[4];
+	size_t      nbytes;
+	int64_t     n_elements;
+	const char *op;
+} tlgo_traits;
+
+static void tlgo_describe(const tl_tensor *t, tlgo_traits *out) {
+	out->type   = tl_tensor_type(t);
+	out->n_dims = tl_tensor_n_dims(t);
+	for (int32_t i = 0; i < 4; i++) {
+		out->ne[i] = tl_tensor_ne(t, i);
+		out->nb[i] = tl_tensor_nb(t, i);
+	}
+	out->nbytes     = tl_tensor_nbytes(t);
+	out->n_elements = tl_tensor_n_elements(t);
+	out->op         = tl_tensor_op(t);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"unsafe"
+)
+
+// Tensor is a leaf with data of its own, or a node that an operation makes and a
+// graph computes. It belongs to its context. Type, shape and strides never
+// change and may be asked for at any time, after the context's Close too.
+type Tensor struct {
+	ctx        *Context
+	ptr        *C.tl_tensor
+	generation uint64
+
+	typ    Type
+	nDims  int
+	ne, nb [4]int64
+	nbytes int64
+	n      int64
+	op     string
+}
+
+// newTensor wraps a pointer that a constructor returned; the context is entered.
+func newTensor(c *Context, ptr *C.tl_tensor) *Tensor {
+	var traits C.tlgo_traits
+	C.tlgo_describe(ptr, &traits)
+	t := &Tensor{
+		ctx: c,
+		ptr: ptr,
+		// Safe without the handle's lock: it changes only while no call is inside.
+		generation: c.h.generation,
+		typ:        Type(traits._type),
+		nDims:      int(traits.n_dims),
+		nbytes:     int64(traits.nbytes),
+		n:          int64(traits.n_elements),
+		op:         C.GoString(traits.op),
+	}
+	for i := range t.ne {
+		t.ne[i], t.nb[i] = int64(traits.ne[i]), int64(traits.nb[i])
+	}
+	return t
+}
+
+// NewTensor makes a leaf of 1 to 4 dimensions, filled with zeros.
+//
+// Errors: [StatusInvalidArgument] for an unknown type, a bad number of
+// dimensions or a negative one; [StatusOutOfMemory].
+func (c *Context) NewTensor(typ Type, ne ...int64) (*Tensor, error) {
+	return c.construct("tensor", nil, func() *C.tl_tensor {
+		return C.tl_tensor_new(c.ptr, C.tl_type(typ), C.int32_t(len(ne)), dims(ne))
+	})
+}
+
+// NewTensorFrom makes a leaf of T's type that holds a copy of data, ne[0]
+// fastest. A leaf of a [WithNoAlloc] context has no place for data yet: that is
+// an error.
+//
+// Errors: as [Context.NewTensor]; [StatusInvalidArgument] also where data has
+// another length than the shape's.
+func NewTensorFrom[T Element](c *Context, data []T, ne ...int64) (*Tensor, error) {
+	// Before the leaf is made: one that cannot be filled would stay in the arena.
+	if n, ok := countElements(ne); ok && n != int64(len(data)) {
+		return nil, invalid("tensor: %d values given, the shape %s has %d elements", len(data), shapeText(ne), n)
+	}
+	t, err := c.NewTensor(TypeOf[T](), ne...)
+	if err != nil {
+		return nil, err
+	}
+	if err := Write(t, data); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// countElements is the product of ne; false where ne is no shape or the product
+// does not fit, for which the library has the better message.
+func countElements(ne []int64) (int64, bool) {
+	n := int64(1)
+	for _, d := range ne {
+		if d < 0 || (d > 0 && n > (1<<62)/d) {
+			return 0, false
+		}
+		n *= d
+	}
+	return n, len(ne) > 0
+}
+
+// Context is the context that owns the tensor.
+func (t *Tensor) Context() *Context { return t.ctx }
+
+// Type is the element type.
+func (t *Tensor) Type() Type { return t.typ }
+
+// NDims is the number of dimensions that the tensor was made with, 1 to 4.
+func (t *Tensor) NDims() int { return t.nDims }
+
+// Shape gives the elements in each of the [Tensor.NDims] dimensions, the
+// contiguous one first, in a new slice.
+func (t *Tensor) Shape() []int64 { return append([]int64(nil), t.ne[:t.nDims]...) }
+
+// Strides gives the bytes from one element to the next in each dimension, in a
+// new slice.
+func (t *Tensor) Strides() []int64 { return append([]int64(nil), t.nb[:t.nDims]...) }
+
+// Dim is the number of elements in a dimension: 1 for one that the tensor does
+// not use, 0 where dim is not 0 to 3.
+func (t *Tensor) Dim(dim int) int64 {
+	if dim < 0 || dim > 3 {
+		return 0
+	}
+	return t.ne[dim]
+}
+
+// Len is the number of elements.
+func (t *Tensor) Len() int64 { return t.n }
+
+// NBytes is the number of bytes of all elements packed without gaps.
+func (t *Tensor) NBytes() int64 { return t.nbytes }
+
+// OpName is the operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
+func (t *Tensor) OpName() string { return t.op }
+
+// Name is the tensor's name; "" where it has none or its context was closed.
+func (t *Tensor) Name() string {
+	if t.enter() != nil {
+		return ""
+	}
+	defer t.leave()
+	return C.GoString(C.tl_tensor_name(t.ptr))
+}
+
+// SetName names the tensor, for messages and dumps; "" takes the name away.
+//
+// Errors: [StatusInvalidArgument] for a name with a NUL, [StatusOutOfMemory].
+func (t *Tensor) SetName(name string) error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
+	cname, err := cstring("tensor name", name)
+	if err != nil {
+		return err
+	}
+	defer C.free(unsafe.Pointer(cname))
+	cerr := newCError()
+	return check(C.tl_tensor_set_name(t.ptr, cname, &cerr), &cerr)
+}
+
+// SetConstant promises that a leaf's contents stay as they are: every later
+// write and operation that targets it is an error, and plans may keep a packed
+// copy. There is no way back.
+//
+// Errors: [StatusInvalidArgument] for what is no leaf or has no data yet,
+// [StatusBusy].
+func (t *Tensor) SetConstant() error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
+	cerr := newCError()
+	return check(C.tl_tensor_set_constant(t.ptr, &cerr), &cerr)
+}
+
+// DropOriginal returns the memory of a constant's original to the system where a
+// packed copy can stand in for it.
+//
+// Errors: [StatusInvalidArgument] for what is no constant, [StatusUnsupported]
+// where no packed copy holds its contents, [StatusBusy].
+func (t *Tensor) DropOriginal() error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
+	cerr := newCError()
+	return check(C.tl_tensor_drop_original(t.ptr, &cerr), &cerr)
+}
+
+// String describes the tensor, not its values: "mul_mat scores: f32 [4, 3]".
+func (t *Tensor) String() string {
+	if t == nil {
+		return "nil tensor"
+	}
+	name := t.Name()
+	if name != "" {
+		name = " " + name
+	}
+	return fmt.Sprintf("%s%s: %v %v", t.op, name, t.typ, shapeText(t.ne[:t.nDims]))
+}
+
+func (t *Tensor) enter() error {
+	if t == nil || t.ctx == nil {
+		return invalid("tensor is nil: make one first")
+	}
+	return t.ctx.h.enterGeneration("tensor", t.generation)
+}
+
+func (t *Tensor) leave() {
+	t.ctx.h.leave()
+	runtime.KeepAlive(t)
+}
+
+// shapeText writes a shape as the library's messages do.
+func shapeText(ne []int64) string {
+	words := make([]string, len(ne))
+	for i, d := range ne {
+		words[i] = strconv.FormatInt(d, 10)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// dims is the address of a shape for C; nil where it is empty.
+func dims(ne []int64) *C.int64_t {
+	return (*C.int64_t)(unsafe.Pointer(unsafe.SliceData(ne)))
+}

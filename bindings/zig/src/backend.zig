@@ -1,0 +1,131 @@
+//! Devices and backends.
+
+const std = @import("std");
+const c = @import("c.zig");
+const status = @import("status.zig");
+const Context = @import("context.zig").Context;
+const Graph = @import("graph.zig").Graph;
+const Tensor = @import("tensor.zig").Tensor;
+const Diagnostics = status.Diagnostics;
+const Error = status.Error;
+
+/// What is known of a device; numbers are 0 where unknown.
+pub const DeviceProps = struct {
+    raw: c.tl_device_props,
+
+    /// For people: processor or card.
+    pub fn description(self: *const DeviceProps) []const u8 {
+        return std.mem.sliceTo(&self.raw.description, 0);
+    }
+
+    pub fn memoryTotal(self: *const DeviceProps) u64 {
+        return self.raw.memory_total;
+    }
+
+    pub fn memoryFree(self: *const DeviceProps) u64 {
+        return self.raw.memory_free;
+    }
+
+    /// CUDA: 90 = 9.0.
+    pub fn capability(self: *const DeviceProps) i32 {
+        return self.raw.capability;
+    }
+
+    /// A simulation for tests, not hardware.
+    pub fn simulated(self: *const DeviceProps) bool {
+        return self.raw.simulated;
+    }
+};
+
+/// The number of devices; at least 1, as "cpu" is always there.
+pub fn deviceCount() usize {
+    return c.tl_device_count();
+}
+
+/// The name that `Backend.init` takes; null where index is not below `deviceCount`.
+pub fn deviceName(index: usize) ?[:0]const u8 {
+    return std.mem.span(c.tl_device_name(index) orelse return null);
+}
+
+/// `error.InvalidArgument`: index is not below `deviceCount`.
+pub fn deviceProps(index: usize, diagnostics: ?*Diagnostics) Error!DeviceProps {
+    var props: DeviceProps = .{ .raw = .{} };
+    try status.check(c.tl_device_get_props(index, &props.raw, status.errorOf(diagnostics)));
+    return props;
+}
+
+/// The number of instruction-set levels that this CPU can run.
+pub fn isaCount() usize {
+    return c.tl_isa_count();
+}
+
+/// A level, best first, as the environment variable TENSORLIB_ISA takes it; null behind the last.
+pub fn isaName(index: usize) ?[:0]const u8 {
+    return std.mem.span(c.tl_isa_name(index) orelse return null);
+}
+
+/// A device opened for computing, with its own threads. It runs one graph at a time and a second caller
+/// waits; backends are independent of each other. Contexts made on one keep it alive: it may be given back
+/// before them.
+pub const Backend = struct {
+    handle: *c.tl_backend,
+    diagnostics: ?*Diagnostics,
+
+    pub const Options = struct {
+        /// As `deviceName` gives it; case does not matter.
+        device: [:0]const u8 = "cpu",
+        /// For CPU work, the calling thread included; 0 = all that this process may use; at most 1024.
+        threads: i32 = 0,
+        /// CUDA: TF32 products are acceptable for f32.
+        allow_tf32: bool = false,
+        /// Where messages go; must live as long as the backend.
+        diagnostics: ?*Diagnostics = null,
+    };
+
+    /// Opens a device; the environment variable TENSORLIB_ISA chooses a lower instruction-set level.
+    ///
+    /// `error.InvalidArgument`: no such device, threads out of range, TENSORLIB_ISA names no level.
+    /// `error.Unavailable`: this machine does not have it. `error.OutOfMemory`.
+    pub fn init(options: Options) Error!Backend {
+        try status.checkAbi(options.diagnostics);
+        var params: c.tl_backend_params = undefined;
+        c.tl_backend_params_init(&params, @sizeOf(c.tl_backend_params));
+        params.n_threads = options.threads;
+        params.allow_tf32 = options.allow_tf32;
+        var handle: ?*c.tl_backend = null;
+        try status.check(c.tl_backend_create(options.device.ptr, &params, &handle, status.errorOf(options.diagnostics)));
+        return .{ .handle = handle.?, .diagnostics = options.diagnostics };
+    }
+
+    /// Not from inside the backend's own progress callback.
+    pub fn deinit(self: *Backend) void {
+        c.tl_backend_free(self.handle);
+        self.* = undefined;
+    }
+
+    /// The device's name, "cpu"; valid as long as the backend.
+    pub fn device(self: Backend) [:0]const u8 {
+        return std.mem.span(c.tl_backend_device(self.handle).?);
+    }
+
+    /// The instruction-set level of the CPU kernels, "avx512".
+    pub fn isa(self: Backend) [:0]const u8 {
+        return std.mem.span(c.tl_backend_isa(self.handle).?);
+    }
+
+    /// The number of threads that compute, the calling one included.
+    pub fn threads(self: Backend) usize {
+        return @intCast(c.tl_backend_n_threads(self.handle));
+    }
+
+    /// Computes the outputs once, in a graph of the first one's context. For more runs make a `Graph`, which
+    /// keeps its plan. Errors and their messages as of `Context.graph` and `Graph.compute`.
+    pub fn compute(self: Backend, outputs: []const Tensor) Error!void {
+        if (outputs.len == 0)
+            return status.fail(self.diagnostics, c.TL_STATUS_INVALID_ARGUMENT, "compute: there is no output", .{});
+        const context: Context = .{ .state = outputs[0].state, .diagnostics = outputs[0].diagnostics };
+        var graph = try Graph.init(context, outputs);
+        defer graph.deinit();
+        try graph.compute(self);
+    }
+};

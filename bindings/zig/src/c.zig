@@ -1,0 +1,244 @@
+//! The C ABI as it is: every type, constant and function of tensorlib/tensorlib.h in the header's order.
+//! The header says what they do, who owns what and which thread may call. Written by hand, as `@cImport`
+//! is on its way out of the language; `zig build test` compares it with the header (tests/abi.zig).
+
+// Status codes, errors and versions
+
+pub const tl_status = i32;
+pub const TL_STATUS_OK: tl_status = 0;
+pub const TL_STATUS_INVALID_ARGUMENT: tl_status = 1;
+pub const TL_STATUS_SHAPE_MISMATCH: tl_status = 2;
+pub const TL_STATUS_TYPE_MISMATCH: tl_status = 3;
+pub const TL_STATUS_CONTEXT_MISMATCH: tl_status = 4;
+pub const TL_STATUS_UNSUPPORTED: tl_status = 5;
+pub const TL_STATUS_UNAVAILABLE: tl_status = 6;
+pub const TL_STATUS_OUT_OF_MEMORY: tl_status = 7;
+pub const TL_STATUS_BUSY: tl_status = 8;
+pub const TL_STATUS_ABORTED: tl_status = 9;
+pub const TL_STATUS_IO: tl_status = 10;
+pub const TL_STATUS_FORMAT: tl_status = 11;
+pub const TL_STATUS_DEVICE: tl_status = 12;
+pub const TL_STATUS_INTERNAL: tl_status = 13;
+
+pub const tl_error = extern struct {
+    struct_size: usize = @sizeOf(tl_error),
+    code: tl_status = TL_STATUS_OK,
+    message: [256]u8 = @splat(0),
+};
+
+pub extern fn tl_abi_version() u32;
+pub extern fn tl_version() ?[*:0]const u8;
+pub extern fn tl_status_name(status: tl_status) ?[*:0]const u8;
+pub const TL_ABI_VERSION: u32 = 65536;
+
+// Storage types
+
+pub const tl_type = i32;
+pub const TL_TYPE_F32: tl_type = 0;
+pub const TL_TYPE_F16: tl_type = 1;
+pub const TL_TYPE_I8: tl_type = 24;
+pub const TL_TYPE_I16: tl_type = 25;
+pub const TL_TYPE_I32: tl_type = 26;
+pub const TL_TYPE_I64: tl_type = 27;
+pub const TL_TYPE_F64: tl_type = 28;
+pub const TL_TYPE_BF16: tl_type = 30;
+
+pub extern fn tl_type_block_size(typ: tl_type) i64;
+pub extern fn tl_type_size(typ: tl_type) usize;
+pub extern fn tl_type_name(typ: tl_type) ?[*:0]const u8;
+pub extern fn tl_type_from_name(name: ?[*:0]const u8, out: ?*tl_type, err: ?*tl_error) tl_status;
+
+// Devices and backends
+
+pub const tl_backend = opaque {};
+
+pub const tl_backend_params = extern struct {
+    struct_size: usize = @sizeOf(tl_backend_params),
+    n_threads: i32 = 0,
+    allow_tf32: bool = false,
+};
+
+pub const tl_device_props = extern struct {
+    struct_size: usize = @sizeOf(tl_device_props),
+    description: [128]u8 = @splat(0),
+    memory_total: u64 = 0,
+    memory_free: u64 = 0,
+    capability: i32 = 0,
+    simulated: bool = false,
+};
+
+pub extern fn tl_device_count() usize;
+pub extern fn tl_device_name(index: usize) ?[*:0]const u8;
+pub extern fn tl_device_get_props(index: usize, out: ?*tl_device_props, err: ?*tl_error) tl_status;
+pub extern fn tl_isa_count() usize;
+pub extern fn tl_isa_name(index: usize) ?[*:0]const u8;
+pub extern fn tl_backend_params_init(params: ?*tl_backend_params, struct_size: usize) void;
+pub extern fn tl_backend_create(
+    device: ?[*:0]const u8,
+    params: ?*const tl_backend_params,
+    out: ?*?*tl_backend,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_backend_free(backend: ?*tl_backend) void;
+pub extern fn tl_backend_device(backend: ?*const tl_backend) ?[*:0]const u8;
+pub extern fn tl_backend_isa(backend: ?*const tl_backend) ?[*:0]const u8;
+pub extern fn tl_backend_n_threads(backend: ?*const tl_backend) i32;
+
+// Contexts
+
+pub const tl_context = opaque {};
+
+pub const tl_context_params = extern struct {
+    struct_size: usize = @sizeOf(tl_context_params),
+    mem_limit: usize = 0,
+    mem_buffer: ?*anyopaque = null,
+    mem_buffer_size: usize = 0,
+    no_alloc: bool = false,
+    backend: ?*tl_backend = null,
+};
+
+pub extern fn tl_context_params_init(params: ?*tl_context_params, struct_size: usize) void;
+pub extern fn tl_context_create(params: ?*const tl_context_params, out: ?*?*tl_context, err: ?*tl_error) tl_status;
+pub extern fn tl_context_free(ctx: ?*tl_context) void;
+pub extern fn tl_context_used_mem(ctx: ?*const tl_context) usize;
+pub extern fn tl_context_peak_mem(ctx: ?*const tl_context) usize;
+pub extern fn tl_context_allocate(ctx: ?*tl_context, backend: ?*tl_backend, err: ?*tl_error) tl_status;
+pub extern fn tl_context_reset(ctx: ?*tl_context, err: ?*tl_error) tl_status;
+pub extern fn tl_context_error(ctx: ?*tl_context, out: ?*tl_error) tl_status;
+
+// Tensors
+
+pub const tl_tensor = opaque {};
+
+pub const tl_access = i32;
+pub const TL_ACCESS_READ: tl_access = 0;
+pub const TL_ACCESS_WRITE: tl_access = 1;
+
+pub extern fn tl_tensor_new(ctx: ?*tl_context, typ: tl_type, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_tensor_new_1d(ctx: ?*tl_context, typ: tl_type, ne0: i64) ?*tl_tensor;
+pub extern fn tl_tensor_new_2d(ctx: ?*tl_context, typ: tl_type, ne0: i64, ne1: i64) ?*tl_tensor;
+pub extern fn tl_tensor_new_3d(ctx: ?*tl_context, typ: tl_type, ne0: i64, ne1: i64, ne2: i64) ?*tl_tensor;
+pub extern fn tl_tensor_new_4d(ctx: ?*tl_context, typ: tl_type, ne0: i64, ne1: i64, ne2: i64, ne3: i64) ?*tl_tensor;
+pub extern fn tl_tensor_type(t: ?*const tl_tensor) tl_type;
+pub extern fn tl_tensor_n_dims(t: ?*const tl_tensor) i32;
+pub extern fn tl_tensor_ne(t: ?*const tl_tensor, dim: i32) i64;
+pub extern fn tl_tensor_nb(t: ?*const tl_tensor, dim: i32) usize;
+pub extern fn tl_tensor_nbytes(t: ?*const tl_tensor) usize;
+pub extern fn tl_tensor_n_elements(t: ?*const tl_tensor) i64;
+pub extern fn tl_tensor_op(t: ?*const tl_tensor) ?[*:0]const u8;
+pub extern fn tl_tensor_name(t: ?*const tl_tensor) ?[*:0]const u8;
+pub extern fn tl_tensor_set_name(t: ?*tl_tensor, name: ?[*:0]const u8, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_data(t: ?*tl_tensor) ?*anyopaque;
+pub extern fn tl_tensor_map(t: ?*tl_tensor, access: tl_access, out: ?*?*anyopaque, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_unmap(t: ?*tl_tensor, access: tl_access) void;
+pub extern fn tl_tensor_write(
+    t: ?*tl_tensor,
+    data: ?*const anyopaque,
+    offset: usize,
+    size: usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_tensor_read(
+    t: ?*const tl_tensor,
+    data: ?*anyopaque,
+    offset: usize,
+    size: usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_tensor_set_constant(t: ?*tl_tensor, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_drop_original(t: ?*tl_tensor, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_write_f32(t: ?*tl_tensor, data: ?[*]const f32, n: usize, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_read_f32(t: ?*const tl_tensor, data: ?[*]f32, n: usize, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_get_f32(
+    t: ?*const tl_tensor,
+    index0: i64,
+    index1: i64,
+    index2: i64,
+    index3: i64,
+    out: ?*f32,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_tensor_set_f32(
+    t: ?*tl_tensor,
+    index0: i64,
+    index1: i64,
+    index2: i64,
+    index3: i64,
+    value: f32,
+    err: ?*tl_error,
+) tl_status;
+
+// Operations
+
+pub const TL_ATTR_INTS: i32 = 0;
+pub const TL_ATTR_NUMBER: i32 = 1;
+pub const TL_ATTR_TEXT: i32 = 2;
+
+pub const tl_attr = extern struct {
+    name: ?[*:0]const u8 = null,
+    kind: i32 = TL_ATTR_INTS,
+    n_ints: i32 = 0,
+    ints: [6]i64 = @splat(0),
+    number: f64 = 0,
+    text: ?[*:0]const u8 = null,
+};
+
+pub extern fn tl_add(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mul_mat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_view(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    n_dims: i32,
+    ne: ?[*]const i64,
+    nb: ?[*]const usize,
+    offset: usize,
+) ?*tl_tensor;
+pub extern fn tl_reshape(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32) ?*tl_tensor;
+pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cast(ctx: ?*tl_context, a: ?*tl_tensor, typ: tl_type) ?*tl_tensor;
+pub extern fn tl_op(
+    ctx: ?*tl_context,
+    op: ?[*:0]const u8,
+    src: ?[*]const ?*tl_tensor,
+    n_src: usize,
+    attrs: ?[*]const tl_attr,
+    n_attrs: usize,
+) ?*tl_tensor;
+pub extern fn tl_op_count() usize;
+pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
+
+// Graphs
+
+pub const tl_graph = opaque {};
+
+pub const tl_progress_fn = ?*const fn (user_data: ?*anyopaque, done: usize, total: usize) callconv(.c) bool;
+
+pub extern fn tl_graph_create(
+    ctx: ?*tl_context,
+    outputs: ?[*]const ?*tl_tensor,
+    n_outputs: usize,
+    out: ?*?*tl_graph,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_graph_free(graph: ?*tl_graph) void;
+pub extern fn tl_graph_n_nodes(graph: ?*const tl_graph) usize;
+pub extern fn tl_graph_n_leafs(graph: ?*const tl_graph) usize;
+pub extern fn tl_graph_compute(graph: ?*tl_graph, backend: ?*tl_backend, err: ?*tl_error) tl_status;
+pub extern fn tl_graph_set_progress(
+    graph: ?*tl_graph,
+    progress: tl_progress_fn,
+    user_data: ?*anyopaque,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_graph_dot(graph: ?*const tl_graph, buf: ?[*]u8, size: usize) usize;
+pub extern fn tl_graph_plan_text(
+    graph: ?*tl_graph,
+    backend: ?*tl_backend,
+    buf: ?[*]u8,
+    size: usize,
+    err: ?*tl_error,
+) usize;

@@ -1,0 +1,243 @@
+//! Contexts: the memory of tensors, and the constructors of all operations.
+
+const std = @import("std");
+const c = @import("c.zig");
+const status = @import("status.zig");
+const Attr = @import("attr.zig").Attr;
+const Backend = @import("backend.zig").Backend;
+const Graph = @import("graph.zig").Graph;
+const Tensor = @import("tensor.zig").Tensor;
+const Type = @import("types.zig").Type;
+const Diagnostics = status.Diagnostics;
+const Error = status.Error;
+
+/// What the copies of a context's handle, and its tensors, share.
+pub const State = struct {
+    handle: *c.tl_context,
+    allocator: std.mem.Allocator,
+    /// Keeps a constructor and the reading of its error together, so that a thread gets its own error.
+    mutex: std.c.pthread_mutex_t = .{},
+
+    pub fn lock(self: *State) void {
+        std.debug.assert(std.c.pthread_mutex_lock(&self.mutex) == .SUCCESS);
+    }
+
+    pub fn unlock(self: *State) void {
+        std.debug.assert(std.c.pthread_mutex_unlock(&self.mutex) == .SUCCESS);
+    }
+};
+
+/// An arena that owns tensors and their data and frees them together.
+///
+/// The operations are methods of the context that owns the result; nothing is computed until a graph is.
+/// Operands may belong to other contexts of the same device, whose memory is then kept alive. They fail with
+/// `error.ShapeMismatch`, `error.TypeMismatch`, `error.ContextMismatch`, `error.InvalidArgument` and
+/// `error.OutOfMemory`.
+pub const Context = struct {
+    state: *State,
+    diagnostics: ?*Diagnostics,
+
+    pub const Options = struct {
+        /// The most bytes that objects and data may take together; 0 = it grows as needed.
+        mem_limit: usize = 0,
+        /// Memory to use instead of the context's own, never outgrown. Must stay valid until the context and
+        /// all that refers to it are gone, and must not be touched.
+        mem_buffer: ?[]u8 = null,
+        /// Shapes only: leafs get their data by `allocate`.
+        no_alloc: bool = false,
+        /// Where the data live; null = host memory. The context keeps the backend alive.
+        backend: ?Backend = null,
+        /// For the handle's own few bytes, and for lists during a call. Threads that share the context share it.
+        allocator: std.mem.Allocator = std.heap.c_allocator,
+        /// Where messages go; must live as long as the context and its tensors.
+        diagnostics: ?*Diagnostics = null,
+    };
+
+    /// Any limit is accepted; what does not fit fails later. `error.OutOfMemory`, `error.Unavailable` (the
+    /// library is too old).
+    pub fn init(options: Options) Error!Context {
+        try status.checkAbi(options.diagnostics);
+        var params: c.tl_context_params = undefined;
+        c.tl_context_params_init(&params, @sizeOf(c.tl_context_params));
+        params.mem_limit = options.mem_limit;
+        if (options.mem_buffer) |buffer| {
+            params.mem_buffer = buffer.ptr;
+            params.mem_buffer_size = buffer.len;
+        }
+        params.no_alloc = options.no_alloc;
+        if (options.backend) |backend| params.backend = backend.handle;
+        const state = options.allocator.create(State) catch
+            return status.fail(options.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "context: no memory for the handle", .{});
+        errdefer options.allocator.destroy(state);
+        var handle: ?*c.tl_context = null;
+        try status.check(c.tl_context_create(&params, &handle, status.errorOf(options.diagnostics)));
+        state.* = .{ .handle = handle.?, .allocator = options.allocator };
+        return .{ .state = state, .diagnostics = options.diagnostics };
+    }
+
+    /// The context's tensors must not be used any more; graphs and other contexts that refer to its memory
+    /// keep that alive and stay usable.
+    pub fn deinit(self: *Context) void {
+        const allocator = self.state.allocator;
+        c.tl_context_free(self.state.handle);
+        _ = std.c.pthread_mutex_destroy(&self.state.mutex);
+        allocator.destroy(self.state);
+        self.* = undefined;
+    }
+
+    /// The same context with its messages elsewhere, for another thread. Tensors made by it take that over.
+    /// Only one of the handles is to be given back.
+    pub fn withDiagnostics(self: Context, diagnostics: ?*Diagnostics) Context {
+        return .{ .state = self.state, .diagnostics = diagnostics };
+    }
+
+    /// Bytes in use by objects and data.
+    pub fn usedMem(self: Context) usize {
+        return c.tl_context_used_mem(self.state.handle);
+    }
+
+    /// The most bytes that were in use at one time.
+    pub fn peakMem(self: Context) usize {
+        return c.tl_context_peak_mem(self.state.handle);
+    }
+
+    /// Gives every leaf of a no_alloc context that has no data yet its data, all zeros, on the backend's
+    /// device; null = the context's own. `error.InvalidArgument`: not a no_alloc context.
+    /// `error.ContextMismatch`: another device. `error.OutOfMemory`: no leaf was changed. `error.Busy`.
+    pub fn allocate(self: Context, backend: ?Backend) Error!void {
+        const on = if (backend) |b| b.handle else null;
+        try status.check(c.tl_context_allocate(self.state.handle, on, status.errorOf(self.diagnostics)));
+    }
+
+    /// Empties the context and keeps its memory; its tensors must not be used any more. `error.Busy`: a graph
+    /// or another context refers to it, or it is in use; nothing was changed.
+    pub fn reset(self: Context) Error!void {
+        try status.check(c.tl_context_reset(self.state.handle, status.errorOf(self.diagnostics)));
+    }
+
+    /// A leaf of 1 to 4 dimensions, filled with zeros.
+    pub fn tensor(self: Context, dtype: Type, ne: []const i64) Error!Tensor {
+        return self.construct(c.tl_tensor_new, .{ @intFromEnum(dtype), dimCount(ne), ne.ptr });
+    }
+
+    /// A leaf of T's type that holds a copy of data, ne[0] fastest. `error.InvalidArgument` also where data
+    /// has another length than the shape's. A leaf of a no_alloc context has no place for data yet.
+    pub fn tensorFrom(self: Context, comptime T: type, ne: []const i64, data: []const T) Error!Tensor {
+        // Before the leaf is made: one that cannot be filled would stay in the arena.
+        var n: i64 = 1;
+        for (ne) |d| n = if (d < 0) -1 else std.math.mul(i64, n, d) catch -1;
+        if (n >= 0 and n != data.len) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_INVALID_ARGUMENT,
+            "tensor: {} values given, the shape {f} has {} elements",
+            .{ data.len, status.ShapeText{ .ne = ne }, n },
+        );
+        const made = try self.tensor(Type.of(T), ne);
+        try made.write(T, data);
+        return made;
+    }
+
+    /// a + b in a's shape and type; b repeats into a: each dimension of b is 1 or divides that of a. Types:
+    /// f32, f16, bf16, each.
+    pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+        return self.construct(c.tl_add, .{ a.handle, b.handle });
+    }
+
+    /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
+    /// product of a row of a and a row of b. X must be a multiple of x and Y of y.
+    pub fn mulMat(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+        return self.construct(c.tl_mul_mat, .{ a.handle, b.handle });
+    }
+
+    /// A window into a's memory: the shape ne, strides nb in bytes of the dimensions from 1 on (one value less
+    /// than ne; null = contiguous), offset bytes behind a's first element.
+    pub fn view(self: Context, a: Tensor, ne: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
+        if (nb) |strides| if (strides.len + 1 != ne.len) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_INVALID_ARGUMENT,
+            "view: {} strides for {} dimensions: must be one less, or null",
+            .{ strides.len, ne.len },
+        );
+        const strides = if (nb) |strides| strides.ptr else null;
+        return self.construct(c.tl_view, .{ a.handle, dimCount(ne), ne.ptr, strides, offset });
+    }
+
+    /// a's elements in another shape with as many elements; a must be contiguous. A view.
+    pub fn reshape(self: Context, a: Tensor, ne: []const i64) Error!Tensor {
+        return self.construct(c.tl_reshape, .{ a.handle, dimCount(ne), ne.ptr });
+    }
+
+    /// Source dimension i becomes dimension axes[i]; axes is a permutation of 0 to 3. A view.
+    pub fn permute(self: Context, a: Tensor, axes: [4]i32) Error!Tensor {
+        return self.construct(c.tl_permute, .{ a.handle, &axes });
+    }
+
+    /// Swaps dimensions 0 and 1. A view.
+    pub fn transpose(self: Context, a: Tensor) Error!Tensor {
+        return self.construct(c.tl_transpose, .{a.handle});
+    }
+
+    /// A contiguous copy in the same shape and type.
+    pub fn cont(self: Context, a: Tensor) Error!Tensor {
+        return self.construct(c.tl_cont, .{a.handle});
+    }
+
+    /// A copy in the same shape and type, contiguous.
+    pub fn dup(self: Context, a: Tensor) Error!Tensor {
+        return self.construct(c.tl_dup, .{a.handle});
+    }
+
+    /// Copies src's elements in ne order into dst, converting f32, f16 and bf16 into each other; other types
+    /// must be equal. The result is a view of dst: make it an output, or use it, for the copy to happen.
+    pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
+        return self.construct(c.tl_cpy, .{ src.handle, dst.handle });
+    }
+
+    /// A contiguous copy in another type: f32, f16 and bf16 into each other, rounded to nearest even.
+    pub fn cast(self: Context, a: Tensor, dtype: Type) Error!Tensor {
+        return self.construct(c.tl_cast, .{ a.handle, @intFromEnum(dtype) });
+    }
+
+    /// Any operation by its name, with attributes as the methods: view (ne, nb, offset), reshape (ne), permute
+    /// (axes), cast (to). Unknown, missing and malformed ones are `error.InvalidArgument`.
+    pub fn op(self: Context, name: [:0]const u8, src: []const Tensor, attrs: []const Attr) Error!Tensor {
+        const handles = try self.handlesOf(src);
+        defer self.state.allocator.free(handles);
+        const cattrs = self.state.allocator.alloc(c.tl_attr, attrs.len) catch return self.noMemory();
+        defer self.state.allocator.free(cattrs);
+        for (cattrs, attrs) |*to, from| to.* = from.raw;
+        return self.construct(c.tl_op, .{ name.ptr, handles.ptr, handles.len, cattrs.ptr, cattrs.len });
+    }
+
+    /// The graph of the outputs: see `Graph.init`.
+    pub fn graph(self: Context, outputs: []const Tensor) Error!Graph {
+        return Graph.init(self, outputs);
+    }
+
+    /// The handles of tensors, to be freed by the state's allocator.
+    pub fn handlesOf(self: Context, tensors: []const Tensor) Error![]?*c.tl_tensor {
+        const handles = self.state.allocator.alloc(?*c.tl_tensor, tensors.len) catch return self.noMemory();
+        for (handles, tensors) |*to, from| to.* = from.handle;
+        return handles;
+    }
+
+    fn construct(self: Context, comptime function: anytype, args: anytype) Error!Tensor {
+        self.state.lock();
+        defer self.state.unlock();
+        const handle = @call(.auto, function, .{self.state.handle} ++ args) orelse {
+            try status.check(c.tl_context_error(self.state.handle, status.errorOf(self.diagnostics)));
+            return status.fail(self.diagnostics, c.TL_STATUS_INTERNAL, "a constructor failed without a reason", .{});
+        };
+        if (self.diagnostics) |d| d.* = .{};
+        return .{ .handle = handle, .state = self.state, .diagnostics = self.diagnostics };
+    }
+
+    fn noMemory(self: Context) Error {
+        return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "no memory for a list of operands", .{});
+    }
+};
+
+/// More dimensions than an i32 counts are as wrong as five.
+fn dimCount(ne: []const i64) i32 {
+    return std.math.cast(i32, ne.len) orelse std.math.maxInt(i32);
+}

@@ -1,0 +1,123 @@
+//! Graphs: what is to be computed, in which order.
+
+const std = @import("std");
+const c = @import("c.zig");
+const status = @import("status.zig");
+const Backend = @import("backend.zig").Backend;
+const Context = @import("context.zig").Context;
+const Tensor = @import("tensor.zig").Tensor;
+const Diagnostics = status.Diagnostics;
+const Error = status.Error;
+
+/// The nodes that some outputs need, in an order in which they can be computed. Immutable, computed as often
+/// as you like, with leafs rewritten in between. Keeps the memory of all contexts that it reaches alive.
+pub const Graph = struct {
+    handle: *c.tl_graph,
+    diagnostics: ?*Diagnostics,
+
+    /// Post-order from each output in turn, every tensor once. `context` owns the graph's memory.
+    /// `error.InvalidArgument`: no output. `error.ContextMismatch`: different devices. `error.OutOfMemory`.
+    pub fn init(context: Context, outputs: []const Tensor) Error!Graph {
+        const handles = try context.handlesOf(outputs);
+        defer context.state.allocator.free(handles);
+        var handle: ?*c.tl_graph = null;
+        // Under the lock, as this call too would take the error that another thread's constructor just left.
+        context.state.lock();
+        defer context.state.unlock();
+        const err = status.errorOf(context.diagnostics);
+        try status.check(c.tl_graph_create(context.state.handle, handles.ptr, handles.len, &handle, err));
+        return .{ .handle = handle.?, .diagnostics = context.diagnostics };
+    }
+
+    /// The outputs' data stay with their contexts.
+    pub fn deinit(self: *Graph) void {
+        c.tl_graph_free(self.handle);
+        self.* = undefined;
+    }
+
+    /// The number of nodes, views included.
+    pub fn nNodes(self: Graph) usize {
+        return c.tl_graph_n_nodes(self.handle);
+    }
+
+    pub fn nLeafs(self: Graph) usize {
+        return c.tl_graph_n_leafs(self.handle);
+    }
+
+    /// Computes the graph and returns when the results are there. The first run on a backend makes a plan, later
+    /// ones use it again.
+    ///
+    /// `error.InvalidArgument`: a leaf has no data yet. `error.ContextMismatch`: the data live on another device.
+    /// `error.Unsupported`: no kernel of the backend takes a node. `error.Busy`: a context is in use, or this is
+    /// the backend's own callback. `error.Aborted`: the callback stopped it. `error.Unavailable`: in a forked
+    /// child. `error.OutOfMemory`. After an error the outputs count as not computed.
+    pub fn compute(self: Graph, backend: Backend) Error!void {
+        try status.check(c.tl_graph_compute(self.handle, backend.handle, status.errorOf(self.diagnostics)));
+    }
+
+    /// Has the coming runs call `function(user, done, total)` after each node, on the thread that computes; it
+    /// returns whether to go on, and `compute` fails with `error.Aborted` where it does not. `user` is a pointer
+    /// that must live until the callback is replaced or the graph is gone. `error.Busy`: it is being computed.
+    pub fn setProgress(
+        self: Graph,
+        user: anytype,
+        comptime function: fn (@TypeOf(user), done: usize, total: usize) bool,
+    ) Error!void {
+        const Trampoline = struct {
+            fn call(data: ?*anyopaque, done: usize, total: usize) callconv(.c) bool {
+                return function(@ptrCast(@alignCast(data)), done, total);
+            }
+        };
+        const data: ?*anyopaque = @ptrCast(@constCast(user));
+        try status.check(c.tl_graph_set_progress(self.handle, Trampoline.call, data, status.errorOf(self.diagnostics)));
+    }
+
+    /// `error.Busy`: the graph is being computed.
+    pub fn clearProgress(self: Graph) Error!void {
+        try status.check(c.tl_graph_set_progress(self.handle, null, null, status.errorOf(self.diagnostics)));
+    }
+
+    /// The graph in Graphviz' DOT language; the caller frees it.
+    pub fn dot(self: Graph, allocator: std.mem.Allocator) Error![]u8 {
+        const text = try self.textAlloc(allocator, c.tl_graph_dot, .{self.handle}, .{});
+        if (text.len > 0) return text;
+        return self.noMemory();
+    }
+
+    /// What the plan for a backend chose, a line per node: kernel, threads, memory, and why better kernels
+    /// refused; the caller frees it. Errors as of `compute`.
+    pub fn planText(self: Graph, backend: Backend, allocator: std.mem.Allocator) Error![]u8 {
+        var failure: c.tl_error = .{};
+        const text = try self.textAlloc(allocator, c.tl_graph_plan_text, .{ self.handle, backend.handle }, .{&failure});
+        errdefer allocator.free(text);
+        if (self.diagnostics) |d| d.raw = failure;
+        try status.check(failure.code);
+        return text;
+    }
+
+    /// A text from a function that returns the length it needs. The text may grow between two calls (another
+    /// thread names a tensor), so it asks until one fits.
+    fn textAlloc(
+        self: Graph,
+        allocator: std.mem.Allocator,
+        comptime get: anytype,
+        before: anytype,
+        after: anytype,
+    ) Error![]u8 {
+        var room: usize = 0;
+        while (true) {
+            const text = allocator.alloc(u8, room) catch return self.noMemory();
+            const length = @call(.auto, get, before ++ .{ text.ptr, text.len } ++ after);
+            if (length < text.len or length == 0) {
+                errdefer allocator.free(text);
+                return allocator.realloc(text, length) catch return self.noMemory();
+            }
+            allocator.free(text);
+            room = length + 1;
+        }
+    }
+
+    fn noMemory(self: Graph) Error {
+        return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "graph: no memory for the text", .{});
+    }
+};

@@ -1,0 +1,236 @@
+//! Tensors: shapes, strides, and the way of data in and out.
+
+const std = @import("std");
+const c = @import("c.zig");
+const status = @import("status.zig");
+const State = @import("context.zig").State;
+const Type = @import("types.zig").Type;
+const Diagnostics = status.Diagnostics;
+const Error = status.Error;
+
+/// A leaf with data of its own, or a node that an operation makes and a graph computes. Belongs to its
+/// context and is valid until that is gone or reset. A small value: copy it.
+///
+/// Data go in ne order, dimension 0 fastest, whatever the strides. Readable are leafs, the outputs of a graph
+/// that was computed without error, and views of either; leafs and views of leafs may be written. Otherwise,
+/// for a constant, for a leaf without data and for a slice of another length the functions fail with
+/// `error.InvalidArgument`, and the message says what to do; with `error.TypeMismatch` where the tensor's type
+/// is not T's; with `error.Busy` where the context is at work. Nothing is written on failure.
+pub const Tensor = struct {
+    handle: *c.tl_tensor,
+    state: *State,
+    diagnostics: ?*Diagnostics,
+
+    /// The same tensor with its messages elsewhere, for another thread.
+    pub fn withDiagnostics(self: Tensor, diagnostics: ?*Diagnostics) Tensor {
+        return .{ .handle = self.handle, .state = self.state, .diagnostics = diagnostics };
+    }
+
+    pub fn dtype(self: Tensor) Type {
+        return @enumFromInt(c.tl_tensor_type(self.handle));
+    }
+
+    /// The number of dimensions that the tensor was made with, 1 to 4.
+    pub fn nDims(self: Tensor) usize {
+        return @intCast(c.tl_tensor_n_dims(self.handle));
+    }
+
+    /// Elements per dimension, the contiguous one first; 1 in those that the tensor does not use.
+    pub fn ne(self: Tensor) [4]i64 {
+        var shape: [4]i64 = undefined;
+        for (&shape, 0..) |*d, i| d.* = c.tl_tensor_ne(self.handle, @intCast(i));
+        return shape;
+    }
+
+    /// Bytes from one element to the next in each dimension.
+    pub fn nb(self: Tensor) [4]usize {
+        var strides: [4]usize = undefined;
+        for (&strides, 0..) |*s, i| s.* = c.tl_tensor_nb(self.handle, @intCast(i));
+        return strides;
+    }
+
+    /// Bytes of all elements packed without gaps.
+    pub fn nBytes(self: Tensor) usize {
+        return c.tl_tensor_nbytes(self.handle);
+    }
+
+    pub fn nElements(self: Tensor) usize {
+        return @intCast(c.tl_tensor_n_elements(self.handle));
+    }
+
+    /// The operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
+    pub fn opName(self: Tensor) [:0]const u8 {
+        return std.mem.span(c.tl_tensor_op(self.handle).?);
+    }
+
+    /// "" where the tensor has no name. Valid as long as the tensor.
+    pub fn name(self: Tensor) [:0]const u8 {
+        return std.mem.span(c.tl_tensor_name(self.handle).?);
+    }
+
+    /// Names the tensor, for messages and dumps; the text is copied, null takes the name away.
+    pub fn setName(self: Tensor, text: ?[:0]const u8) Error!void {
+        const ptr = if (text) |t| t.ptr else null;
+        try status.check(c.tl_tensor_set_name(self.handle, ptr, self.err()));
+    }
+
+    /// A promise that a leaf's contents stay as they are: every later write and operation that targets it
+    /// fails, and plans may keep a packed copy. There is no way back.
+    pub fn setConstant(self: Tensor) Error!void {
+        try status.check(c.tl_tensor_set_constant(self.handle, self.err()));
+    }
+
+    /// Returns a constant's memory to the system where a packed copy can stand in for it;
+    /// `error.Unsupported` where none holds its contents.
+    pub fn dropOriginal(self: Tensor) Error!void {
+        try status.check(c.tl_tensor_drop_original(self.handle, self.err()));
+    }
+
+    /// Reads the whole tensor; `out` has `nElements` elements.
+    pub fn read(self: Tensor, comptime T: type, out: []T) Error!void {
+        try self.wholeLength("read", out.len);
+        try self.readAt(T, 0, out);
+    }
+
+    /// Reads the whole tensor into memory that the caller frees.
+    pub fn readAlloc(self: Tensor, comptime T: type, allocator: std.mem.Allocator) Error![]T {
+        const out = allocator.alloc(T, self.nElements()) catch
+            return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "read: no memory for the elements", .{});
+        errdefer allocator.free(out);
+        try self.read(T, out);
+        return out;
+    }
+
+    /// Reads out.len elements from the element at `first` on.
+    pub fn readAt(self: Tensor, comptime T: type, first: usize, out: []T) Error!void {
+        try self.sameType(T, "read");
+        try self.readBytes(first *| @sizeOf(T), std.mem.sliceAsBytes(out));
+    }
+
+    /// Overwrites the whole tensor; `data` has `nElements` elements.
+    pub fn write(self: Tensor, comptime T: type, data: []const T) Error!void {
+        try self.wholeLength("write", data.len);
+        try self.writeAt(T, 0, data);
+    }
+
+    /// Overwrites data.len elements from the element at `first` on.
+    pub fn writeAt(self: Tensor, comptime T: type, first: usize, data: []const T) Error!void {
+        try self.sameType(T, "write");
+        try self.writeBytes(first *| @sizeOf(T), std.mem.sliceAsBytes(data));
+    }
+
+    /// Reads the elements as they are stored, from a byte offset into the packed elements on.
+    pub fn readBytes(self: Tensor, offset: usize, out: []u8) Error!void {
+        try status.check(c.tl_tensor_read(self.handle, out.ptr, offset, out.len, self.err()));
+    }
+
+    /// Overwrites the elements as they are stored, from a byte offset into the packed elements on.
+    pub fn writeBytes(self: Tensor, offset: usize, bytes: []const u8) Error!void {
+        try status.check(c.tl_tensor_write(self.handle, bytes.ptr, offset, bytes.len, self.err()));
+    }
+
+    /// Reads the whole tensor of any type converted to f32, rounded to nearest even where it is wider.
+    pub fn readF32(self: Tensor, out: []f32) Error!void {
+        try status.check(c.tl_tensor_read_f32(self.handle, out.ptr, out.len, self.err()));
+    }
+
+    /// Overwrites the whole tensor of any type. Integer types take the nearest integer, ties to even; a value
+    /// out of range or NaN is `error.InvalidArgument` naming its position.
+    pub fn writeF32(self: Tensor, data: []const f32) Error!void {
+        try status.check(c.tl_tensor_write_f32(self.handle, data.ptr, data.len, self.err()));
+    }
+
+    /// Reads one element converted to f32.
+    pub fn getF32(self: Tensor, index: [4]i64) Error!f32 {
+        var value: f32 = undefined;
+        try status.check(c.tl_tensor_get_f32(self.handle, index[0], index[1], index[2], index[3], &value, self.err()));
+        return value;
+    }
+
+    /// Overwrites one element, converted as by `writeF32`.
+    pub fn setF32(self: Tensor, index: [4]i64, value: f32) Error!void {
+        try status.check(c.tl_tensor_set_f32(self.handle, index[0], index[1], index[2], index[3], value, self.err()));
+    }
+
+    /// Opens the tensor's own memory, without a copy; `Mapping.deinit` ends that. `error.Unavailable`: the data
+    /// is not in host memory.
+    pub fn map(self: Tensor, comptime access: Access) Error!Mapping(access) {
+        var address: ?*anyopaque = null;
+        try status.check(c.tl_tensor_map(self.handle, @intFromEnum(access), &address, self.err()));
+        const first: [*]u8 = @ptrCast(address.?);
+        return .{ .bytes = first[0..self.span()], .tensor = self };
+    }
+
+    /// The first element's address in host memory; null where the data is elsewhere, not there yet or
+    /// constant. Stands outside all locks: `map` is the safe way.
+    pub fn dataAddress(self: Tensor) ?*anyopaque {
+        return c.tl_tensor_data(self.handle);
+    }
+
+    /// "mul_mat scores: f32 [4, 3]", by {f}.
+    pub fn format(self: Tensor, writer: *std.Io.Writer) std.Io.Writer.Error!void {
+        const text = self.name();
+        try writer.print("{s}{s}{s}: {s} {f}", .{
+            self.opName(),
+            if (text.len > 0) " " else "",
+            text,
+            self.dtype().name(),
+            status.ShapeText{ .ne = self.ne()[0..self.nDims()] },
+        });
+    }
+
+    /// Bytes from the first to behind the last element.
+    fn span(self: Tensor) usize {
+        if (self.nElements() == 0) return 0;
+        var shape = self.ne();
+        // Dimension 0 counts blocks: its stride is the distance from one to the next.
+        shape[0] = @divExact(shape[0], @as(i64, @intCast(self.dtype().blockSize())));
+        var bytes = self.dtype().size();
+        for (shape, self.nb()) |d, stride| bytes += @as(usize, @intCast(d - 1)) * stride;
+        return bytes;
+    }
+
+    fn err(self: Tensor) ?*c.tl_error {
+        return status.errorOf(self.diagnostics);
+    }
+
+    fn sameType(self: Tensor, comptime T: type, verb: []const u8) Error!void {
+        if (self.dtype() != Type.of(T)) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_TYPE_MISMATCH,
+            "{s}: the tensor is {s}, not {s}: readF32 and writeF32 convert",
+            .{ verb, self.dtype().name(), @typeName(T) },
+        );
+    }
+
+    fn wholeLength(self: Tensor, verb: []const u8, n: usize) Error!void {
+        if (n != self.nElements()) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_INVALID_ARGUMENT,
+            "{s}: the slice has {} elements, the tensor {f} has {}",
+            .{ verb, n, status.ShapeText{ .ne = self.ne()[0..self.nDims()] }, self.nElements() },
+        );
+    }
+};
+
+/// What a mapping is for.
+pub const Access = enum(c.tl_access) {
+    /// Others may read at the same time.
+    read = c.TL_ACCESS_READ,
+    /// Nobody else reads, writes or computes in this context.
+    write = c.TL_ACCESS_WRITE,
+};
+
+/// A tensor's memory, from the first to behind the last element, gaps of the strides included.
+pub fn Mapping(comptime access: Access) type {
+    return struct {
+        bytes: if (access == .read) []const u8 else []u8,
+        tensor: Tensor,
+
+        /// Ends the mapping, once, from any thread.
+        pub fn deinit(self: *@This()) void {
+            c.tl_tensor_unmap(self.tensor.handle, @intFromEnum(access));
+            self.* = undefined;
+        }
+    };
+}

@@ -1,0 +1,51 @@
+//! Tensors, computation graphs and fast kernels, by way of tensorlib's C ABI.
+//!
+//! Shapes list the contiguous dimension first: 4 rows of 2 are {2, 4}, as in the C library and in GGUF
+//! files; the reverse of NumPy's order.
+//!
+//! Errors: whatever can fail returns `Error`, which has a value per status of the C library. The message,
+//! which names operation, shapes and what would be valid, goes to the `Diagnostics` that was given, if any.
+//! No input ends the process.
+//!
+//! Ownership: `Backend`, `Context` and `Graph` are handles that `deinit` gives back, once and in any order;
+//! a handle must not be used after that. A `Tensor` belongs to its context and is valid until the context's
+//! `deinit` or `reset`. Slices are read or filled during the call and never kept, unless a comment says so.
+//!
+//! Threads: handles may be copied, and every function may be called from any thread, except that a
+//! `Diagnostics` belongs to one thread at a time: see `Context.withDiagnostics`. Computing, reading and writing
+//! in one context exclude each other without waiting: who comes second gets `error.Busy`. Building tensors may
+//! go on meanwhile.
+
+const status = @import("status.zig");
+const types = @import("types.zig");
+const backend = @import("backend.zig");
+const tensor = @import("tensor.zig");
+
+/// The C functions themselves, for what the types here do not offer.
+pub const c = @import("c.zig");
+
+pub const Error = status.Error;
+pub const Diagnostics = status.Diagnostics;
+pub const Type = types.Type;
+pub const Backend = backend.Backend;
+pub const DeviceProps = backend.DeviceProps;
+pub const Context = @import("context.zig").Context;
+pub const Tensor = tensor.Tensor;
+pub const Access = tensor.Access;
+pub const Mapping = tensor.Mapping;
+pub const Attr = @import("attr.zig").Attr;
+pub const Graph = @import("graph.zig").Graph;
+
+pub const deviceCount = backend.deviceCount;
+pub const deviceName = backend.deviceName;
+pub const deviceProps = backend.deviceProps;
+pub const isaCount = backend.isaCount;
+pub const isaName = backend.isaName;
+pub const opCount = @import("attr.zig").opCount;
+pub const opName = @import("attr.zig").opName;
+pub const version = status.version;
+pub const abiVersion = status.abiVersion;
+
+test {
+    _ = status;
+}

@@ -1,0 +1,178 @@
+//! Reads the language-neutral cases; the grammar is in tests/cases/README.md.
+
+const std = @import("std");
+
+pub const Case = struct {
+    name: []const u8,
+    /// Leafs and operations in order.
+    steps: std.ArrayList(Step) = .empty,
+    outs: std.ArrayList(Expected) = .empty,
+    /// Of the error that the last operation must give.
+    code: ?[]const u8 = null,
+    words: std.ArrayList([]const u8) = .empty,
+};
+
+pub const Step = struct {
+    id: []const u8,
+    what: union(enum) { leaf: Leaf, op: Op },
+};
+
+pub const Leaf = struct {
+    dtype: []const u8,
+    ne: [4]i64,
+    seed: u32,
+    set: std.ArrayList(struct { usize, f32 }) = .empty,
+
+    /// Runs the generator of the grammar and then the set lines.
+    pub fn fill(self: Leaf, data: []f32) !void {
+        const integer = self.dtype[0] == 'i';
+        for (data, 0..) |*v, i| {
+            var x = @as(u32, @truncate(i)) ^ (self.seed *% 0x9E3779B1);
+            x = (x ^ (x >> 16)) *% 0x7FEB352D;
+            x = (x ^ (x >> 15)) *% 0x846CA68B;
+            x ^= x >> 16;
+            const bits: i32 = @intCast(x >> 8);
+            v.* = if (integer)
+                @floatFromInt(@rem(bits, 200) - 100)
+            else
+                @as(f32, @floatFromInt(@rem(bits, 4096) - 2048)) / 512;
+        }
+        for (self.set.items) |one| {
+            if (one[0] >= data.len) return error.SetBehindTheLeaf;
+            data[one[0]] = one[1];
+        }
+    }
+};
+
+pub const Op = struct {
+    name: []const u8,
+    src: []const []const u8,
+    attrs: std.StringHashMapUnmanaged([]const i64) = .empty,
+    to: [:0]const u8 = "",
+};
+
+pub const Expected = struct {
+    id: []const u8,
+    dtype: []const u8,
+    ne: [4]i64,
+    abs: f64 = 0,
+    rel: f64 = 0,
+    at: std.ArrayList(struct { usize, f64 }) = .empty,
+};
+
+/// Where parsing stopped, for the message.
+pub const Position = struct { line: usize = 0 };
+
+/// All cases of one file's text. A line that the grammar does not have is an error, never skipped. Everything
+/// is allocated in the arena, and refers to the text.
+pub fn parse(arena: std.mem.Allocator, text: []const u8, position: *Position) ![]const Case {
+    var cases: std.ArrayList(Case) = .empty;
+    var open = false;
+    var lines = std.mem.splitScalar(u8, text, '\n');
+    while (lines.next()) |line| {
+        position.line += 1;
+        if (line.len == 0 or line[0] == '#') continue;
+        var words: Words = .{ .iterator = std.mem.tokenizeScalar(u8, line, ' ') };
+        const keyword = try words.next();
+        if (std.mem.eql(u8, keyword, "case")) {
+            if (open) return error.CaseInsideOfCase;
+            open = true;
+            try cases.append(arena, .{ .name = try words.next() });
+        } else if (!open) {
+            return error.LineOutsideOfCase;
+        } else if (std.mem.eql(u8, keyword, "end")) {
+            open = false;
+        } else {
+            try addLine(arena, &cases.items[cases.items.len - 1], keyword, &words);
+        }
+        if (words.iterator.next() != null) return error.LineTooLong;
+    }
+    return if (open) error.CaseWithoutEnd else cases.items;
+}
+
+const Keyword = enum { leaf, set, op, out, tol, at, @"error", word };
+
+fn addLine(arena: std.mem.Allocator, case: *Case, text: []const u8, words: *Words) !void {
+    switch (std.meta.stringToEnum(Keyword, text) orelse return error.UnknownLine) {
+        .leaf => {
+            const id = try words.next();
+            const leaf: Leaf = .{ .dtype = try words.next(), .ne = try words.shape(), .seed = try words.int(u32) };
+            try case.steps.append(arena, .{ .id = id, .what = .{ .leaf = leaf } });
+        },
+        .set => {
+            const id = try words.next();
+            for (case.steps.items) |*step| {
+                if (!std.mem.eql(u8, step.id, id) or step.what != .leaf) continue;
+                try step.what.leaf.set.append(arena, .{ try words.int(usize), @floatCast(try words.number()) });
+                break;
+            } else return error.SetWithoutLeaf;
+        },
+        .op => try case.steps.append(arena, .{ .id = try words.next(), .what = .{ .op = try parseOp(arena, words) } }),
+        .out => try case.outs.append(arena, .{ .id = try words.next(), .dtype = try words.next(), .ne = try words.shape() }),
+        .tol => {
+            const out = try lastOut(case);
+            out.abs = try words.number();
+            out.rel = try words.number();
+        },
+        .at => {
+            const out = try lastOut(case);
+            var index = try words.int(usize);
+            while (words.iterator.peek() != null) : (index += 1) try out.at.append(arena, .{ index, try words.number() });
+        },
+        .@"error" => case.code = try words.next(),
+        .word => {
+            try case.words.append(arena, words.iterator.rest());
+            words.iterator.index = words.iterator.buffer.len;
+        },
+    }
+}
+
+fn lastOut(case: *Case) !*Expected {
+    if (case.outs.items.len == 0) return error.LineBeforeOut;
+    return &case.outs.items[case.outs.items.len - 1];
+}
+
+fn parseOp(arena: std.mem.Allocator, words: *Words) !Op {
+    var op: Op = .{ .name = try words.next(), .src = &.{} };
+    var src: std.ArrayList([]const u8) = .empty;
+    while (words.iterator.next()) |word| {
+        const at = std.mem.indexOfScalar(u8, word, '=') orelse {
+            try src.append(arena, word);
+            continue;
+        };
+        const key = word[0..at];
+        const value = word[at + 1 ..];
+        if (std.mem.eql(u8, key, "to")) {
+            op.to = try arena.dupeZ(u8, value);
+            continue;
+        }
+        var ints: std.ArrayList(i64) = .empty;
+        var parts = std.mem.splitScalar(u8, value, ',');
+        while (parts.next()) |part| try ints.append(arena, try std.fmt.parseInt(i64, part, 10));
+        try op.attrs.put(arena, key, ints.items);
+    }
+    op.src = src.items;
+    return op;
+}
+
+const Words = struct {
+    iterator: std.mem.TokenIterator(u8, .scalar),
+
+    fn next(self: *Words) ![]const u8 {
+        return self.iterator.next() orelse error.LineTooShort;
+    }
+
+    fn int(self: *Words, comptime T: type) !T {
+        return std.fmt.parseInt(T, try self.next(), 10);
+    }
+
+    fn number(self: *Words) !f64 {
+        return std.fmt.parseFloat(f64, try self.next());
+    }
+
+    fn shape(self: *Words) ![4]i64 {
+        var ne: [4]i64 = undefined;
+        for (&ne) |*d| d.* = try self.int(i64);
+        return ne;
+    }
+};

@@ -1,0 +1,217 @@
+//! Runs the cases that all languages share: `cases FOLDER`.
+//!
+//! Environment: TENSORLIB_DEVICE (default cpu), TENSORLIB_ISA (the engine's own; it is an error here where the
+//! backend does not run at that level), TENSORLIB_TEST_THREADS (default 2).
+
+const std = @import("std");
+const tl = @import("tensorlib");
+const case_file = @import("case_file.zig");
+const Case = case_file.Case;
+
+const Counts = struct { passed: usize = 0, failed: usize = 0, skipped: usize = 0 };
+
+pub fn main(init: std.process.Init) !u8 {
+    const arena = init.arena.allocator();
+    const args = try init.minimal.args.toSlice(arena);
+    if (args.len != 2) std.process.fatal("usage: cases FOLDER", .{});
+
+    var diagnostics: tl.Diagnostics = .{};
+    const device = init.environ_map.get("TENSORLIB_DEVICE") orelse "cpu";
+    const threads = init.environ_map.get("TENSORLIB_TEST_THREADS") orelse "2";
+    var backend = tl.Backend.init(.{
+        .device = try arena.dupeZ(u8, device),
+        .threads = std.fmt.parseInt(i32, threads, 10) catch std.process.fatal("TENSORLIB_TEST_THREADS={s}", .{threads}),
+        .diagnostics = &diagnostics,
+    }) catch std.process.fatal("{s}: {s}", .{ device, diagnostics.message() });
+    defer backend.deinit();
+    if (init.environ_map.get("TENSORLIB_ISA")) |asked| if (asked.len > 0 and !std.ascii.eqlIgnoreCase(asked, backend.isa()))
+        std.process.fatal("TENSORLIB_ISA is {s}, the backend runs {s}", .{ asked, backend.isa() });
+
+    var buffer: [4096]u8 = undefined;
+    var stdout = std.Io.File.stdout().writer(init.io, &buffer);
+    const out = &stdout.interface;
+    var counts: Counts = .{};
+    var names: std.StringHashMapUnmanaged(void) = .empty;
+    for (try caseFiles(init.io, arena, args[1])) |path| {
+        const text = try std.Io.Dir.cwd().readFileAlloc(init.io, path, arena, .unlimited);
+        var position: case_file.Position = .{};
+        const cases = case_file.parse(arena, text, &position) catch |err|
+            std.process.fatal("{s}:{}: {t}", .{ path, position.line, err });
+        for (cases) |*case| {
+            if ((try names.getOrPut(arena, case.name)).found_existing)
+                std.process.fatal("{s}: two cases of that name", .{case.name});
+            try judge(init.gpa, case, backend, &counts, out);
+        }
+    }
+    if (counts.passed + counts.failed == 0) std.process.fatal("no case ran: are there *.cases in {s}?", .{args[1]});
+    try out.print("cases zig {s} {s}: {} passed, {} failed, {} skipped\n", .{
+        backend.device(), backend.isa(), counts.passed, counts.failed, counts.skipped,
+    });
+    try out.flush();
+    return @intFromBool(counts.failed > 0);
+}
+
+fn caseFiles(io: std.Io, arena: std.mem.Allocator, folder: []const u8) ![]const []const u8 {
+    var paths: std.ArrayList([]const u8) = .empty;
+    var dir = std.Io.Dir.cwd().openDir(io, folder, .{ .iterate = true }) catch |err|
+        std.process.fatal("{s}: {t}", .{ folder, err });
+    defer dir.close(io);
+    var entries = dir.iterate();
+    while (try entries.next(io)) |entry| {
+        if (!std.mem.endsWith(u8, entry.name, ".cases")) continue;
+        try paths.append(arena, try std.fs.path.join(arena, &.{ folder, entry.name }));
+    }
+    std.mem.sort([]const u8, paths.items, {}, struct {
+        fn less(_: void, a: []const u8, b: []const u8) bool {
+            return std.mem.lessThan(u8, a, b);
+        }
+    }.less);
+    return paths.items;
+}
+
+/// Runs a case and counts it; a failure is written with its reason.
+fn judge(gpa: std.mem.Allocator, case: *const Case, backend: tl.Backend, counts: *Counts, out: *std.Io.Writer) !void {
+    var arena: std.heap.ArenaAllocator = .init(gpa);
+    defer arena.deinit();
+    var run: Run = .{ .arena = arena.allocator(), .case = case, .backend = backend };
+    if (run.run()) |_| {
+        counts.passed += 1;
+        return;
+    } else |err| {
+        // A device may lack kernels; the CPU has all.
+        if (err == error.Unsupported and !std.mem.eql(u8, backend.device(), "cpu")) {
+            counts.skipped += 1;
+            return;
+        }
+        counts.failed += 1;
+        if (err == error.Mismatch)
+            try out.print("FAIL {s}: {s}\n", .{ case.name, run.why })
+        else
+            try out.print("FAIL {s}: {t}: {s}\n", .{ case.name, err, run.diagnostics.message() });
+    }
+}
+
+const Run = struct {
+    arena: std.mem.Allocator,
+    case: *const Case,
+    backend: tl.Backend,
+    diagnostics: tl.Diagnostics = .{},
+    tensors: std.StringHashMapUnmanaged(tl.Tensor) = .empty,
+    why: []const u8 = "",
+
+    fn run(self: *Run) !void {
+        var ctx = try tl.Context.init(.{ .backend = self.backend, .diagnostics = &self.diagnostics });
+        defer ctx.deinit();
+        const steps = self.case.steps.items;
+        for (steps, 0..) |step, i| {
+            const made = self.make(ctx, step);
+            if (self.case.code != null and i == steps.len - 1) return self.checkError(made);
+            try self.tensors.put(self.arena, step.id, try made);
+        }
+        try self.checkOutputs();
+    }
+
+    fn make(self: *Run, ctx: tl.Context, step: case_file.Step) !tl.Tensor {
+        switch (step.what) {
+            .leaf => |leaf| {
+                const dtype = try tl.Type.fromName(try self.arena.dupeZ(u8, leaf.dtype), &self.diagnostics);
+                const tensor = try ctx.tensor(dtype, &leaf.ne);
+                const data = try self.arena.alloc(f32, tensor.nElements());
+                try leaf.fill(data);
+                try tensor.writeF32(data);
+                return tensor;
+            },
+            .op => |op| return self.makeOp(ctx, op),
+        }
+    }
+
+    /// By the method of each operation's own.
+    fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
+        var src: [2]tl.Tensor = undefined;
+        if (op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
+        const ne = op.attrs.get("ne") orelse &.{};
+        const Name = enum { add, mul_mat, view, reshape, permute, transpose, cont, dup, cpy, cast };
+        const name = std.meta.stringToEnum(Name, op.name) orelse
+            return self.mismatch("this runner does not know {s}", .{op.name});
+        const n_src: usize = if (name == .add or name == .mul_mat or name == .cpy) 2 else 1;
+        if (op.src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        switch (name) {
+            .add => return ctx.add(src[0], src[1]),
+            .mul_mat => return ctx.mulMat(src[0], src[1]),
+            .cpy => return ctx.cpy(src[0], src[1]),
+            .view => {
+                var nb: ?[]const usize = null;
+                if (op.attrs.get("nb")) |given| {
+                    const strides = try self.arena.alloc(usize, given.len);
+                    for (strides, given) |*to, from| to.* = @intCast(from);
+                    nb = strides;
+                }
+                const offset: []const i64 = op.attrs.get("offset") orelse &[_]i64{0};
+                return ctx.view(src[0], ne, nb, @intCast(offset[0]));
+            },
+            .reshape => return ctx.reshape(src[0], ne),
+            .permute => {
+                const given = op.attrs.get("axes") orelse &.{};
+                if (given.len != 4) return self.mismatch("permute has {} axes", .{given.len});
+                var axes: [4]i32 = undefined;
+                for (&axes, given) |*to, from| to.* = @intCast(from);
+                return ctx.permute(src[0], axes);
+            },
+            .transpose => return ctx.transpose(src[0]),
+            .cont => return ctx.cont(src[0]),
+            .dup => return ctx.dup(src[0]),
+            .cast => return ctx.cast(src[0], try tl.Type.fromName(op.to, &self.diagnostics)),
+        }
+    }
+
+    fn checkError(self: *Run, made: anytype) !void {
+        const code = self.case.code.?;
+        if (made) |_| {
+            return self.mismatch("got no error, want {s}", .{code});
+        } else |err| {
+            if (err == error.Mismatch) return err;
+        }
+        const name = std.mem.span(tl.c.tl_status_name(self.diagnostics.code()).?);
+        const message = self.diagnostics.message();
+        if (!std.mem.eql(u8, name["TL_STATUS_".len..], code))
+            return self.mismatch("got {s} ({s}), want {s}", .{ name, message, code });
+        for (self.case.words.items) |word| if (std.mem.indexOf(u8, message, word) == null)
+            return self.mismatch("message \"{s}\" lacks \"{s}\"", .{ message, word });
+    }
+
+    fn checkOutputs(self: *Run) !void {
+        const outs = self.case.outs.items;
+        if (outs.len == 0) return self.mismatch("the case expects nothing", .{});
+        const tensors = try self.arena.alloc(tl.Tensor, outs.len);
+        for (tensors, outs) |*tensor, out| {
+            tensor.* = self.tensors.get(out.id) orelse return self.mismatch("there is no {s}", .{out.id});
+            if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.ne(), &out.ne))
+                return self.mismatch("{s} is {f}, want {s} {any}", .{ out.id, tensor.*, out.dtype, out.ne });
+        }
+        try self.backend.compute(tensors);
+        for (tensors, outs) |tensor, out| {
+            const got = try self.arena.alloc(f32, tensor.nElements());
+            try tensor.readF32(got);
+            if (out.at.items.len == 0 and got.len > 0) return self.mismatch("no values are expected of {s}", .{out.id});
+            for (out.at.items) |at| {
+                const index, const want = at;
+                if (index >= got.len) return self.mismatch("an at line reaches element {} of {}", .{ index, got.len });
+                if (!close(got[index], want, out)) return self.mismatch("{s}[{}] is {d}, want {d} (tol {} {})", .{
+                    out.id, index, got[index], want, out.abs, out.rel,
+                });
+            }
+        }
+    }
+
+    fn mismatch(self: *Run, comptime fmt: []const u8, args: anytype) error{ OutOfMemory, Mismatch } {
+        self.why = try std.fmt.allocPrint(self.arena, fmt, args);
+        return error.Mismatch;
+    }
+};
+
+fn close(got: f64, want: f64, out: case_file.Expected) bool {
+    if (std.math.isNan(want) or std.math.isNan(got)) return std.math.isNan(want) and std.math.isNan(got);
+    if (got == want) return true;
+    return std.math.isFinite(got) and std.math.isFinite(want) and @abs(got - want) <= out.abs + out.rel * @abs(want);
+}

@@ -1,0 +1,154 @@
+//! Graphs: runs, callbacks, texts and threads.
+
+const std = @import("std");
+const tl = @import("tensorlib");
+const expect = std.testing.expect;
+const expectEqual = std.testing.expectEqual;
+const expectEqualSlices = std.testing.expectEqualSlices;
+const expectError = std.testing.expectError;
+
+fn expectValues(want: []const f32, tensor: tl.Tensor) !void {
+    const got = try tensor.readAlloc(f32, std.testing.allocator);
+    defer std.testing.allocator.free(got);
+    try expectEqualSlices(f32, want, got);
+}
+
+test "a graph is computed again for each new input" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{ .allocator = std.testing.allocator });
+    defer ctx.deinit();
+    const x = try ctx.tensor(.f32, &.{2});
+    const inner = try ctx.add(x, x);
+    const y = try ctx.add(inner, x);
+    var graph = try ctx.graph(&.{y});
+    defer graph.deinit();
+    try expect(graph.nNodes() == 2 and graph.nLeafs() == 1);
+    var got: [2]f32 = undefined;
+    try expectError(error.InvalidArgument, y.read(f32, &got)); // nothing was computed yet
+    for (0..3) |round| {
+        const v: f32 = @floatFromInt(round);
+        try x.write(f32, &.{ v, 10 });
+        try graph.compute(cpu);
+        try expectValues(&.{ 3 * v, 30 }, y);
+    }
+    try expectError(error.InvalidArgument, inner.read(f32, &got)); // computed on the way, but no output
+}
+
+test "a failed run writes its reason" {
+    var diagnostics: tl.Diagnostics = .{};
+    var cpu = try tl.Backend.init(.{});
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{ .no_alloc = true, .diagnostics = &diagnostics });
+    defer ctx.deinit();
+    const x = try ctx.tensor(.f32, &.{2});
+    var graph = try ctx.graph(&.{try ctx.add(x, x)});
+    defer graph.deinit();
+    try expectError(error.InvalidArgument, graph.compute(cpu));
+    try expect(diagnostics.message().len > 0);
+    diagnostics = .{};
+    try expectError(error.InvalidArgument, graph.planText(cpu, std.testing.allocator));
+    try expect(diagnostics.message().len > 0);
+}
+
+test "texts" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const x = try ctx.tensor(.f32, &.{ 2, 2 });
+    try x.setName("pixels");
+    var graph = try ctx.graph(&.{try ctx.mulMat(x, x)});
+    defer graph.deinit();
+    const dot = try graph.dot(std.testing.allocator);
+    defer std.testing.allocator.free(dot);
+    try expect(std.mem.startsWith(u8, dot, "digraph") and std.mem.indexOf(u8, dot, "pixels") != null);
+    const plan = try graph.planText(cpu, std.testing.allocator);
+    defer std.testing.allocator.free(plan);
+    try expect(std.mem.indexOf(u8, plan, "mul_mat") != null);
+    try expect(std.mem.indexOfScalar(u8, plan, 0) == null);
+}
+
+const Watcher = struct {
+    graph: tl.Graph,
+    backend: tl.Backend,
+    leaf: tl.Tensor,
+    stop_at: usize = 99,
+    seen: [8][2]usize = undefined,
+    calls: usize = 0,
+    busy: usize = 0,
+
+    fn progress(self: *Watcher, done: usize, total: usize) bool {
+        self.seen[self.calls] = .{ done, total };
+        self.calls += 1;
+        if (self.graph.compute(self.backend)) |_| {} else |err| self.busy += @intFromBool(err == error.Busy);
+        if (self.graph.clearProgress()) |_| {} else |err| self.busy += @intFromBool(err == error.Busy);
+        if (self.leaf.write(f32, &.{ 1, 2 })) |_| {} else |err| self.busy += @intFromBool(err == error.Busy);
+        return done < self.stop_at;
+    }
+};
+
+test "a callback watches, is kept out, and stops" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const x = try ctx.tensorFrom(f32, &.{2}, &.{ 0, 1 });
+    const y = try ctx.add(try ctx.add(try ctx.add(x, x), x), x);
+    var graph = try ctx.graph(&.{y});
+    defer graph.deinit();
+    var watcher: Watcher = .{ .graph = graph, .backend = cpu, .leaf = x };
+    try graph.setProgress(&watcher, Watcher.progress);
+    try graph.compute(cpu);
+    try expectEqualSlices([2]usize, &.{ .{ 1, 3 }, .{ 2, 3 }, .{ 3, 3 } }, watcher.seen[0..watcher.calls]);
+    try expectEqual(9, watcher.busy);
+    try expectValues(&.{ 0, 4 }, y);
+
+    watcher.calls = 0;
+    watcher.stop_at = 2;
+    try expectError(error.Aborted, graph.compute(cpu));
+    try expectEqual(2, watcher.calls);
+    var got: [2]f32 = undefined;
+    try expectError(error.InvalidArgument, y.read(f32, &got));
+
+    try graph.clearProgress();
+    try graph.compute(cpu);
+    try expectEqual(2, watcher.calls);
+    try expectValues(&.{ 0, 4 }, y);
+}
+
+fn buildWrongly(ctx: tl.Context, square: tl.Tensor, width: i64, failures: *std.atomic.Value(usize)) void {
+    tryBuilding(ctx, square, width) catch |err| {
+        std.debug.print("a thread failed: {t}\n", .{err});
+        _ = failures.fetchAdd(1, .monotonic);
+    };
+}
+
+fn tryBuilding(shared: tl.Context, square: tl.Tensor, width: i64) !void {
+    var diagnostics: tl.Diagnostics = .{};
+    const ctx = shared.withDiagnostics(&diagnostics);
+    var digits: [8]u8 = undefined;
+    const mine = try std.fmt.bufPrint(&digits, "{}", .{width});
+    const wide = try ctx.tensor(.f32, &.{width});
+    for (0..300) |_| {
+        if (@mod(width, 2) == 0) {
+            try expectError(error.ShapeMismatch, ctx.mulMat(square, wide));
+            try expect(std.mem.indexOf(u8, diagnostics.message(), mine) != null);
+        } else {
+            var graph = try ctx.graph(&.{try ctx.add(wide, wide)});
+            graph.deinit();
+        }
+    }
+}
+
+test "threads that build in one context get their own errors" {
+    var ctx = try tl.Context.init(.{}); // the default allocator is safe for threads
+    defer ctx.deinit();
+    const square = try ctx.tensor(.f32, &.{ 3, 3 });
+    var failures: std.atomic.Value(usize) = .init(0);
+    var threads: [6]std.Thread = undefined;
+    for (&threads, 100..) |*thread, width|
+        thread.* = try std.Thread.spawn(.{}, buildWrongly, .{ ctx, square, @as(i64, @intCast(width)), &failures });
+    for (threads) |thread| thread.join();
+    try expectEqual(0, failures.load(.monotonic));
+}

@@ -1,0 +1,110 @@
+//! Each operation once with numbers that can be checked by eye; the shared case files hold the rest.
+
+const std = @import("std");
+const tl = @import("tensorlib");
+const expect = std.testing.expect;
+const expectEqual = std.testing.expectEqual;
+const expectEqualSlices = std.testing.expectEqualSlices;
+
+test "operations" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const a = try ctx.tensorFrom(f32, &.{ 3, 2 }, &.{ 0, 1, 2, 3, 4, 5 });
+    const row = try ctx.tensorFrom(f32, &.{3}, &.{ 10, 20, 30 });
+    const turned = try ctx.transpose(a);
+    const column = try ctx.view(a, &.{ 1, 2 }, &.{12}, 4);
+    const reshaped = try ctx.reshape(a, &.{ 2, 3 });
+    const permuted = try ctx.permute(a, .{ 2, 0, 1, 3 });
+    const target = try ctx.tensor(.bf16, &.{ 2, 3 });
+    const Case = struct { tensor: tl.Tensor, op: []const u8, ne: [4]i64, want: []const f32 };
+    for ([_]Case{
+        .{ .op = "add", .tensor = try ctx.add(a, row), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 10, 21, 32, 13, 24, 35 } },
+        .{ .op = "mul_mat", .tensor = try ctx.mulMat(a, row), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 80, 260 } },
+        .{ .op = "view", .tensor = column, .ne = .{ 1, 2, 1, 1 }, .want = &.{ 1, 4 } },
+        .{ .op = "view", .tensor = try ctx.view(a, &.{2}, null, 8), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 2, 3 } },
+        .{ .op = "reshape", .tensor = reshaped, .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
+        .{ .op = "permute", .tensor = permuted, .ne = .{ 2, 1, 3, 1 }, .want = &.{ 0, 3, 1, 4, 2, 5 } },
+        .{ .op = "transpose", .tensor = turned, .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 3, 1, 4, 2, 5 } },
+        .{ .op = "cont", .tensor = try ctx.cont(turned), .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 3, 1, 4, 2, 5 } },
+        .{ .op = "dup", .tensor = try ctx.dup(column), .ne = .{ 1, 2, 1, 1 }, .want = &.{ 1, 4 } },
+        .{ .op = "cpy", .tensor = try ctx.cpy(a, target), .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
+        .{ .op = "cast", .tensor = try ctx.cast(a, .f16), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
+    }) |case| {
+        errdefer std.debug.print("in {s}\n", .{case.op});
+        try std.testing.expectEqualStrings(case.op, case.tensor.opName());
+        try expectEqual(case.ne, case.tensor.ne());
+        try cpu.compute(&.{case.tensor});
+        var got: [6]f32 = undefined;
+        try case.tensor.readF32(got[0..case.want.len]);
+        try expectEqualSlices(f32, case.want, got[0..case.want.len]);
+    }
+}
+
+test "operations by name are the same" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{ .allocator = std.testing.allocator });
+    defer ctx.deinit();
+    const a = try ctx.tensorFrom(f32, &.{ 3, 2 }, &.{ 0, 1, 2, 3, 4, 5 });
+    const one = [_]tl.Tensor{a};
+    const Pair = struct { named: tl.Tensor, typed: tl.Tensor };
+    for ([_]Pair{
+        .{ .named = try ctx.op("add", &.{ a, a }, &.{}), .typed = try ctx.add(a, a) },
+        .{
+            .named = try ctx.op("view", &one, &.{ .ints("ne", &.{ 1, 2 }), .ints("nb", &.{12}), .ints("offset", &.{4}) }),
+            .typed = try ctx.view(a, &.{ 1, 2 }, &.{12}, 4),
+        },
+        .{
+            .named = try ctx.op("view", &one, &.{ .ints("ne", &.{2}), .number("offset", 8) }),
+            .typed = try ctx.view(a, &.{2}, null, 8),
+        },
+        .{ .named = try ctx.op("reshape", &one, &.{.ints("ne", &.{ 2, 3 })}), .typed = try ctx.reshape(a, &.{ 2, 3 }) },
+        .{ .named = try ctx.op("permute", &one, &.{.ints("axes", &.{ 1, 0, 2, 3 })}), .typed = try ctx.transpose(a) },
+        .{ .named = try ctx.op("cast", &one, &.{.text("to", "BF16")}), .typed = try ctx.cast(a, .bf16) },
+    }) |pair| {
+        try cpu.compute(&.{ pair.named, pair.typed });
+        try expectEqual(pair.typed.ne(), pair.named.ne());
+        try expectEqual(pair.typed.dtype(), pair.named.dtype());
+        var named: [6]f32 = undefined;
+        var typed: [6]f32 = undefined;
+        const n = pair.typed.nElements();
+        try pair.named.readF32(named[0..n]);
+        try pair.typed.readF32(typed[0..n]);
+        try expectEqualSlices(f32, typed[0..n], named[0..n]);
+    }
+}
+
+test "what the library has can be listed" {
+    const known = [_][]const u8{ "add", "mul_mat", "view", "reshape", "permute", "transpose", "cont", "dup", "cpy", "cast" };
+    var found: usize = 0;
+    for (0..tl.opCount()) |i| {
+        for (known) |name| found += @intFromBool(std.mem.eql(u8, name, tl.opName(i).?));
+    }
+    try expectEqual(known.len, found);
+    try expectEqual(null, tl.opName(tl.opCount()));
+    try std.testing.expectEqualStrings("cpu", tl.deviceName(0).?);
+    try expectEqual(null, tl.deviceName(tl.deviceCount()));
+    const props = try tl.deviceProps(0, null);
+    try expect(props.description().len > 0 and props.memoryTotal() >= props.memoryFree() and props.memoryFree() > 0);
+    try expect(!props.simulated() and props.capability() == 0);
+    try std.testing.expectEqualStrings("baseline", tl.isaName(tl.isaCount() - 1).?);
+    try expectEqual(null, tl.isaName(tl.isaCount()));
+    try expect(tl.version().len > 0 and tl.abiVersion() >= tl.c.TL_ABI_VERSION);
+    var cpu = try tl.Backend.init(.{ .device = "CPU", .threads = 3, .allow_tf32 = true });
+    defer cpu.deinit();
+    try std.testing.expectEqualStrings("cpu", cpu.device());
+    try expect(cpu.threads() == 3 and cpu.isa().len > 0);
+}
+
+test "types" {
+    for (std.enums.values(tl.Type)) |t| {
+        try expectEqual(t, try tl.Type.fromName(t.name(), null));
+        try expect(t.blockSize() == 1 and t.size() >= 1 and t.size() <= 8);
+    }
+    try expectEqual(tl.Type.bf16, try tl.Type.fromName("Bf16", null));
+    const none: tl.Type = @enumFromInt(99);
+    try expect(none.blockSize() == 0 and none.size() == 0);
+    try std.testing.expectEqualStrings("unknown type", none.name());
+}

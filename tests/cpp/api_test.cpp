@@ -1,0 +1,72 @@
+// The C++ API as a program uses it.
+#include "support.hpp"
+
+namespace {
+
+TEST(Api, quickstart) {
+    tl::Backend cpu;
+    tl::Context ctx;
+    auto a = ctx.tensor<float>({2, 4}, {2, 8, 5, 1, 4, 2, 8, 6});
+    auto b = ctx.tensor<float>({2, 3}, {10, 5, 9, 9, 5, 4});
+    auto c = mul_mat(a, b);
+    cpu.compute({c});
+    EXPECT_EQ(c.read<float>(), (std::vector<float>{60, 55, 50, 110, 90, 54, 54, 126, 42, 29, 28, 64}));
+}
+
+TEST(Api, tensors_describe_themselves) {
+    tl::Context ctx;
+    const auto t = ctx.zeros(tl::Type::bf16, {4, 3, 2});
+    EXPECT_EQ(t.type(), tl::Type::bf16);
+    EXPECT_EQ(t.n_dims(), 3);
+    EXPECT_EQ(t.n_elements(), 24);
+    EXPECT_EQ(t.nbytes(), 48u);
+    EXPECT_EQ(t.op(), "leaf");
+    EXPECT_EQ(t.name(), "");
+    t.set_name("weights");
+    EXPECT_EQ(t.name(), "weights");
+    EXPECT_EQ((t + t).op(), "add");
+    support::expect_error(tl::Status::shape_mismatch, {"'weights' [4, 3, 2] bf16"}, [&] { add(t, ctx.zeros(tl::Type::f32, {7})); });
+    EXPECT_STREQ(tl::type_name(tl::Type::f16), "f16");
+    EXPECT_EQ(tl::type_from_name("I32"), tl::Type::i32);
+    support::expect_error(tl::Status::invalid_argument, {"q9", "bf16"}, [] { tl::type_from_name("q9"); });
+}
+
+TEST(Api, devices) {
+    const tl::Backend cpu("CPU", {3});
+    EXPECT_EQ(cpu.device(), "cpu");
+    EXPECT_EQ(cpu.n_threads(), 3);
+    EXPECT_GE(tl::Backend().n_threads(), 1);
+    support::expect_error(tl::Status::invalid_argument, {"gpu7", "cpu"}, [] { tl::Backend("gpu7"); });
+    support::expect_error(tl::Status::unavailable, {"cuda:0", "cpu"}, [] { tl::Backend("cuda:0"); });
+    support::expect_error(tl::Status::invalid_argument, {"n_threads", "-5"}, [] { tl::Backend("cpu", {-5}); });
+}
+
+TEST(Api, a_model_owns_its_context) {
+    struct Model {
+        tl::Context ctx;
+        tl::Tensor weights = ctx.tensor<float>({2, 2}, {1, 2, 3, 4});
+        tl::Tensor apply(const tl::Tensor &x) const { return mul_mat(weights, x); }
+    };
+    const tl::Backend cpu("cpu", {1});
+    const auto output = [&] {
+        const Model model;
+        tl::Context token;
+        return model.apply(token.tensor<float>({2}, {1, 1}));
+    }();
+    cpu.compute({output});
+    EXPECT_EQ(output.read<float>(), (std::vector<float>{3, 7}));
+}
+
+TEST(Api, backend_may_go_before_its_context) {
+    auto cpu = std::make_unique<tl::Backend>("cpu", tl::BackendOptions{2});
+    const tl::Context ctx(*cpu);
+    const auto t = ctx.tensor<double>({2}, {1.5, 2.5});
+    cpu.reset();
+    EXPECT_EQ(t.read<double>(), (std::vector<double>{1.5, 2.5}));
+    const tl::Backend again("cpu", {1});
+    const auto sum = t.view({1});
+    again.compute({sum});
+    EXPECT_EQ(sum.read_f32()[0], 1.5f);
+}
+
+}  // namespace

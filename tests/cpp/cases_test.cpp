@@ -1,0 +1,211 @@
+// The language-neutral cases through the C++ API, a GoogleTest each. Grammar: tests/cases/README.md.
+#include "support.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace {
+
+struct Case {
+    std::string name;
+    std::vector<std::vector<std::string>> lines;  // words; of `word` the text in one
+};
+
+tl::Backend &device() {
+    static tl::Backend backend = [] {
+        const char *name = std::getenv("TENSORLIB_DEVICE"), *threads = std::getenv("TENSORLIB_TEST_THREADS");
+        return tl::Backend(name && *name ? name : "cpu", {threads && *threads ? std::atoi(threads) : 2});
+    }();
+    return backend;
+}
+
+tl::Status status_of(const std::string &name) {
+    const std::map<std::string, tl::Status> known{{"INVALID_ARGUMENT", tl::Status::invalid_argument}, {"SHAPE_MISMATCH", tl::Status::shape_mismatch},
+                                                  {"TYPE_MISMATCH", tl::Status::type_mismatch},       {"CONTEXT_MISMATCH", tl::Status::context_mismatch},
+                                                  {"UNSUPPORTED", tl::Status::unsupported},           {"OUT_OF_MEMORY", tl::Status::out_of_memory}};
+    return known.at(name);
+}
+
+// One case as it runs: tensors by id, then the checks of its last lines.
+class Runner {
+public:
+    void run(const Case &c) {
+        for (const auto &line : c.lines) {
+            const std::string &what = line[0];
+            if (what == "leaf") leaf(line);
+            else if (what == "set") data_.at(line[1])[std::stoul(line[2])] = std::stof(line[3]);
+            else if (what == "op") op(line);
+            else if (what == "out") out(line);
+            else if (what == "tol") abs_ = std::stod(line[1]), rel_ = std::stod(line[2]);
+            else if (what == "at") at(line);
+            else if (what == "error") {
+                ASSERT_TRUE(error_.has_value()) << "the operation was accepted";
+                EXPECT_EQ(static_cast<int>(error_->code()), static_cast<int>(status_of(line[1]))) << error_->what();
+            } else if (what == "word") {
+                ASSERT_TRUE(error_.has_value());
+                EXPECT_NE(std::string(error_->what()).find(line[1]), std::string::npos) << "'" << line[1] << "' is not in: " << error_->what();
+            } else {
+                FAIL() << "not in the grammar: " << what;
+            }
+            if (testing::Test::HasFatalFailure()) return;
+        }
+    }
+
+private:
+    void leaf(const std::vector<std::string> &w) {
+        const tl::Type type = tl::type_from_name(w[2]);
+        const auto seed = static_cast<std::uint32_t>(std::stoul(w[7]));
+        const tl::Tensor t = ctx_.zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])});
+        std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
+        for (std::size_t i = 0; i < values.size(); i++) {
+            const float x = support::value(seed, static_cast<std::uint32_t>(i));
+            // The same bits, read as an integer of 0 .. 199 less 100.
+            values[i] = w[2][0] == 'i' ? integer(seed, static_cast<std::uint32_t>(i)) : x;
+        }
+        tensors_.insert({w[1], t});
+        data_[w[1]] = std::move(values);
+    }
+
+    static float integer(std::uint32_t seed, std::uint32_t i) {
+        std::uint32_t x = i ^ (seed * 0x9E3779B1u);
+        x = (x ^ (x >> 16)) * 0x7FEB352Du;
+        x = (x ^ (x >> 15)) * 0x846CA68Bu;
+        x ^= x >> 16;
+        return static_cast<float>(static_cast<int>((x >> 8) % 200) - 100);
+    }
+
+    void op(const std::vector<std::string> &w) {
+        std::vector<tl::Tensor> src;
+        std::map<std::string, std::string> attrs;
+        for (std::size_t i = 3; i < w.size(); i++) {
+            const auto equals = w[i].find('=');
+            if (equals == std::string::npos) src.push_back(tensors_.at(w[i]));
+            else attrs[w[i].substr(0, equals)] = w[i].substr(equals + 1);
+        }
+        try {
+            tensors_.insert({w[1], build(w[2], src, attrs)});
+        } catch (const tl::Error &error) {
+            if (!error_) error_ = error;
+        }
+    }
+
+    static std::vector<std::int64_t> ints(const std::map<std::string, std::string> &attrs, const std::string &name) {
+        std::vector<std::int64_t> values;
+        const auto found = attrs.find(name);
+        std::istringstream in(found == attrs.end() ? "" : found->second);
+        for (std::string word; std::getline(in, word, ',');) values.push_back(std::stoll(word));
+        return values;
+    }
+
+    static tl::Tensor build(const std::string &op, const std::vector<tl::Tensor> &s, const std::map<std::string, std::string> &attrs) {
+        if (op == "add") return add(s.at(0), s.at(1));
+        if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
+        if (op == "cpy") return cpy(s.at(0), s.at(1));
+        if (op == "transpose") return s.at(0).transpose();
+        if (op == "cont") return s.at(0).cont();
+        if (op == "dup") return s.at(0).dup();
+        if (op == "reshape") return s.at(0).reshape(ints(attrs, "ne"));
+        if (op == "cast") return s.at(0).cast(tl::type_from_name(attrs.at("to")));
+        if (op == "permute") {
+            const auto axes = ints(attrs, "axes");
+            std::array<int, 4> four{};
+            for (std::size_t i = 0; i < 4; i++) four[i] = static_cast<int>(axes.at(i));
+            return s.at(0).permute(four);
+        }
+        if (op == "view") {
+            std::vector<std::size_t> nb;
+            for (const std::int64_t stride : ints(attrs, "nb")) nb.push_back(static_cast<std::size_t>(stride));
+            const auto offset = ints(attrs, "offset");
+            return s.at(0).view(ints(attrs, "ne"), nb, offset.empty() ? 0 : static_cast<std::size_t>(offset[0]));
+        }
+        throw std::runtime_error("no such operation: " + op);
+    }
+
+    void out(const std::vector<std::string> &w) {
+        ASSERT_FALSE(error_.has_value()) << error_->what();
+        for (const auto &[id, values] : data_) tensors_.at(id).write_f32(values);
+        const tl::Tensor &t = tensors_.at(w[1]);
+        EXPECT_STREQ(tl::type_name(t.type()), w[2].c_str());
+        for (std::size_t d = 0; d < 4; d++) EXPECT_EQ(t.shape()[d], std::stoll(w[3 + d]));
+        device().compute({t});
+        result_ = t.read_f32();
+    }
+
+    void at(const std::vector<std::string> &w) {
+        const std::size_t first = std::stoul(w[1]);
+        for (std::size_t i = 2; i < w.size(); i++) {
+            ASSERT_LT(first + i - 2, result_.size());
+            const double got = static_cast<double>(result_[first + i - 2]), want = std::stod(w[i]);
+            const bool same = (std::isnan(got) && std::isnan(want)) || got == want ||
+                              (std::isfinite(got) && std::isfinite(want) && std::fabs(got - want) <= abs_ + rel_ * std::fabs(want));
+            ASSERT_TRUE(same) << "element " << first + i - 2 << " is " << got << ", expected " << want;
+        }
+    }
+
+    tl::Context ctx_{device()};
+    std::map<std::string, tl::Tensor> tensors_;
+    std::map<std::string, std::vector<float>> data_;
+    std::optional<tl::Error> error_;
+    std::vector<float> result_;
+    double abs_ = 0, rel_ = 0;
+};
+
+std::vector<Case> read_cases(const std::filesystem::path &folder) {
+    std::vector<std::filesystem::path> files;
+    for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".cases") files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    std::vector<Case> cases;
+    for (const auto &path : files) {
+        std::ifstream in(path);
+        for (std::string line; std::getline(in, line);) {
+            if (line.empty() || line[0] == '#') continue;
+            std::istringstream words(line);
+            std::vector<std::string> split;
+            for (std::string word; words >> word;) split.push_back(word);
+            if (split[0] == "case") {
+                cases.push_back({split.at(1), {}});
+            } else if (split[0] == "word") {
+                cases.back().lines.push_back({"word", line.substr(5)});
+            } else if (split[0] != "end") {
+                cases.back().lines.push_back(split);
+            }
+        }
+    }
+    return cases;
+}
+
+class CaseTest : public testing::Test {
+public:
+    explicit CaseTest(const Case &c) : case_(c) {}
+    void TestBody() override { Runner().run(case_); }
+
+private:
+    const Case &case_;
+};
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    testing::InitGoogleTest(&argc, argv);
+    const char *folder = std::getenv("TENSORLIB_CASES");
+    const auto cases = read_cases(folder && *folder ? folder : TENSORLIB_ROOT "/tests/cases");
+    if (const char *asked = std::getenv("TENSORLIB_ISA"); asked && *asked && device().isa() != asked) {
+        std::fprintf(stderr, "TENSORLIB_ISA is %s, but %s runs\n", asked, device().isa().c_str());
+        return 1;
+    }
+    for (const Case &c : cases) {
+        testing::RegisterTest("cases", c.name.c_str(), nullptr, nullptr, __FILE__, __LINE__, [&c]() -> testing::Test * { return new CaseTest(c); });
+    }
+    const int result = RUN_ALL_TESTS();
+    const auto &unit = *testing::UnitTest::GetInstance();
+    std::printf("cases c++ %s %s: %d passed, %d failed, %d skipped\n", device().device().c_str(), device().isa().c_str(), unit.successful_test_count(),
+                unit.failed_test_count(), unit.skipped_test_count());
+    return result;
+}

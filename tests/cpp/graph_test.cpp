@@ -1,0 +1,233 @@
+// Graphs and plans: order, counts, memory that is reused and never too early, aliasing, callbacks.
+#include "graph/graph.hpp"
+
+#include "runtime/memory_planner.hpp"
+#include "support.hpp"
+
+#include <thread>
+
+using support::leaf;
+
+namespace {
+
+TEST(Graph, post_order_each_tensor_once) {
+    const auto context = tl::core::Context::create({});
+    const auto layout = tl::core::contiguous_layout("test", tl::core::DType::f32, std::vector<std::int64_t>{4});
+    tl::core::Tensor *x = context->new_leaf(layout), *y = context->new_leaf(layout);
+    const auto add = [&](tl::core::Tensor *a, tl::core::Tensor *b) {
+        tl::core::Tensor *src[] = {a, b};
+        return context->new_node({tl::core::Op::add, layout, src, nullptr, 0});
+    };
+    tl::core::Tensor *p = add(x, y), *q = add(p, x), *r = add(q, p), *unused = add(x, x);
+    tl::core::Tensor *outputs[] = {q, r, q};
+    const auto graph = tl::core::Graph::create(*context, outputs);
+    ASSERT_EQ(graph->nodes().size(), 3u);
+    EXPECT_EQ(graph->nodes()[0], p);
+    EXPECT_EQ(graph->nodes()[1], q);
+    EXPECT_EQ(graph->nodes()[2], r);
+    ASSERT_EQ(graph->leafs().size(), 2u);
+    EXPECT_EQ(graph->leafs()[0], x);
+    EXPECT_EQ(graph->uses()[0], 2u);  // of p: q and r
+    EXPECT_EQ(graph->uses()[1], 3u);  // of q: r, and twice an output
+    EXPECT_EQ(graph->uses()[2], 1u);
+    EXPECT_FALSE(unused->computed.load());
+    const std::string dot = graph->dot();
+    EXPECT_EQ(dot.rfind("digraph", 0), 0u);
+    EXPECT_NE(dot.find("n0 -> n1"), std::string::npos);
+    EXPECT_NE(dot.find("bold"), std::string::npos);
+}
+
+TEST(Graph, a_chain_too_long_for_a_recursion) {
+    tl::Context ctx;
+    auto sum = leaf(ctx, {1}, 1);
+    const auto one = ctx.tensor<float>({1}, {1.0f});
+    const float first = sum.read<float>()[0];
+    for (int i = 0; i < 200000; i++) sum = sum + one;
+    const tl::Graph graph({sum});
+    EXPECT_EQ(graph.n_nodes(), 200000u);
+    graph.compute(tl::Backend("cpu", {1}));
+    EXPECT_EQ(sum.read<float>()[0], first + 200000.0f);
+}
+
+TEST(Graph, only_leafs) {
+    tl::Context ctx;
+    const auto x = leaf(ctx, {3}, 1);
+    const tl::Graph graph({x});
+    EXPECT_EQ(graph.n_nodes(), 0u);
+    graph.compute(tl::Backend("cpu", {1}));
+    support::expect_error(tl::Status::invalid_argument, {"output"}, [] { tl::Graph graph(std::span<const tl::Tensor>{}); });
+}
+
+// Random graphs of adds and views, each node's value known: memory given away too early would show.
+TEST(Plan, intermediates_share_memory_but_never_while_needed) {
+    const tl::Backend cpu("cpu", {2});
+    for (std::uint32_t seed = 1; seed <= 60; seed++) {
+        tl::Context ctx;
+        std::uint32_t state = seed;
+        const auto random = [&](std::size_t n) {
+            state = state * 1664525u + 1013904223u;
+            return static_cast<std::size_t>(state >> 8) % n;
+        };
+        std::vector<tl::Tensor> tensors;
+        std::vector<std::vector<float>> values;  // in units of 1/512: exact
+        for (std::uint32_t i = 0; i < 3; i++) {
+            tensors.push_back(leaf(ctx, {8, 8}, seed * 10 + i));
+            values.push_back(tensors.back().read<float>());
+        }
+        for (int i = 0; i < 40; i++) {
+            const std::size_t a = random(tensors.size()), b = random(tensors.size());
+            if (random(4) == 0) {
+                tensors.push_back(tensors[a].transpose().cont());
+                std::vector<float> t(64);
+                for (std::size_t r = 0; r < 8; r++) {
+                    for (std::size_t c = 0; c < 8; c++) t[c * 8 + r] = values[a][r * 8 + c];
+                }
+                values.push_back(t);
+            } else if (random(4) == 0) {
+                tensors.push_back(tensors[a].transpose());
+                std::vector<float> t(64);
+                for (std::size_t r = 0; r < 8; r++) {
+                    for (std::size_t c = 0; c < 8; c++) t[c * 8 + r] = values[a][r * 8 + c];
+                }
+                values.push_back(t);
+            } else {
+                tensors.push_back(tensors[a] + tensors[b]);
+                std::vector<float> t(64);
+                for (std::size_t j = 0; j < 64; j++) t[j] = values[a][j] + values[b][j];
+                values.push_back(t);
+            }
+        }
+        const std::size_t other = 3 + random(40);
+        const tl::Graph graph({tensors.back(), tensors[other]});
+        for (int run = 0; run < 2; run++) {
+            graph.compute(cpu);
+            EXPECT_EQ(tensors.back().read<float>(), values.back()) << "seed " << seed;
+            EXPECT_EQ(tensors[other].read<float>(), values[other]) << "seed " << seed;
+        }
+    }
+}
+
+TEST(Plan, a_chain_takes_two_intermediates) {
+    tl::Context ctx;
+    const auto x = leaf(ctx, {1024}, 1);
+    auto sum = x;
+    for (int i = 0; i < 100; i++) sum = sum + x;
+    const tl::Graph graph({sum});
+    const std::string text = graph.plan_text(tl::Backend("cpu", {1}));
+    EXPECT_NE(text.find("intermediates 8192 bytes (405504 without reuse)"), std::string::npos) << text.substr(0, 200);
+}
+
+TEST(Plan, what_is_not_an_output_cannot_be_read) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto x = leaf(ctx, {4}, 1);
+    const auto middle = x + x, end = middle + x;
+    support::expect_error(tl::Status::invalid_argument, {"not computed", "output"}, [&] { end.read<float>(); });
+    cpu.compute({end});
+    EXPECT_NO_THROW(end.read<float>());
+    EXPECT_NO_THROW(end.view({2}).read<float>());
+    support::expect_error(tl::Status::invalid_argument, {"not computed", "output", "add"}, [&] { middle.read<float>(); });
+    support::expect_error(tl::Status::invalid_argument, {"add", "only leafs"}, [&] { end.write_f32(std::vector<float>(4)); });
+    // middle becomes an output of another graph: readable until the first graph, of which it is a node, runs again.
+    const tl::Graph first({end});
+    first.compute(cpu);
+    cpu.compute({middle});
+    EXPECT_NO_THROW(middle.read<float>());
+    first.compute(cpu);
+    support::expect_error(tl::Status::invalid_argument, {"not computed"}, [&] { middle.read<float>(); });
+}
+
+// A key-value cache: what is copied into a leaf is seen by later nodes through any view of it.
+TEST(Plan, writes_to_a_leaf_are_seen_through_its_views) {
+    const tl::Backend cpu("cpu", {2});
+    tl::Context ctx;
+    const auto cache = ctx.zeros(tl::Type::f32, {4, 8});
+    const auto fresh = leaf(ctx, {4}, 1);
+    for (std::size_t row = 0; row < 8; row++) {
+        const auto stored = cpy(fresh, cache.view({4}, {}, row * 16));
+        const auto sum = cache.view({4, 8}) + fresh;
+        const tl::Graph graph({stored, sum});
+        graph.compute(cpu);
+        const auto x = fresh.read<float>(), all = cache.read<float>(), sums = sum.read<float>();
+        for (std::size_t i = 0; i < 32; i++) {
+            EXPECT_EQ(all[i], i / 4 <= row ? x[i % 4] : 0.0f);
+            EXPECT_EQ(sums[i], all[i] + x[i % 4]);
+        }
+    }
+}
+
+TEST(Plan, a_target_that_became_constant_is_an_error) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto x = leaf(ctx, {4}, 1), target = ctx.zeros(tl::Type::f32, {4});
+    const tl::Graph graph({cpy(x, target)});
+    graph.compute(cpu);
+    target.set_constant();
+    support::expect_error(tl::Status::invalid_argument, {"constant"}, [&] { graph.compute(cpu); });
+    support::expect_error(tl::Status::invalid_argument, {"constant"}, [&] { target.write_f32(std::vector<float>(4)); });
+    EXPECT_EQ(target.read<float>(), x.read<float>());
+}
+
+TEST(Plan, leafs_may_be_rewritten_and_graphs_repeated_without_growth) {
+    const tl::Backend cpu("cpu", {2});
+    tl::Context ctx;
+    const auto a = leaf(ctx, {33, 20}, 1), b = leaf(ctx, {33, 30}, 2);
+    const auto c = mul_mat(a, b);
+    std::size_t used = 0;
+    for (std::uint32_t i = 0; i < 20; i++) {
+        std::vector<float> values(33 * 20);
+        for (std::uint32_t j = 0; j < values.size(); j++) values[j] = support::value(i + 3, j);
+        a.write<float>(values);
+        cpu.compute({c});  // a graph and a plan each time
+        EXPECT_EQ(support::first_wrong(c.read<float>(), support::mul_mat(values, a.shape(), b.read<float>(), b.shape())), "");
+        if (i == 0) used = ctx.used_memory();
+        EXPECT_EQ(ctx.used_memory(), used);
+    }
+}
+
+TEST(Progress, counts_up_stops_and_throws) {
+    const tl::Backend cpu("cpu", {2});
+    tl::Context ctx;
+    const auto x = leaf(ctx, {4, 4}, 1);
+    const auto y = (x + x.transpose()).transpose() + x;
+    const auto z = y + x;
+    const tl::Graph graph({z});
+    std::vector<std::size_t> done;
+    graph.set_progress([&](std::size_t d, std::size_t total) {
+        EXPECT_EQ(total, graph.n_nodes());
+        done.push_back(d);
+        return true;
+    });
+    graph.compute(cpu);
+    ASSERT_FALSE(done.empty());
+    EXPECT_TRUE(std::is_sorted(done.begin(), done.end()));
+    EXPECT_EQ(done.back(), graph.n_nodes());
+
+    graph.set_progress([](std::size_t, std::size_t) { return false; });
+    support::expect_error(tl::Status::aborted, {"graph_compute", "callback"}, [&] { graph.compute(cpu); });
+    support::expect_error(tl::Status::invalid_argument, {"not computed"}, [&] { z.read<float>(); });
+
+    graph.set_progress([](std::size_t, std::size_t) -> bool { throw std::runtime_error("from the callback"); });
+    EXPECT_THROW(graph.compute(cpu), std::runtime_error);
+
+    // From inside: this graph, another graph on the same backend, and the context's data are all busy.
+    const tl::Graph other({x + x});
+    int busy = 0;
+    graph.set_progress([&](std::size_t, std::size_t) {
+        for (const auto &attempt : std::vector<std::function<void()>>{
+                 [&] { graph.compute(cpu); }, [&] { other.compute(cpu); }, [&] { x.read<float>(); }, [&] { graph.set_progress({}); }}) {
+            try {
+                attempt();
+            } catch (const tl::Error &error) {
+                busy += error.code() == tl::Status::busy;
+            }
+        }
+        return true;
+    });
+    graph.compute(cpu);
+    EXPECT_EQ(busy, 4 * 3);
+    graph.set_progress({});
+    graph.compute(cpu);
+}
+
+}  // namespace

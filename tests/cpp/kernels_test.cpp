@@ -1,0 +1,235 @@
+// Every kernel on every level against double, at 1 to 8 threads; and that the plan picked the kernel that was meant.
+#include "support.hpp"
+
+#include <limits>
+
+using support::backend;
+using support::leaf;
+
+namespace {
+
+struct Product {
+    const char *kernel;
+    tl::Shape a, b;
+};
+
+void PrintTo(const Product &p, std::ostream *out) { *out << p.kernel << " k " << p.a[0] << " m " << p.a[1] << " n " << p.b[1]; }
+
+class MulMat : public testing::TestWithParam<Product> {};
+
+TEST_P(MulMat, agrees_with_double) {
+    const Product &p = GetParam();
+    tl::Context ctx;
+    const auto a = leaf(ctx, p.a, 1), b = leaf(ctx, p.b, 2);
+    const auto c = mul_mat(a, b);
+    const tl::Graph graph({c});
+    const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
+    for (const std::string &isa : support::isa_levels()) {
+        std::vector<float> first;
+        for (const int threads : {1, 2, 3, 8}) {
+            const auto cpu = backend(isa, threads);
+            EXPECT_NE(graph.plan_text(cpu).find(p.kernel), std::string::npos) << graph.plan_text(cpu);
+            graph.compute(cpu);
+            const auto got = c.read<float>();
+            EXPECT_EQ(support::first_wrong(got, expected), "") << isa << ", " << threads << " threads";
+            if (first.empty()) first = got;
+            EXPECT_EQ(got, first) << "the bits depend on the number of threads: " << isa << ", " << threads;
+        }
+    }
+}
+
+// Sizes around the tiles of all levels: panels of 8, 16 and 32 rows by 6 and 12 columns, dot tiles of 4 rows, blocks of
+// 192 rows, 512 k and 1024 columns.
+std::vector<Product> products() {
+    std::vector<Product> all;
+    for (const std::int64_t n : {1, 2, 3, 4, 5, 8}) {
+        for (const std::int64_t m : {1, 3, 4, 15, 16, 17, 33}) {
+            for (const std::int64_t k : {1, 7, 16, 33, 515}) all.push_back({"mul_mat_f32_dot", {k, m}, {k, n}});
+        }
+    }
+    for (const std::int64_t n : {9, 12, 13, 31, 48}) {
+        for (const std::int64_t m : {1, 7, 32, 33, 100}) {
+            for (const std::int64_t k : {1, 15, 16, 17, 100}) all.push_back({"mul_mat_f32_packed", {k, m}, {k, n}});
+        }
+    }
+    all.push_back({"mul_mat_f32_packed", {1100, 40}, {1100, 20}});   // three blocks of k
+    all.push_back({"mul_mat_f32_packed", {33, 500}, {33, 70}});      // several blocks of rows
+    all.push_back({"mul_mat_f32_packed", {5, 40}, {5, 2100}});       // several blocks of columns
+    all.push_back({"mul_mat_f32_packed", {17, 9, 2, 3}, {17, 11, 6, 3}});
+    all.push_back({"mul_mat_f32_dot", {17, 9, 2, 1}, {17, 3, 4, 5}});
+    all.push_back({"mul_mat_f32_packed", {2048, 3, 1, 1}, {2048, 1030, 5}});  // several rounds of packing
+    all.push_back({"mul_mat_empty", {0, 3}, {0, 5}});
+    all.push_back({"mul_mat_empty", {4, 0}, {4, 5}});
+    all.push_back({"mul_mat_empty", {4, 3}, {4, 0}});
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(sizes, MulMat, testing::ValuesIn(products()));
+
+// Each operand in another layout than packed, against the packed result's oracle.
+TEST(MulMatLayouts, strided_operands) {
+    for (const std::string &isa : support::isa_levels()) {
+        const auto cpu = backend(isa, 2);
+        for (const std::int64_t n : {3, 40}) {
+            tl::Context ctx;
+            // a transposed: its k lies 50 elements apart. b: every second row of a matrix, from its third on.
+            const auto a = leaf(ctx, {50, 37}, 3).transpose();  // {37, 50}
+            const auto rows = leaf(ctx, {37, 2 * n + 2}, 4);
+            const std::size_t row = 37 * sizeof(float);
+            const std::vector<std::size_t> nb{2 * row};
+            const auto b = rows.view({37, n}, nb, 2 * row);
+            const auto c = mul_mat(a, b);
+            cpu.compute({c});
+            EXPECT_EQ(support::first_wrong(c.read<float>(), support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape())), "") << isa;
+        }
+    }
+}
+
+TEST(MulMatTypes, any_float_type_by_the_reference) {
+    const auto cpu = backend(support::isa_levels().front(), 2);
+    for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+        for (const tl::Type tb : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+            tl::Context ctx;
+            const auto a = leaf(ctx, {33, 5, 2}, 5, ta), b = leaf(ctx, {33, 9, 4}, 6, tb);
+            const auto c = mul_mat(a, b);
+            cpu.compute({c});
+            EXPECT_EQ(support::first_wrong(c.read<float>(), support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape())), "");
+        }
+    }
+}
+
+// A NaN or an infinity reaches the elements whose sums it is in, and no others: no padding takes part.
+TEST(MulMatSpecialValues, stay_in_their_rows_and_columns) {
+    constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (const std::string &isa : support::isa_levels()) {
+        const auto cpu = backend(isa, 2);
+        for (const std::int64_t n : {2, 13}) {
+            tl::Context ctx;
+            std::vector<float> av(19 * 33, 1.0f), bv(19 * static_cast<std::size_t>(n), 1.0f);
+            av[19 * 32 + 18] = inf;
+            av[19 * 5] = nan;
+            bv[19] = -inf;  // column 1
+            const auto a = ctx.tensor<float>({19, 33}, std::span<const float>(av));
+            const auto b = ctx.tensor<float>({19, n}, std::span<const float>(bv));
+            const auto c = mul_mat(a, b);
+            cpu.compute({c});
+            const auto got = c.read<float>();
+            for (std::size_t j = 0; j < static_cast<std::size_t>(n); j++) {
+                for (std::size_t i = 0; i < 33; i++) {
+                    const float x = got[i + 33 * j];
+                    if (i == 5 || (i == 32 && j == 1)) {
+                        EXPECT_TRUE(std::isnan(x)) << isa << " " << i << " " << j;
+                    } else if (i == 32) {
+                        EXPECT_EQ(x, inf);
+                    } else if (j == 1) {
+                        EXPECT_EQ(x, -inf);
+                    } else {
+                        EXPECT_EQ(x, 19.0f);
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Sum {
+    const char *kernel;
+    tl::Shape a, b;
+};
+
+void PrintTo(const Sum &s, std::ostream *out) { *out << s.kernel << " " << s.a[0]; }
+
+class Add : public testing::TestWithParam<Sum> {};
+
+TEST_P(Add, is_exact) {
+    const Sum &s = GetParam();
+    tl::Context ctx;
+    const auto a = leaf(ctx, s.a, 7), b = leaf(ctx, s.b, 8);
+    const auto c = a + b;
+    const tl::Graph graph({c});
+    const auto av = a.read<float>(), bv = b.read<float>();
+    const auto na = a.shape(), nb = b.shape();
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 2, 5}) {
+            const auto cpu = backend(isa, threads);
+            EXPECT_NE(graph.plan_text(cpu).find(s.kernel), std::string::npos) << graph.plan_text(cpu);
+            graph.compute(cpu);
+            const auto got = c.read<float>();
+            for (std::size_t i = 0; i < got.size(); i++) {
+                auto rest = static_cast<std::int64_t>(i), at = std::int64_t{0}, step = std::int64_t{1};
+                for (std::size_t d = 0; d < 4; d++) {
+                    at += rest % na[d] % nb[d] * step;
+                    rest /= na[d];
+                    step *= nb[d];
+                }
+                ASSERT_EQ(got[i], static_cast<float>(static_cast<double>(av[i]) + static_cast<double>(bv[static_cast<std::size_t>(at)])))
+                    << isa << " element " << i;
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(shapes, Add,
+                         testing::Values(Sum{"add_f32_flat", {1}, {1}}, Sum{"add_f32_flat", {0, 3}, {0, 3}}, Sum{"add_f32_flat", {67, 3}, {67, 3}},
+                                         Sum{"add_f32_flat", {200000}, {200000}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {1}},
+                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {33}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}},
+                                         Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}}, Sum{"add_f32_rows", {400, 300}, {1, 300}}));
+
+TEST(AddTypes, computed_in_f32_and_rounded_once) {
+    const auto cpu = backend(support::isa_levels().front(), 2);
+    for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+        for (const tl::Type tb : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+            tl::Context ctx;
+            const auto a = leaf(ctx, {300, 5}, 9, ta).transpose(), b = leaf(ctx, {5, 1}, 10, tb);
+            const auto c = a + b;
+            cpu.compute({c});
+            EXPECT_EQ(c.type(), ta);
+            const auto av = a.read_f32(), bv = b.read_f32(), got = c.read_f32();
+            // The oracle rounds through a leaf of the type, whose conversion dtype_test checks.
+            std::vector<float> sums(av.size());
+            for (std::size_t i = 0; i < av.size(); i++) sums[i] = av[i] + bv[i % 5];
+            const auto rounded = ctx.zeros(ta, {5, 300});
+            rounded.write_f32(sums);
+            EXPECT_EQ(got, rounded.read_f32());
+        }
+    }
+}
+
+// Copies between any two layouts keep ne order; conversions round like the type does.
+TEST(Copies, any_layout_to_any_layout) {
+    const auto cpu = backend(support::isa_levels().front(), 3);
+    for (const tl::Type from : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::i8, tl::Type::i64}) {
+        for (const tl::Type to : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::i8, tl::Type::i64}) {
+            const bool converts = static_cast<int>(from) != static_cast<int>(to);
+            const bool integer = from == tl::Type::i8 || from == tl::Type::i64 || to == tl::Type::i8 || to == tl::Type::i64;
+            if (converts && integer) continue;  // refused: op_def_test
+            tl::Context ctx;
+            const auto source = leaf(ctx, {24, 5, 7, 2}, 11, from).permute({2, 0, 3, 1});  // {5, 24, 2, 7} reordered
+            const auto target = ctx.zeros(to, {6, 40, 7, 1});
+            const auto odd = target.permute({1, 0, 2, 3});
+            const auto done = cpy(source, odd);
+            const auto plain = source.cont();
+            cpu.compute({done, plain});
+            const auto want = source.read_f32();
+            const auto rounded = ctx.zeros(to, {static_cast<std::int64_t>(want.size())});
+            rounded.write_f32(want);
+            EXPECT_EQ(odd.read_f32(), rounded.read_f32());
+            EXPECT_EQ(plain.read_f32(), want);
+        }
+    }
+}
+
+TEST(Isa, a_level_that_is_none_or_not_there_is_an_error) {
+    support::expect_error(tl::Status::invalid_argument, {"TENSORLIB_ISA", "pentium", "baseline"}, [] { backend("pentium", 1); });
+    for (const char *level : {"avx512", "avx2", "baseline"}) {
+        bool here = false;
+        for (std::size_t i = 0; i < tl::core::isa_count(); i++) here = here || std::string(level) == tl::core::isa_at(i).name;
+        if (here) {
+            EXPECT_EQ(backend(level, 1).isa(), level);
+        } else {
+            support::expect_error(tl::Status::unavailable, {level, "baseline"}, [&] { backend(level, 1); });
+        }
+    }
+}
+
+}  // namespace

@@ -1,0 +1,157 @@
+// Operations: what they accept, and that each one is complete everywhere.
+#include "ops/op_def.hpp"
+
+#include "support.hpp"
+
+#include <fstream>
+#include <sstream>
+
+using namespace tl::core;
+
+namespace {
+
+std::string file(const std::string &path) {
+    std::ifstream in(std::string(TENSORLIB_ROOT) + "/" + path);
+    EXPECT_TRUE(in.good()) << path;
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+// An operation is done when it has all of this: the list in docs/adding-an-op.md.
+TEST(Completeness, every_operation_has_all_its_parts) {
+    const std::string header = file("capi/include/tensorlib/tensorlib.h"), rust = file("rust/tensorlib/src/ops.rs");
+    const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp");
+    std::string cases;
+    for (const char *name : {"add", "mul_mat", "views", "cpy"}) cases += file("tests/cases/" + std::string(name) + ".cases");
+    EXPECT_EQ(all_ops().size(), op_count);
+    for (const OpDef *def : all_ops()) {
+        const std::string name = def->name;
+        EXPECT_EQ(name, op_name(def->op));
+        EXPECT_EQ(find_op(name), def);
+        EXPECT_EQ(&op_def(def->op), def);
+        EXPECT_NE(header.find("tl_tensor *tl_" + name + "("), std::string::npos) << name << " has no C function";
+        EXPECT_NE(rust.find("pub fn " + name + "("), std::string::npos) << name << " has no Rust method";
+        EXPECT_NE(cpp.find("Tensor " + name + "("), std::string::npos) << name << " has no C++ function";
+        EXPECT_NE(cases.find(" " + name + " "), std::string::npos) << name << " is in no case";
+        EXPECT_GT(std::string(def->gradient).size(), 3u) << name << " says nothing of its gradient";
+        EXPECT_GT(std::string(def->doc).size(), 3u) << name;
+    }
+    EXPECT_EQ(find_op("leaf"), nullptr);
+    EXPECT_EQ(find_op("no_such_op"), nullptr);
+}
+
+class OpDefs : public testing::Test {
+protected:
+    tl::Context ctx;
+    tl::Tensor f(const tl::Shape &shape, tl::Type type = tl::Type::f32) { return ctx.zeros(type, shape); }
+};
+
+TEST_F(OpDefs, shapes_of_results) {
+    EXPECT_EQ(mul_mat(f({2, 4}), f({2, 3})).shape(), (std::array<std::int64_t, 4>{4, 3, 1, 1}));
+    EXPECT_EQ(mul_mat(f({2, 4, 2}), f({2, 3, 6, 5})).shape(), (std::array<std::int64_t, 4>{4, 3, 6, 5}));
+    EXPECT_EQ(mul_mat(f({7}), f({7})).shape(), (std::array<std::int64_t, 4>{1, 1, 1, 1}));
+    EXPECT_EQ(add(f({4, 6}), f({2, 3})).shape(), (std::array<std::int64_t, 4>{4, 6, 1, 1}));
+    const auto p = f({2, 3, 4, 5}).permute({3, 0, 1, 2});
+    EXPECT_EQ(p.shape(), (std::array<std::int64_t, 4>{3, 4, 5, 2}));
+    EXPECT_EQ(p.strides(), (std::array<std::size_t, 4>{8, 24, 96, 4}));
+    EXPECT_EQ(f({3}).transpose().n_dims(), 2);
+    EXPECT_EQ(f({6, 4}).reshape({3, 8}).strides(), (std::array<std::size_t, 4>{4, 12, 96, 96}));
+    const std::vector<std::size_t> nb{48};
+    EXPECT_EQ(f({6, 4}).view({2, 2}, nb, 8).strides(), (std::array<std::size_t, 4>{4, 48, 96, 96}));
+}
+
+TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
+    using S = tl::Status;
+    const auto both = [&](auto op, S code, std::vector<std::string> words, tl::Tensor a, tl::Tensor b) {
+        support::expect_error(code, words, [&] { op(a, b); });
+    };
+    const auto mm = [](const tl::Tensor &a, const tl::Tensor &b) { mul_mat(a, b); };
+    const auto plus = [](const tl::Tensor &a, const tl::Tensor &b) { add(a, b); };
+    const auto copy = [](const tl::Tensor &a, const tl::Tensor &b) { cpy(a, b); };
+    both(mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
+    both(mm, S::shape_mismatch, {"mul_mat", "dimension 2", "3 and 2"}, f({2, 4, 2}), f({2, 3, 3}));
+    both(mm, S::shape_mismatch, {"mul_mat", "dimension 3"}, f({2, 4, 2, 0}), f({2, 3, 2, 1}));
+    both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    both(mm, S::type_mismatch, {"mul_mat", "f64"}, f({2, 4}), f({2, 3}, tl::Type::f64));
+    both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
+    both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));
+    both(plus, S::type_mismatch, {"add", "i8"}, f({4}), f({4}, tl::Type::i8));
+    both(copy, S::shape_mismatch, {"cpy", "4 and 6"}, f({4}), f({6}));
+    both(copy, S::type_mismatch, {"cpy", "f64"}, f({4}), f({4}, tl::Type::f64));
+    const auto constant = f({4});
+    constant.set_constant();
+    both(copy, S::invalid_argument, {"cpy", "constant"}, f({4}), constant);
+    both(copy, S::invalid_argument, {"cpy", "constant"}, f({2}), constant.view({2}));
+
+    support::expect_error(S::shape_mismatch, {"reshape", "24", "25"}, [&] { f({24}).reshape({5, 5}); });
+    support::expect_error(S::invalid_argument, {"reshape", "cont"}, [&] { f({4, 6}).transpose().reshape({24}); });
+    support::expect_error(S::invalid_argument, {"permute", "0, 0, 1, 2"}, [&] { f({4}).permute({0, 0, 1, 2}); });
+    support::expect_error(S::invalid_argument, {"permute"}, [&] { f({4}).permute({0, 1, 2, 4}); });
+    support::expect_error(S::invalid_argument, {"view", "16 bytes"}, [&] { f({4}).view({5}); });
+    support::expect_error(S::invalid_argument, {"view", "offset"}, [&] { f({4}).view({1}, {}, 2); });
+    support::expect_error(S::invalid_argument, {"view"}, [&] { f({4}).view({1}, {}, 16); });
+    const std::vector<std::size_t> odd{6}, wide{std::size_t{1} << 62}, two{8, 8};
+    support::expect_error(S::invalid_argument, {"view", "nb[1]", "6"}, [&] { f({4}).view({1, 2}, odd); });
+    support::expect_error(S::invalid_argument, {"view"}, [&] { f({4}).view({1, 5}, wide); });
+    support::expect_error(S::invalid_argument, {"view", "2 strides"}, [&] { f({4}).view({1, 2}, two); });
+    support::expect_error(S::type_mismatch, {"cast", "i32"}, [&] { f({4}).cast(tl::Type::i32); });
+    support::expect_error(S::invalid_argument, {"tensor", "ne[1]", "-1"}, [&] { f({4, -1}); });
+    support::expect_error(S::invalid_argument, {"tensor", "5 dimensions"}, [&] { f({1, 1, 1, 1, 1}); });
+    // Products that overflow, also behind a zero.
+    support::expect_error(S::invalid_argument, {"tensor", "more bytes"}, [&] { f({std::int64_t{1} << 40, std::int64_t{1} << 40}); });
+    support::expect_error(S::invalid_argument, {"more bytes"}, [&] { f({0, std::int64_t{1} << 40, std::int64_t{1} << 40}); });
+}
+
+TEST_F(OpDefs, the_smallest_views) {
+    EXPECT_EQ(f({4}).view({0}, {}, 16).nbytes(), 0u);  // empty, at the very end
+    EXPECT_EQ(f({0, 3}).reshape({5, 0}).n_elements(), 0);
+    EXPECT_EQ(f({4}).view({4}).nbytes(), 16u);
+}
+
+TEST_F(OpDefs, by_name) {
+    const auto a = f({2, 3});
+    EXPECT_EQ(ctx.op("permute", {a}, {{"axes", {1, 0, 2, 3}, ""}}).shape()[0], 3);
+    EXPECT_EQ(ctx.op("cast", {a}, {{"to", {}, "F16"}}).type(), tl::Type::f16);
+    using S = tl::Status;
+    support::expect_error(S::invalid_argument, {"no operation", "frobnicate"}, [&] { ctx.op("frobnicate", {a}); });
+    support::expect_error(S::invalid_argument, {"add", "1 operands", "2"}, [&] { ctx.op("add", {a}); });
+    support::expect_error(S::invalid_argument, {"add", "no attribute", "axes"}, [&] { ctx.op("add", {a, a}, {{"axes", {1}, ""}}); });
+    support::expect_error(S::invalid_argument, {"permute", "axes", "missing"}, [&] { ctx.op("permute", {a}); });
+    support::expect_error(S::invalid_argument, {"permute", "axes", "3 values"}, [&] { ctx.op("permute", {a}, {{"axes", {0, 1, 2}, ""}}); });
+    support::expect_error(S::invalid_argument, {"permute", "axes", "integers"}, [&] { ctx.op("permute", {a}, {{"axes", {}, "x"}}); });
+    support::expect_error(S::invalid_argument, {"reshape", "twice"}, [&] { ctx.op("reshape", {a}, {{"ne", {6}, ""}, {"ne", {6}, ""}}); });
+    support::expect_error(S::invalid_argument, {"cast", "no type"}, [&] { ctx.op("cast", {a}, {{"to", {}, "f99"}}); });
+}
+
+TEST_F(OpDefs, integral_numbers_stand_for_integers) {
+    Attr number;
+    number.name = "offset";
+    number.kind = AttrKind::number;
+    number.number = 4;
+    const std::int64_t ne[] = {1};
+    const auto a = Context::create({});
+    Tensor *leaf = a->new_leaf(contiguous_layout("test", DType::f32, std::vector<std::int64_t>{4}));
+    const Attr attrs[] = {Attr::of_ints("ne", ne), number};
+    Tensor *src[] = {leaf};
+    EXPECT_EQ(build_node(*a, Op::view, src, attrs)->root_offset, 4u);
+    const Attr half[] = {Attr::of_ints("ne", ne), [&] {
+                             Attr x = number;
+                             x.number = 4.5;
+                             return x;
+                         }()};
+    support::expect_error(tl::Status::invalid_argument, {"view", "offset", "a number", "integers"}, [&] { build_node(*a, Op::view, src, half); });
+}
+
+TEST_F(OpDefs, copies_that_overlap_are_refused_exactly) {
+    const auto t = f({8, 8});
+    const std::vector<std::size_t> every_second{64};
+    const auto even = t.view({8, 4}, every_second, 0), odd = t.view({8, 4}, every_second, 32);
+    EXPECT_NO_THROW(cpy(even, odd));
+    EXPECT_NO_THROW(cpy(t, t.view({8, 8})));
+    support::expect_error(tl::Status::invalid_argument, {"cpy", "overlap"}, [&] { cpy(t, t.transpose()); });
+    support::expect_error(tl::Status::invalid_argument, {"cpy", "overlap"}, [&] { cpy(t.view({32}), t.view({32}, {}, 4)); });
+    EXPECT_NO_THROW(cpy(t.view({32}), t.view({32}, {}, 128)));
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+// What the tests share: inputs, oracles in double, and expectations of errors.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "cpu/dispatch.hpp"
+
+#include <tensorlib/tensorlib.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tl = tensorlib;
+
+namespace support {
+
+// Multiples of 1/512 in [-4, 4), from the index and a seed: the generator of tests/cases/README.md.
+inline float value(std::uint32_t seed, std::uint32_t i) {
+    std::uint32_t x = i ^ (seed * 0x9E3779B1u);
+    x = (x ^ (x >> 16)) * 0x7FEB352Du;
+    x = (x ^ (x >> 15)) * 0x846CA68Bu;
+    x ^= x >> 16;
+    return static_cast<float>(static_cast<int>((x >> 8) % 4096) - 2048) / 512.0f;
+}
+
+inline tl::Tensor leaf(const tl::Context &ctx, const tl::Shape &shape, std::uint32_t seed, tl::Type type = tl::Type::f32) {
+    tl::Tensor t = ctx.zeros(type, shape);
+    std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = value(seed, static_cast<std::uint32_t>(i));
+    t.write_f32(values);
+    return t;
+}
+
+// Runs f, which must throw an Error of this code whose message has all these words.
+inline void expect_error(tl::Status code, const std::vector<std::string> &words, const std::function<void()> &f) {
+    try {
+        f();
+        FAIL() << "nothing was thrown; expected status " << static_cast<int>(code);
+    } catch (const tl::Error &error) {
+        EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
+        for (const std::string &word : words) {
+            EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << "'" << word << "' is not in: " << error.what();
+        }
+    }
+}
+
+// Sets an environment variable until the end of the scope.
+class Environment {
+public:
+    Environment(const char *name, const char *value) : name_(name) {
+        const char *old = std::getenv(name);
+        had_ = old != nullptr;
+        if (had_) old_ = old;
+        setenv(name, value, 1);
+    }
+    ~Environment() {
+        if (had_) {
+            setenv(name_, old_.c_str(), 1);
+        } else {
+            unsetenv(name_);
+        }
+    }
+    Environment(const Environment &) = delete;
+    Environment &operator=(const Environment &) = delete;
+
+private:
+    const char *name_;
+    bool had_;
+    std::string old_;
+};
+
+// The level asked for by TENSORLIB_ISA alone, or all that this CPU has.
+inline std::vector<std::string> isa_levels() {
+    if (const char *asked = std::getenv("TENSORLIB_ISA"); asked && *asked) return {asked};
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < tl::core::isa_count(); i++) names.emplace_back(tl::core::isa_at(i).name);
+    return names;
+}
+
+inline tl::Backend backend(const std::string &isa, int n_threads) {
+    const Environment level("TENSORLIB_ISA", isa.c_str());
+    return tl::Backend("cpu", {n_threads});
+}
+
+// The matrix product in double, with the bound of its error in F32: a sum of k products of magnitude S in all, in any
+// order and with or without fused multiply-adds, is off by at most gamma_(k+1) S, gamma_k = k u / (1 - k u), u = 2^-24.
+struct Expected {
+    std::vector<double> value, bound;
+};
+
+// a {k, m, x, y}, b {k, n, X, Y}, both packed.
+inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64_t, 4> &na, const std::vector<float> &b,
+                        const std::array<std::int64_t, 4> &nb) {
+    const auto K = na[0], M = na[1], N = nb[1];
+    const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
+    const double gamma = k1 * u / (1 - k1 * u);
+    Expected e;
+    for (std::int64_t i3 = 0; i3 < nb[3]; i3++) {
+        for (std::int64_t i2 = 0; i2 < nb[2]; i2++) {
+            const std::int64_t a2 = i2 * na[2] / nb[2], a3 = i3 * na[3] / nb[3];
+            for (std::int64_t n = 0; n < N; n++) {
+                for (std::int64_t m = 0; m < M; m++) {
+                    double sum = 0, magnitude = 0;
+                    for (std::int64_t k = 0; k < K; k++) {
+                        const double product = static_cast<double>(a[static_cast<std::size_t>(k + K * (m + M * (a2 + na[2] * a3)))]) *
+                                               static_cast<double>(b[static_cast<std::size_t>(k + K * (n + N * (i2 + nb[2] * i3)))]);
+                        sum += product;
+                        magnitude += std::fabs(product);
+                    }
+                    e.value.push_back(sum);
+                    e.bound.push_back(gamma * magnitude);
+                }
+            }
+        }
+    }
+    return e;
+}
+
+// The first value out of its bound, as a message; empty where there is none.
+inline std::string first_wrong(const std::vector<float> &got, const Expected &want) {
+    if (got.size() != want.value.size()) return "sizes " + std::to_string(got.size()) + " and " + std::to_string(want.value.size());
+    for (std::size_t i = 0; i < got.size(); i++) {
+        const double g = static_cast<double>(got[i]), w = want.value[i];
+        const bool same = (std::isnan(g) && std::isnan(w)) || g == w || std::fabs(g - w) <= want.bound[i];
+        if (!same) return "element " + std::to_string(i) + " is " + std::to_string(g) + ", expected " + std::to_string(w);
+    }
+    return {};
+}
+
+}  // namespace support
