@@ -52,16 +52,16 @@ Layout contiguous_layout(const char *op, DType type, std::span<const std::int64_
         fail(Status::invalid_argument, "%s: ne[0] is %lld: a multiple of %s's block size %lld is valid", op,
              static_cast<long long>(layout.ne[0]), t.name, static_cast<long long>(t.block_size));
     }
-    // Strides and sizes are products of the dimensions before them. A zero dimension must not hide an overflow of
-    // the others: strides are computed from them all the same.
+    // Strides are products of the dimensions before them. The check counts a zero as one: loops multiply the other
+    // dimensions too (rows, batches), and an empty tensor must not let those overflow.
     layout.nb[0] = t.size;
-    std::size_t bytes = 0;
-    bool fits = checked_mul(static_cast<std::size_t>(layout.ne[0] / t.block_size), t.size, bytes);
-    std::size_t elements = static_cast<std::size_t>(layout.ne[0]);
-    for (int d = 1; d < max_dims; d++) {
-        layout.nb[d] = bytes;
-        fits = fits && checked_mul(bytes, static_cast<std::size_t>(layout.ne[d]), bytes);
-        fits = fits && checked_mul(elements, static_cast<std::size_t>(layout.ne[d]), elements);
+    std::size_t bytes = t.size, elements = 1;
+    bool fits = true;
+    for (int d = 0; d < max_dims; d++) {
+        const auto blocks = static_cast<std::size_t>(d == 0 ? layout.ne[0] / t.block_size : layout.ne[d]);
+        if (d + 1 < max_dims) layout.nb[d + 1] = layout.nb[d] * blocks;
+        fits = fits && checked_mul(bytes, blocks == 0 ? 1 : blocks, bytes);
+        fits = fits && checked_mul(elements, static_cast<std::size_t>(layout.ne[d] == 0 ? 1 : layout.ne[d]), elements);
     }
     constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
     if (!fits || bytes > most || elements > most) {

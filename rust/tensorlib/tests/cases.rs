@@ -1,0 +1,205 @@
+//! The language-neutral cases through the safe API. Grammar: tests/cases/README.md.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use tensorlib::{Backend, BackendOptions, Context, DType, Error, Result, Tensor};
+
+fn generated(seed: u32, i: u32, integer: bool) -> f32 {
+    let mut x = i ^ seed.wrapping_mul(0x9E37_79B1);
+    x = (x ^ (x >> 16)).wrapping_mul(0x7FEB_352D);
+    x = (x ^ (x >> 15)).wrapping_mul(0x846C_A68B);
+    x ^= x >> 16;
+    if integer {
+        ((x >> 8) % 200) as f32 - 100.0
+    } else {
+        (((x >> 8) % 4096) as i32 - 2048) as f32 / 512.0
+    }
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> T {
+    word.parse().unwrap_or_else(|_| panic!("'{word}' is not a number"))
+}
+
+fn status_name(error: &Error) -> &'static str {
+    match error {
+        Error::InvalidArgument(_) => "INVALID_ARGUMENT",
+        Error::ShapeMismatch(_) => "SHAPE_MISMATCH",
+        Error::TypeMismatch(_) => "TYPE_MISMATCH",
+        Error::ContextMismatch(_) => "CONTEXT_MISMATCH",
+        Error::Unsupported(_) => "UNSUPPORTED",
+        Error::OutOfMemory(_) => "OUT_OF_MEMORY",
+        _ => "another status",
+    }
+}
+
+/// One case as it runs. Failures come back as text.
+struct Runner<'a> {
+    backend: &'a Backend,
+    ctx: Context,
+    tensors: HashMap<String, Tensor>,
+    data: HashMap<String, Vec<f32>>,
+    error: Option<Error>,
+    result: Vec<f32>,
+    tol: (f64, f64),
+}
+
+impl<'a> Runner<'a> {
+    fn new(backend: &'a Backend) -> Self {
+        Self {
+            backend,
+            ctx: Context::on(backend),
+            tensors: HashMap::new(),
+            data: HashMap::new(),
+            error: None,
+            result: Vec::new(),
+            tol: (0.0, 0.0),
+        }
+    }
+
+    fn line(&mut self, line: &str) -> std::result::Result<(), String> {
+        let w: Vec<&str> = line.split(' ').collect();
+        let message = |e: Error| e.to_string();
+        match w[0] {
+            "leaf" => self.leaf(&w).map_err(message),
+            "set" => {
+                self.data.get_mut(w[1]).expect("a leaf")[number::<usize>(w[2])] = number(w[3]);
+                Ok(())
+            }
+            "op" => {
+                match self.op(&w) {
+                    Ok(tensor) => drop(self.tensors.insert(w[1].into(), tensor)),
+                    Err(error) => drop(self.error.get_or_insert(error)),
+                }
+                Ok(())
+            }
+            "out" => self.out(&w),
+            "tol" => {
+                self.tol = (number(w[1]), number(w[2]));
+                Ok(())
+            }
+            "at" => self.at(&w),
+            "error" => match &self.error {
+                Some(error) if status_name(error) == w[1] => Ok(()),
+                other => Err(format!("expected {}, got {other:?}", w[1])),
+            },
+            "word" => {
+                let text = self.error.as_ref().map(ToString::to_string).unwrap_or_default();
+                let word = &line[5..];
+                text.contains(word).then_some(()).ok_or(format!("'{word}' is not in: {text}"))
+            }
+            other => panic!("not in the grammar: {other}"),
+        }
+    }
+
+    fn leaf(&mut self, w: &[&str]) -> Result<()> {
+        let shape: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
+        let tensor = self.ctx.zeros(w[2].parse()?, &shape)?;
+        let values =
+            (0..tensor.n_elements()).map(|i| generated(number(w[7]), i as u32, w[2].starts_with('i'))).collect();
+        self.tensors.insert(w[1].into(), tensor);
+        self.data.insert(w[1].into(), values);
+        Ok(())
+    }
+
+    fn op(&self, w: &[&str]) -> Result<Tensor> {
+        let (attrs, sources): (Vec<&str>, Vec<&str>) = w[3..].iter().partition(|word| word.contains('='));
+        let s: Vec<&Tensor> = sources.iter().map(|id| &self.tensors[*id]).collect();
+        let attr = |name: &str| attrs.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
+        let ints = |name: &str| -> Vec<i64> { attr(name).map_or(Vec::new(), |v| v.split(',').map(number).collect()) };
+        match w[2] {
+            "add" => s[0].add(s[1]),
+            "mul_mat" => s[0].mul_mat(s[1]),
+            "cpy" => s[0].cpy(s[1]),
+            "transpose" => s[0].transpose(),
+            "cont" => s[0].cont(),
+            "dup" => s[0].dup(),
+            "reshape" => s[0].reshape(ints("ne")),
+            "cast" => s[0].cast(attr("to").expect("to").parse::<DType>()?),
+            "permute" => {
+                let axes: Vec<i32> = ints("axes").into_iter().map(|a| a as i32).collect();
+                s[0].permute(axes.try_into().expect("4 axes"))
+            }
+            "view" => {
+                let nb: Vec<usize> = ints("nb").into_iter().map(|n| n as usize).collect();
+                s[0].view(ints("ne"), &nb, attr("offset").map_or(0, number))
+            }
+            other => panic!("no such operation: {other}"),
+        }
+    }
+
+    fn out(&mut self, w: &[&str]) -> std::result::Result<(), String> {
+        if let Some(error) = &self.error {
+            return Err(error.to_string());
+        }
+        let run = || -> Result<Vec<f32>> {
+            for (id, values) in &self.data {
+                self.tensors[id].write_f32(values)?;
+            }
+            self.backend.compute(&[&self.tensors[w[1]]])?;
+            self.tensors[w[1]].to_f32_vec()
+        };
+        self.result = run().map_err(|e| e.to_string())?;
+        let tensor = &self.tensors[w[1]];
+        let mut shape = tensor.shape();
+        shape.resize(4, 1);
+        let expected: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
+        if tensor.dtype().name() != w[2] || shape != expected {
+            return Err(format!("is {shape:?} {}, expected {expected:?} {}", tensor.dtype(), w[2]));
+        }
+        Ok(())
+    }
+
+    fn at(&self, w: &[&str]) -> std::result::Result<(), String> {
+        let first: usize = number(w[1]);
+        for (i, word) in (first..).zip(&w[2..]) {
+            let (got, want) = (f64::from(self.result[i]), number::<f64>(word));
+            let near =
+                || got.is_finite() && want.is_finite() && (got - want).abs() <= self.tol.0 + self.tol.1 * want.abs();
+            if !(got == want || (got.is_nan() && want.is_nan()) || near()) {
+                return Err(format!("element {i} is {got}, expected {want}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn cases() {
+    let variable = |name: &str| std::env::var(name).ok().filter(|v| !v.is_empty());
+    let folder = variable("TENSORLIB_CASES")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases"), PathBuf::from);
+    let threads = variable("TENSORLIB_TEST_THREADS").map_or(2, |n| number(&n));
+    let device = variable("TENSORLIB_DEVICE").unwrap_or("cpu".into());
+    let backend = BackendOptions::new().threads(threads).open(&device).unwrap();
+    if let Some(asked) = variable("TENSORLIB_ISA") {
+        assert_eq!(backend.isa(), asked);
+    }
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension() == Some("cases".as_ref()))
+        .collect();
+    files.sort();
+    let (mut passed, mut failed) = (0, 0);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let mut name = "";
+        let mut runner = Runner::new(&backend);
+        let mut outcome = Ok(());
+        for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
+            if let Some(next) = line.strip_prefix("case ") {
+                (name, runner, outcome) = (next, Runner::new(&backend), Ok(()));
+            } else if line != "end" {
+                outcome = outcome.and_then(|()| runner.line(line));
+            } else if let Err(why) = &outcome {
+                println!("FAIL {name}: {why}");
+                failed += 1;
+            } else {
+                passed += 1;
+            }
+        }
+    }
+    println!("cases rust {device} {}: {passed} passed, {failed} failed, 0 skipped", backend.isa());
+    assert!(failed == 0 && passed > 0);
+}

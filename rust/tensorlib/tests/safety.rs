@@ -1,0 +1,280 @@
+//! What safe code cannot do: outlive, overlap, tear, abort.
+
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use tensorlib::{Backend, BackendOptions, Context, ContextOptions, DType, Error, Graph, ReadGuard, Tensor};
+
+fn cpu() -> Backend {
+    BackendOptions::new().threads(2).open("cpu").unwrap()
+}
+
+#[test]
+fn handles_are_send_and_sync() {
+    fn check<T: Send + Sync + 'static>() {}
+    check::<Context>();
+    check::<Tensor>();
+    check::<Graph>();
+    check::<Backend>();
+    check::<ReadGuard<'static, f32>>();
+}
+
+/// A model that owns its context and weights needs no lifetime, and can be moved to another thread.
+struct Model {
+    weights: Tensor,
+    ctx: Context,
+}
+
+#[test]
+fn a_model_owns_its_tensors_and_moves_between_threads() {
+    let ctx = Context::new();
+    let model = Model { weights: ctx.tensor([2, 2], &[1., 2., 3., 4.]).unwrap(), ctx };
+    let y = thread::spawn(move || {
+        let token = Context::new();
+        let y = model.weights.mul_mat(&token.tensor([2], &[1., 1.]).unwrap()).unwrap();
+        drop((model.weights, model.ctx));
+        y
+    })
+    .join()
+    .unwrap();
+    cpu().compute(&[&y]).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [3., 7.]);
+}
+
+#[test]
+fn handles_drop_in_any_order() {
+    for order in 0..4 {
+        let backend = cpu();
+        let (a_ctx, b_ctx) = (Context::on(&backend), Context::on(&backend));
+        let a = a_ctx.tensor([3], &[1., 2., 3.]).unwrap();
+        let b = b_ctx.tensor([3], &[10., 20., 30.]).unwrap();
+        let c = a.add(&b).unwrap();
+        let graph = Graph::new(&[&c]).unwrap();
+        match order {
+            0 => drop((a, b, a_ctx, b_ctx)),
+            1 => drop((b_ctx, a_ctx, b, a)),
+            2 => drop(a_ctx),
+            _ => drop(b_ctx),
+        }
+        graph.compute(&backend).unwrap();
+        drop(backend);
+        assert_eq!(c.to_vec::<f32>().unwrap(), [11., 22., 33.]);
+        drop(c);
+        graph.compute(&cpu()).unwrap();
+    }
+}
+
+#[test]
+fn reset_refuses_while_anything_refers_to_the_context() {
+    let mut ctx = Context::new();
+    let tensor = ctx.zeros(DType::F32, [4]).unwrap();
+    assert!(matches!(ctx.reset(), Err(Error::Busy(_))));
+    let graph = Graph::new(&[&tensor]).unwrap();
+    drop(tensor);
+    assert!(matches!(ctx.reset(), Err(Error::Busy(_))));
+    drop(graph);
+    ctx.reset().unwrap();
+    let young = Context::new();
+    let old = ctx.zeros(DType::F32, [4]).unwrap();
+    let sum = young.add(&old, &old).unwrap();
+    drop(old);
+    assert!(matches!(ctx.reset(), Err(Error::Busy(_))));
+    drop((sum, young));
+    ctx.reset().unwrap();
+    assert_eq!(ctx.used_memory(), 0);
+}
+
+#[test]
+fn overlap_is_busy_never_a_race() {
+    let (backend, ctx) = (cpu(), Context::new());
+    let x = ctx.tensor([2], &[1., 2.]).unwrap();
+    let y = x.add(&x).unwrap();
+    let graph = Graph::new(&[&y]).unwrap();
+    let busy = |r: tensorlib::Result<()>| assert!(matches!(r, Err(Error::Busy(_))), "{r:?}");
+    {
+        let first = x.read_guard::<f32>().unwrap();
+        let second = x.read_guard::<f32>().unwrap();
+        assert_eq!(*first, *second);
+        busy(x.write(&[3f32, 4.]));
+        busy(x.write_guard::<f32>().map(drop));
+        busy(graph.compute(&backend));
+    }
+    {
+        let mut guard = x.write_guard::<f32>().unwrap();
+        guard[0] = 5.0;
+        busy(x.to_vec::<f32>().map(drop));
+        busy(x.read_guard::<f32>().map(drop));
+        busy(graph.compute(&backend));
+    }
+    graph.compute(&backend).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [10., 4.]);
+    // From inside a callback: the graph, its backend and its data are in use.
+    graph
+        .compute_with(&backend, |_, _| {
+            busy(graph.compute(&backend));
+            busy(graph.compute_with(&backend, |_, _| true));
+            busy(backend.compute(&[&x.add(&x).unwrap()]));
+            busy(x.to_vec::<f32>().map(drop));
+            true
+        })
+        .unwrap();
+}
+
+#[test]
+fn guards_need_the_right_type_and_contiguous_data() {
+    let ctx = Context::new();
+    let t = ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.]).unwrap();
+    assert!(matches!(t.read_guard::<f64>(), Err(Error::TypeMismatch(_))));
+    assert!(matches!(t.transpose().unwrap().read_guard::<f32>(), Err(Error::InvalidArgument(_))));
+    assert_eq!(*t.view([3], &[], 12).unwrap().read_guard::<f32>().unwrap(), [4., 5., 6.]);
+    let node = t.add(&t).unwrap();
+    assert!(matches!(node.read_guard::<f32>(), Err(Error::InvalidArgument(_))));
+    cpu().compute(&[&node]).unwrap();
+    assert_eq!(node.read_guard::<f32>().unwrap()[5], 12.0);
+    assert!(matches!(node.write_guard::<f32>(), Err(Error::InvalidArgument(_))));
+    t.set_constant().unwrap();
+    assert!(matches!(t.write_guard::<f32>(), Err(Error::InvalidArgument(_))));
+    assert!(matches!(t.drop_original(), Err(Error::Unsupported(_))));
+    assert_eq!(ctx.zeros(DType::F32, [0, 4]).unwrap().read_guard::<f32>().unwrap().len(), 0);
+}
+
+#[test]
+fn a_callback_stops_or_panics_and_the_graph_goes_on() {
+    let (backend, ctx) = (cpu(), Context::new());
+    let x = ctx.tensor([2], &[1., 2.]).unwrap();
+    let y = x.add(&x).unwrap().add(&x).unwrap();
+    let graph = Graph::new(&[&y]).unwrap();
+    let mut seen = Vec::new();
+    graph
+        .compute_with(&backend, |done, total| {
+            seen.push((done, total));
+            true
+        })
+        .unwrap();
+    assert_eq!(seen, [(1, 2), (2, 2)]);
+    assert!(matches!(graph.compute_with(&backend, |_, _| false), Err(Error::Aborted(_))));
+    assert!(matches!(y.to_vec::<f32>(), Err(Error::InvalidArgument(_))));
+    let panic = catch_unwind(AssertUnwindSafe(|| graph.compute_with(&backend, |_, _| panic!("from the callback"))));
+    assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "from the callback");
+    graph.compute(&backend).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), [3., 6.]);
+}
+
+#[test]
+fn threads_share_weights_and_get_their_own_errors() {
+    let weights = Context::new();
+    let w = weights.tensor([64, 64], &[0.5; 64 * 64]).unwrap();
+    let computed = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for t in 1..=4i64 {
+            let (w, computed, weights) = (&w, &computed, &weights);
+            scope.spawn(move || {
+                let backend = cpu();
+                for _ in 0..50 {
+                    let ctx = Context::new();
+                    let x = ctx.tensor([64, t], &vec![2.0; 64 * t as usize]).unwrap();
+                    let y = w.mul_mat(&x).unwrap();
+                    backend.compute(&[&y]).unwrap();
+                    assert!(y.to_vec::<f32>().unwrap().iter().all(|&v| v == 64.0));
+                    computed.fetch_add(1, Ordering::Relaxed);
+                    // A failing constructor in the shared context: the message must be this thread's.
+                    let Err(Error::ShapeMismatch(failure)) = weights.reshape(w, [t, 3]) else { panic!("no error") };
+                    assert!(failure.message.contains(&format!("[{t}, 3]")), "{}", failure.message);
+                    assert_eq!((failure.op.as_str(), &failure.shapes), ("reshape", &vec![vec![64, 64]]));
+                }
+            });
+        }
+    });
+    assert_eq!(computed.into_inner(), 200);
+}
+
+#[test]
+fn bad_input_is_an_error_that_says_what_would_be_valid() {
+    let ctx = Context::new();
+    let t = ctx.tensor([2, 4], &[0.; 8]).unwrap();
+    let words = |error: Error, words: &[&str]| {
+        let text = error.to_string();
+        assert!(words.iter().all(|w| text.contains(w)), "{words:?}: {text}");
+    };
+    words(
+        t.mul_mat(&ctx.zeros(DType::F32, [7]).unwrap()).unwrap_err(),
+        &["mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"],
+    );
+    words(ctx.tensor([2], &[1., 2., 3.]).unwrap_err(), &["3 values", "[2]", "2 are valid"]);
+    words(ctx.zeros(DType::F32, [1, 1, 1, 1, 1]).unwrap_err(), &["n_dims is 5"]);
+    words(ctx.zeros(DType::F32, [] as [i64; 0]).unwrap_err(), &["n_dims is 0"]);
+    words(ctx.zeros(DType::F32, [i64::MAX, i64::MAX]).unwrap_err(), &["more bytes"]);
+    words(ctx.zeros(DType::F32, [-3]).unwrap_err(), &["ne[0] is -3"]);
+    words(t.get(&[0, 9]).unwrap_err(), &["index"]);
+    words(t.get(&[0; 5]).unwrap_err(), &["index of 5"]);
+    words(t.view([2, 2], &[8, 8], 0).unwrap_err(), &["view", "one less"]);
+    words(ctx.op("nonsense\0", &[], &[]).unwrap_err(), &["no operation"]);
+    words(Backend::new("cuda:9").unwrap_err(), &["cuda:9", "cpu"]);
+    words(Backend::new("c\0pu").unwrap_err(), &["no device"]);
+    words(BackendOptions::new().threads(usize::MAX).open("cpu").unwrap_err(), &["n_threads", "1024"]);
+    words("f99".parse::<DType>().unwrap_err(), &["f99", "bf16"]);
+    words(Graph::new(&[]).unwrap_err(), &["output"]);
+    words(
+        ContextOptions::new().mem_limit(100).build().unwrap().zeros(DType::F32, [64]).unwrap_err(),
+        &["limit", "100"],
+    );
+    words(ContextOptions::new().buffer(Box::leak(Box::new([]))).build().unwrap_err(), &["mem_buffer"]);
+}
+
+#[test]
+fn borrowed_memory_and_contexts_without_data() {
+    let buffer = vec![7u8; 1 << 16].leak();
+    let ctx = ContextOptions::new().buffer(buffer).build().unwrap();
+    let t = ctx.zeros(DType::F32, [100]).unwrap();
+    assert!(t.to_vec::<f32>().unwrap().iter().all(|&x| x == 0.0));
+    let ctx = ContextOptions::new().no_alloc().build().unwrap();
+    let t = ctx.zeros(DType::I32, [3]).unwrap();
+    assert!(matches!(t.write(&[1i32, 2, 3]), Err(Error::InvalidArgument(_))));
+    ctx.allocate().unwrap();
+    t.write(&[1i32, 2, 3]).unwrap();
+    assert_eq!(t.to_f32_vec().unwrap(), [1., 2., 3.]);
+}
+
+#[test]
+fn every_element_type_goes_in_and_comes_out() {
+    fn check<T: tensorlib::Element + PartialEq>(values: &[T]) {
+        let ctx = Context::new();
+        let t = ctx.tensor_of([values.len() as i64], values).unwrap();
+        assert_eq!(t.dtype(), T::DTYPE);
+        assert_eq!(t.to_vec::<T>().unwrap(), values);
+        assert_eq!(t.with_slice(|s: &[T]| s.to_vec()).unwrap(), values);
+    }
+    check(&[1.5f32, f32::MIN_POSITIVE, -0.0]);
+    check(&[1.5f64, f64::MAX]);
+    check(&[1i8, -128]);
+    check(&[1i16, -32768]);
+    check(&[1i32, i32::MIN]);
+    check(&[1i64, i64::MIN]);
+    #[cfg(feature = "half")]
+    {
+        check(&[tensorlib::f16::from_f32(1.5), tensorlib::f16::MAX]);
+        check(&[tensorlib::bf16::from_f32(1.5), tensorlib::bf16::MAX]);
+    }
+}
+
+#[test]
+fn display_elides_and_says_what_cannot_be_read() {
+    let ctx = Context::new();
+    let t = ctx.tensor([2, 2], &[1., 2., 3., 4.5]).unwrap();
+    assert_eq!(t.to_string(), "[2, 2] f32\n       1.0000      2.0000\n       3.0000      4.5000");
+    assert!(t.add(&t).unwrap().to_string().contains("not computed"));
+    let wide = ctx.zeros(DType::F32, [100, 100, 20]).unwrap().to_string();
+    assert!(wide.contains("...") && wide.lines().count() < 100);
+    assert_eq!(ctx.zeros(DType::F32, [0]).unwrap().to_string(), "[0] f32 (no elements)");
+}
+
+#[test]
+fn plans_and_dot_describe_the_graph() {
+    let (backend, ctx) = (cpu(), Context::new());
+    let x = ctx.tensor([2], &[1., 2.]).unwrap();
+    x.set_name("input").unwrap();
+    let graph = Graph::new(&[&x.add(&x).unwrap()]).unwrap();
+    assert!(graph.dot().contains("'input'"));
+    assert!(graph.plan_text(&backend).unwrap().contains("add_f32_flat"));
+    assert_eq!((graph.n_nodes(), graph.n_leafs()), (1, 1));
+}
