@@ -4,6 +4,7 @@
 #if defined(__unix__) || defined(__APPLE__)
 
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void test_isa(void) {
@@ -36,18 +37,21 @@ static void test_isa(void) {
     }
 }
 
-/* The child has the pool's memory but not its threads: computing there must be refused, not wait for them. */
+/* The child has the pool's memory but not its threads: computing there must be refused, and freeing must not wait
+ * for them. The parent's threads get time to park first: a condition variable with waiters is what blocks. */
 static void test_fork(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 100000), *sum = tl_add(ctx, a, a);
     tl_graph *graph = NULL;
     ACCEPTED(tl_graph_create(ctx, &sum, 1, &graph, &err));
     ACCEPTED(tl_graph_compute(graph, backend, &err));
+    nanosleep(&(struct timespec){.tv_nsec = 200000000}, NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(60); /* a hang ends as a signal, which is no exit status */
+        alarm(30); /* a hang ends as a signal, which is no exit status */
         tl_status status = tl_graph_compute(graph, backend, &err);
         const char *answer = status == TL_STATUS_UNAVAILABLE && err.message[0] ? "true" : "false";
+        tl_graph_free(graph), tl_context_free(ctx), tl_backend_free(backend);
         /* Not _exit(): a leak checker would count what the parent still holds, and its threads' parts too. */
         execlp(answer, answer, (char *)NULL);
         _exit(2);

@@ -49,6 +49,23 @@ impl Builds {
         })
     }
 
+    /// The program that prints this machine's instruction-set levels: of the tests' build where a suite has made
+    /// it, else built alone, so that `--only rust` needs no GoogleTest.
+    pub fn isa_levels(run: &mut Run) -> Result<PathBuf, String> {
+        if let Some(Ok(build)) = run.builds.done.get("tests") {
+            return Ok(build.join("tests/capi/tl_c_isa_levels"));
+        }
+        let lib = Self::prefix(run)?.join("lib");
+        Self::once(run, "isa_levels", |run| {
+            let program = run.ws.out.join("isa_levels");
+            let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+            let cc = run.ws.cmd(compiler).arg("-std=c11").arg(run.ws.root.join("tests/capi/isa_levels.c"));
+            let cc = cc.arg("-I").arg(lib.with_file_name("include")).arg("-L").arg(&lib).arg("-ltensorlib");
+            run.step(cc.arg(format!("-Wl,-rpath,{}", lib.display())).arg("-o").arg(&program))?;
+            Ok(program)
+        })
+    }
+
     fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String> {
         Self::once(run, name, |run| {
             tools::native(run.ws)?;

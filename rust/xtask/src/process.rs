@@ -30,8 +30,8 @@ pub struct Output {
 impl Cmd {
     /// A program, looked up in PATH where it has no slash.
     pub fn new(program: impl AsRef<OsStr>) -> Self {
-        // Nothing here takes a quarter of this; a hang must not hold a CI machine for ever.
-        let limit = Duration::from_secs(40 * 60);
+        // A clean build on a slow machine fits; a hang must not hold a CI machine for ever.
+        let limit = Duration::from_secs(30 * 60);
         Self { program: program.as_ref().to_owned(), args: Vec::new(), dir: None, envs: Vec::new(), limit }
     }
 
@@ -62,6 +62,12 @@ impl Cmd {
     /// Removes an environment variable.
     pub fn env_remove(mut self, name: &str) -> Self {
         self.envs.push((name.into(), None));
+        self
+    }
+
+    /// Another time limit.
+    pub fn limit(mut self, seconds: u64) -> Self {
+        self.limit = Duration::from_secs(seconds);
         self
     }
 

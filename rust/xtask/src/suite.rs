@@ -146,8 +146,8 @@ impl Run<'_> {
 
     /// `body` once for each instruction-set level of this machine, best first.
     pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
-        let build = Builds::tests(self)?;
-        let levels = self.ws.cmd(build.join("tests/capi/tl_c_isa_levels")).capture()?;
+        let program = Builds::isa_levels(self)?;
+        let levels = self.ws.cmd(program).capture()?;
         for isa in levels.lines() {
             body(self, isa)?;
         }

@@ -22,7 +22,8 @@ pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<()
     let ws = run.ws;
     let title = level_of(envs);
     let cmd = |name: &str| {
-        envs.iter().fold(ws.cmd(build.join("tests/capi").join(name)), |cmd, (name, value)| cmd.env(name, value))
+        let program = ws.cmd(build.join("tests/capi").join(name)).limit(super::TEST_LIMIT);
+        envs.iter().fold(program, |cmd, (name, value)| cmd.env(name, value))
     };
     run.tests(&format!("bad input {title}"), Style::Line, cmd("tl_c_bad_input"))?;
     run.tests(&format!("cases {title}"), Style::Cases, cmd("tl_c_cases").arg(ws.root.join("tests/cases")))?;

@@ -15,7 +15,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 /// Runs each program with these variables set.
 pub fn all_programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     for program in programs(&build.join("tests/cpp"))? {
-        let mut cmd = run.ws.cmd(&program).arg("--gtest_color=no");
+        let mut cmd = run.ws.cmd(&program).arg("--gtest_color=no").limit(super::TEST_LIMIT);
         for (name, value) in envs {
             cmd = cmd.env(name, value);
         }

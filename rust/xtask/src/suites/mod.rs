@@ -32,6 +32,10 @@ const fn deep(name: &'static str, about: &'static str, run: fn(&mut crate::suite
     Suite { name, about, deep: true, run }
 }
 
+/// Seconds for one native test program: each takes well under a minute, sanitizers and long runs included under
+/// ten, so more is a hang.
+pub const TEST_LIMIT: u64 = 600;
+
 /// In the order in which they run: what fails fast comes first.
 pub const ALL: &[Suite] = &[
     suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
