@@ -75,11 +75,13 @@ T read_params(const T *params, const char *function) {
     std::size_t size;
     std::memcpy(&size, params, sizeof size);
     if (size < sizeof(T)) {
-        core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function, size, sizeof(T));
+        core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function, size,
+                   sizeof(T));
     }
     const auto *bytes = reinterpret_cast<const unsigned char *>(params);
     for (std::size_t i = sizeof(T); i < size; i++) {
-        if (bytes[i] != 0) core::fail(Status::invalid_argument, "%s: byte %zu of params is set, which this version does not know", function, i);
+        if (bytes[i] != 0)
+            core::fail(Status::invalid_argument, "%s: byte %zu of params is set, which this version does not know", function, i);
     }
     std::memcpy(&known, params, sizeof known);
     return known;

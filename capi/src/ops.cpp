@@ -31,7 +31,8 @@ std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t 
 
 // A size as an attribute; one too large to be an integer is too large for any view.
 int64_t to_integer(const char *op, const char *name, size_t value) {
-    if (value > static_cast<size_t>(INT64_MAX)) core::fail(Status::invalid_argument, "%s: %s is %zu: more than memory has", op, name, value);
+    if (value > static_cast<size_t>(INT64_MAX))
+        core::fail(Status::invalid_argument, "%s: %s is %zu: more than memory has", op, name, value);
     return static_cast<int64_t>(value);
 }
 
@@ -43,7 +44,8 @@ Attr converted(const tl_attr &given) {
         case TL_ATTR_INTS:
             attr.kind = core::AttrKind::ints;
             if (given.n_ints < 1 || given.n_ints > Attr::max_ints) {
-                core::fail(Status::invalid_argument, "op: attribute %.32s has n_ints %d: 1 to %d are valid", given.name, given.n_ints, Attr::max_ints);
+                core::fail(Status::invalid_argument, "op: attribute %.32s has n_ints %d: 1 to %d are valid", given.name, given.n_ints,
+                           Attr::max_ints);
             }
             attr.n_ints = given.n_ints;
             for (int i = 0; i < given.n_ints; i++) attr.ints[static_cast<std::size_t>(i)] = given.ints[i];
@@ -57,7 +59,8 @@ Attr converted(const tl_attr &given) {
             attr.text = required(given.text, "op", "an attribute's text");
             break;
         default:
-            core::fail(Status::invalid_argument, "op: attribute %.32s has kind %d: TL_ATTR_INTS, _NUMBER and _TEXT are valid", given.name, given.kind);
+            core::fail(Status::invalid_argument, "op: attribute %.32s has kind %d: TL_ATTR_INTS, _NUMBER and _TEXT are valid", given.name,
+                       given.kind);
     }
     return attr;
 }
@@ -70,7 +73,8 @@ tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return buil
 
 tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne, const size_t *nb, size_t offset) {
     return constructed(ctx, [&](core::Context &context) {
-        std::array<Attr, 3> attrs{Attr::of_ints("ne", shape_of("view", n_dims, ne)), Attr::of_int("offset", to_integer("view", "offset", offset))};
+        std::array<Attr, 3> attrs{Attr::of_ints("ne", shape_of("view", n_dims, ne)),
+                                  Attr::of_int("offset", to_integer("view", "offset", offset))};
         std::size_t n_attrs = 2;
         if (nb && n_dims > 1) {
             std::array<int64_t, core::max_dims> strides{};
@@ -129,7 +133,8 @@ tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t 
         if (n_src > 0) required(src, def->name, "src");
         // More attributes than any operation has would each be unknown, or one of them given twice.
         constexpr size_t most = 8;
-        if (n_attrs > most) core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def->name, n_attrs, most);
+        if (n_attrs > most)
+            core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def->name, n_attrs, most);
         if (n_attrs > 0) required(attrs, def->name, "attrs");
         std::vector<core::Tensor *> unwrapped;
         for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap(src[i]));

@@ -9,8 +9,7 @@ using namespace tensorlib;
 namespace {
 
 // The ABI's numbers and the list's are the same numbers, written twice: once for C, once for C++.
-#define TL_DTYPE(name, id, format) \
-    constexpr tl_type type_##name = static_cast<tl_type>(core::DType::name);
+#define TL_DTYPE(name, id, format) constexpr tl_type type_##name = static_cast<tl_type>(core::DType::name);
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
 static_assert(type_f32 == TL_TYPE_F32 && type_f16 == TL_TYPE_F16 && type_bf16 == TL_TYPE_BF16 && type_f64 == TL_TYPE_F64);

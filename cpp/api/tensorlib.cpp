@@ -87,7 +87,8 @@ Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources,
     for (const Tensor &source : sources) src.push_back(source.tensor_);
     std::vector<core::Attr> attrs;
     for (const Attribute &given : attributes) {
-        if (given.ints.size() > core::Attr::max_ints) core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
+        if (given.ints.size() > core::Attr::max_ints)
+            core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
         attrs.push_back(given.ints.empty() ? core::Attr::of_text(given.name, given.text) : core::Attr::of_ints(given.name, given.ints));
     }
     return Tensor(impl_, core::build_node(*impl_, def->op, src, attrs));

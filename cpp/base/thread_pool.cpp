@@ -103,7 +103,9 @@ void ThreadPool::take_chunks(std::uint32_t epoch, int thread) noexcept {
         // but the pool's own fields.
         const bool last = done_.fetch_add(1, std::memory_order_seq_cst) + 1 == n_chunks;
         if (last && waiting_.load(std::memory_order_seq_cst)) {
-            { std::lock_guard lock(parking_->mutex); }
+            {
+                std::lock_guard lock(parking_->mutex);
+            }
             parking_->wake_caller.notify_one();
         }
         next = next_.load(std::memory_order_acquire);
@@ -112,9 +114,7 @@ void ThreadPool::take_chunks(std::uint32_t epoch, int thread) noexcept {
 
 // Waits for an epoch other than the one seen; false where the pool stops.
 bool ThreadPool::wait_for_task(std::uint32_t seen) noexcept {
-    const auto ready = [&] {
-        return epoch_of(next_.load(std::memory_order_seq_cst)) != seen || stopping_.load(std::memory_order_seq_cst);
-    };
+    const auto ready = [&] { return epoch_of(next_.load(std::memory_order_seq_cst)) != seen || stopping_.load(std::memory_order_seq_cst); };
     if (!spin_until(ready)) {
         std::unique_lock lock(parking_->mutex);
         parked_.fetch_add(1, std::memory_order_seq_cst);

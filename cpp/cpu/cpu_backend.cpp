@@ -52,9 +52,7 @@ void CpuBackend::check_usable() const {
 void CpuBackend::execute(const Step &step) {
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
     for (std::int64_t phase = 0; phase < step.plan.n_phases; phase++) {
-        auto run = [&](std::int64_t chunk, int thread) noexcept {
-            kernel.run(step, {phase, chunk, thread, isa_.kernels});
-        };
+        auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {phase, chunk, thread, isa_.kernels}); };
         pool_.run(step.plan.n_chunks[static_cast<std::size_t>(phase & 1)], run);
     }
 }

@@ -7,9 +7,9 @@
 namespace tensorlib::core {
 
 // The build writes leaf_levels.inc: TL_LEVEL_ENTRY(level) for each level that it has compiled, best first.
-#define TL_LEVEL_ENTRY(level)            \
-    namespace leaf::level {              \
-    void fill(LeafTable &table);         \
+#define TL_LEVEL_ENTRY(level)    \
+    namespace leaf::level {      \
+    void fill(LeafTable &table); \
     }
 #include "leaf_levels.inc"
 #undef TL_LEVEL_ENTRY

@@ -23,8 +23,7 @@ std::int64_t encode(const float *values, void *blocks, std::int64_t n) noexcept 
 
 template <class Format>
 constexpr DTypeTraits make_traits(DType type) {
-    return {type,           Format::name,   Format::block_size, sizeof(typename Format::Block), Format::is_float,
-            decode<Format>, encode<Format>};
+    return {type, Format::name, Format::block_size, sizeof(typename Format::Block), Format::is_float, decode<Format>, encode<Format>};
 }
 
 constexpr DTypeTraits table[] = {
@@ -45,10 +44,10 @@ const DTypeTraits *find_traits(std::int32_t id) noexcept {
 // A switch, not a search: this is on the way of every tensor made.
 const DTypeTraits &traits(DType type) noexcept {
     switch (type) {
-#define TL_DTYPE(name, id, format) \
-    case DType::name: { \
+#define TL_DTYPE(name, id, format)                                         \
+    case DType::name: {                                                    \
         static constexpr DTypeTraits t = make_traits<format>(DType::name); \
-        return t; \
+        return t;                                                          \
     }
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE

@@ -23,7 +23,7 @@ struct ContextParams {
     void *mem_buffer = nullptr;
     std::size_t mem_buffer_size = 0;
     bool no_alloc = false;
-    DeviceMemory *memory = nullptr;       // null: host memory
+    DeviceMemory *memory = nullptr;          // null: host memory
     const RefCounted *keep_alive = nullptr;  // the backend that the memory belongs to
 };
 
@@ -32,8 +32,8 @@ struct NodeSpec {
     Op op = Op::leaf;
     Layout layout;
     std::span<Tensor *const> src;
-    Tensor *view_of = nullptr;      // a view of this tensor's memory ...
-    std::size_t view_offset = 0;    // ... so many bytes behind its first element
+    Tensor *view_of = nullptr;    // a view of this tensor's memory ...
+    std::size_t view_offset = 0;  // ... so many bytes behind its first element
 };
 
 class Context final : public RefCounted {

@@ -80,16 +80,14 @@ void check_range(const char *what, const Tensor &t, std::size_t offset, std::siz
 
 void write_unlocked(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
     const auto *from = static_cast<const std::byte *>(data);
-    for_each_run(t, offset, size, [&](std::byte *address, std::size_t packed, std::size_t n) {
-        t.context->memory().write(address, from + packed, n);
-    });
+    for_each_run(t, offset, size,
+                 [&](std::byte *address, std::size_t packed, std::size_t n) { t.context->memory().write(address, from + packed, n); });
 }
 
 void read_unlocked(const Tensor &t, void *data, std::size_t offset, std::size_t size) {
     auto *to = static_cast<std::byte *>(data);
-    for_each_run(t, offset, size, [&](std::byte *address, std::size_t packed, std::size_t n) {
-        t.context->memory().read(to + packed, address, n);
-    });
+    for_each_run(t, offset, size,
+                 [&](std::byte *address, std::size_t packed, std::size_t n) { t.context->memory().read(to + packed, address, n); });
 }
 
 // Data lives in the root's context, so that one's run lock guards it.

@@ -100,8 +100,8 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
         fail(Status::invalid_argument, "cpy: dst is %s, which is promised constant: it cannot be written", tensor_text(to).c_str());
     }
     if (overlaps(from, to)) {
-        fail(Status::invalid_argument, "cpy: src is %s, dst is %s, and they overlap in memory: copy by way of dup", tensor_text(from).c_str(),
-             tensor_text(to).c_str());
+        fail(Status::invalid_argument, "cpy: src is %s, dst is %s, and they overlap in memory: copy by way of dup",
+             tensor_text(from).c_str(), tensor_text(to).c_str());
     }
     result.layout = to.layout;
     result.view_of = src[1];
@@ -111,9 +111,11 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
 
 constexpr OpDef cont{Op::cont, "cont", one_operand, {}, cont_infer, "da = g", copy_cost, "a contiguous copy"};
 constexpr OpDef dup{Op::dup, "dup", one_operand, {}, cont_infer, "da = g", copy_cost, "a copy"};
-constexpr OpDef cpy{Op::cpy, "cpy", cpy_operands, {}, cpy_infer, "dsrc = g in src's shape and type; dst is overwritten and has none",
-                    copy_cost, "src's elements into dst"};
-constexpr OpDef cast{Op::cast, "cast", one_operand, cast_attrs, cast_infer, "da = g in a's type", copy_cost,
-                     "a's elements in another type"};
+constexpr OpDef cpy{Op::cpy,      "cpy",
+                    cpy_operands, {},
+                    cpy_infer,    "dsrc = g in src's shape and type; dst is overwritten and has none",
+                    copy_cost,    "src's elements into dst"};
+constexpr OpDef cast{
+    Op::cast, "cast", one_operand, cast_attrs, cast_infer, "da = g in a's type", copy_cost, "a's elements in another type"};
 
 }  // namespace tensorlib::core::ops

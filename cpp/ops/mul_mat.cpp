@@ -51,13 +51,9 @@ Cost mul_mat_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef mul_mat{Op::mul_mat,
-                        "mul_mat",
-                        operands,
-                        {},
-                        mul_mat_infer,
-                        "da = sum over n of b g; db = sum over m of a g",
-                        mul_mat_cost,
-                        "matrix product of a's rows and b's rows"};
+constexpr OpDef mul_mat{Op::mul_mat,   "mul_mat",
+                        operands,      {},
+                        mul_mat_infer, "da = sum over n of b g; db = sum over m of a g",
+                        mul_mat_cost,  "matrix product of a's rows and b's rows"};
 
 }  // namespace tensorlib::core::ops

@@ -11,8 +11,8 @@ void leaf_infer(std::span<Tensor *const>, const Attrs &, NodeSpec &) {
     fail(Status::invalid_argument, "leaf: no operation: make leafs with tensor_new");
 }
 
-constexpr OpDef leaf_def{
-    Op::leaf, "leaf", {}, {}, leaf_infer, "a leaf's gradient is the sum over its uses", ops::no_cost, "data of its own"};
+constexpr OpDef leaf_def{Op::leaf,     "leaf",           {}, {}, leaf_infer, "a leaf's gradient is the sum over its uses",
+                         ops::no_cost, "data of its own"};
 
 // Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
 std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {
@@ -52,8 +52,8 @@ Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
     if (attr.kind != wanted.kind) {
         constexpr const char *kinds[] = {"integers", "a number", "text"};
         const auto kind = static_cast<std::size_t>(attr.kind);
-        fail(Status::invalid_argument, "%s: attribute %s is %s: %s is valid", def.name, wanted.name, kind < 3 ? kinds[kind] : "of no known kind",
-             kinds[static_cast<std::size_t>(wanted.kind)]);
+        fail(Status::invalid_argument, "%s: attribute %s is %s: %s is valid", def.name, wanted.name,
+             kind < 3 ? kinds[kind] : "of no known kind", kinds[static_cast<std::size_t>(wanted.kind)]);
     }
     if (wanted.kind == AttrKind::ints && (attr.n_ints < wanted.min_ints || attr.n_ints > wanted.max_ints)) {
         fail(Status::invalid_argument, "%s: attribute %s has %d values: %d to %d are valid", def.name, wanted.name, attr.n_ints,
@@ -107,16 +107,19 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
         }
     }
     std::array<Attr, 8> checked;
-    if (attrs.size() > checked.size()) fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
+    if (attrs.size() > checked.size())
+        fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
     for (std::size_t i = 0; i < attrs.size(); i++) {
         checked[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
         for (std::size_t j = 0; j < i; j++) {
-            if (checked[j].name == checked[i].name) fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
+            if (checked[j].name == checked[i].name)
+                fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
         }
     }
     const Attrs given({checked.data(), attrs.size()});
     for (const AttrDef &wanted : def.attrs) {
-        if (wanted.required && !given.find(wanted.name)) fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
+        if (wanted.required && !given.find(wanted.name))
+            fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
     }
     NodeSpec spec;
     spec.op = op;

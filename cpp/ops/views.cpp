@@ -14,9 +14,8 @@ constexpr const char *operands[] = {"a"};
 // view: a window into a's memory: shape ne, strides nb[1..] (bytes; contiguous where absent), offset bytes behind
 // a's first element. The elements must lie inside the memory of a's root, from a's first element on.
 // Derivative: g added into the window, zero elsewhere.
-constexpr AttrDef view_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims},
-                                  {"nb", AttrKind::ints, false, 1, max_dims - 1},
-                                  {"offset", AttrKind::ints, false, 1, 1}};
+constexpr AttrDef view_attrs[] = {
+    {"ne", AttrKind::ints, true, 1, max_dims}, {"nb", AttrKind::ints, false, 1, max_dims - 1}, {"offset", AttrKind::ints, false, 1, 1}};
 
 // The end of the window, in bytes behind a's first element; false where that does not fit into a size.
 bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
@@ -66,7 +65,8 @@ void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &resu
     const std::size_t available = a.root->layout.nbytes() - a.root_offset;
     std::size_t end;
     if (!window_end(layout, static_cast<std::size_t>(offset), end) || end > available) {
-        fail(Status::invalid_argument, "view: shape %s with strides %zu, %zu, %zu at offset %lld ends behind %s, which has %zu bytes from there",
+        fail(Status::invalid_argument,
+             "view: shape %s with strides %zu, %zu, %zu at offset %lld ends behind %s, which has %zu bytes from there",
              shape_text(layout.ne).c_str(), layout.nb[1], layout.nb[2], layout.nb[3], static_cast<long long>(offset),
              tensor_text(a).c_str(), available);
     }
@@ -135,13 +135,15 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
 
 }  // namespace
 
-constexpr OpDef view{Op::view, "view", operands, view_attrs, view_infer, "da = g added into the window, zero elsewhere", no_cost,
-                     "a window into a's memory"};
-constexpr OpDef reshape{Op::reshape, "reshape", operands, reshape_attrs, reshape_infer, "da = g in a's shape", no_cost,
-                        "a's elements in another shape"};
-constexpr OpDef permute{Op::permute, "permute", operands, permute_attrs, permute_infer, "da = g permuted back", no_cost,
-                        "a's dimensions in another order"};
-constexpr OpDef transpose{Op::transpose, "transpose", operands, {}, transpose_infer, "da = g transposed", no_cost,
-                          "dimensions 0 and 1 swapped"};
+constexpr OpDef view{Op::view,   "view",
+                     operands,   view_attrs,
+                     view_infer, "da = g added into the window, zero elsewhere",
+                     no_cost,    "a window into a's memory"};
+constexpr OpDef reshape{
+    Op::reshape, "reshape", operands, reshape_attrs, reshape_infer, "da = g in a's shape", no_cost, "a's elements in another shape"};
+constexpr OpDef permute{
+    Op::permute, "permute", operands, permute_attrs, permute_infer, "da = g permuted back", no_cost, "a's dimensions in another order"};
+constexpr OpDef transpose{Op::transpose,   "transpose",         operands, {},
+                          transpose_infer, "da = g transposed", no_cost,  "dimensions 0 and 1 swapped"};
 
 }  // namespace tensorlib::core::ops

@@ -31,7 +31,8 @@ public:
             offset = gaps_.back().offset;
             gaps_.pop_back();
         }
-        if (!checked_add(offset, size, end_)) fail(Status::out_of_memory, "graph: its intermediates have more bytes than an address can count");
+        if (!checked_add(offset, size, end_))
+            fail(Status::out_of_memory, "graph: its intermediates have more bytes than an address can count");
         return offset;
     }
 

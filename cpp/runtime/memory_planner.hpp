@@ -13,8 +13,8 @@ struct MemoryPlan {
     static constexpr std::size_t nowhere = ~std::size_t{0};
     // By the node's index: the offset of a node that is an intermediate root; nowhere for the others.
     std::vector<std::size_t> offset;
-    std::size_t size = 0;       // bytes of the block
-    std::size_t unshared = 0;   // what it would take without reuse, for the plan's text
+    std::size_t size = 0;      // bytes of the block
+    std::size_t unshared = 0;  // what it would take without reuse, for the plan's text
 };
 
 // is_intermediate[i]: node i is a root whose data this plan has to place. Nodes run one after the other in order; a

@@ -16,7 +16,8 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
     }
     for (const Tensor *leaf : graph.leafs()) {
         if (!leaf->address()) {
-            fail(Status::invalid_argument, "graph_compute: leaf %s has no data yet: call context_allocate first", tensor_text(*leaf).c_str());
+            fail(Status::invalid_argument, "graph_compute: leaf %s has no data yet: call context_allocate first",
+                 tensor_text(*leaf).c_str());
         }
     }
     choose_kernels(backend);
@@ -117,7 +118,8 @@ void Plan::find_owned() {
 void Plan::begin_run() {
     for (const Tensor *target : targets_) {
         if (target->constant.load(std::memory_order_acquire)) {
-            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which is promised constant", tensor_text(*target).c_str());
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which is promised constant",
+                 tensor_text(*target).c_str());
         }
     }
     if (owned_as_of_ != materialised()) find_owned();
@@ -131,9 +133,10 @@ void Plan::end_run() noexcept {
 }
 
 std::string Plan::text(const Backend &backend) const {
-    std::string text = format_text("plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
-                                   backend.device().name(), backend.isa(), backend.n_threads(), graph_.nodes().size(),
-                                   graph_.leafs().size(), memory_.size, memory_.unshared, block_size_ - workspace_offset_);
+    std::string text = format_text(
+        "plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
+        backend.device().name(), backend.isa(), backend.n_threads(), graph_.nodes().size(), graph_.leafs().size(), memory_.size,
+        memory_.unshared, block_size_ - workspace_offset_);
     std::size_t next_step = 0;
     for (std::size_t i = 0; i < graph_.nodes().size(); i++) {
         const Tensor &node = *graph_.nodes()[i];

@@ -53,9 +53,9 @@ private:
     std::size_t workspace_offset_ = 0, block_size_ = 0;
     std::byte *block_ = nullptr;
 
-    std::vector<Tensor *> owned_;           // nodes with data of their own
-    std::uint64_t owned_as_of_ = 0;         // materialised() when owned_ was made
-    std::vector<const Tensor *> targets_;   // leafs that are written to
+    std::vector<Tensor *> owned_;          // nodes with data of their own
+    std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made
+    std::vector<const Tensor *> targets_;  // leafs that are written to
 };
 
 }  // namespace tensorlib::core

@@ -25,9 +25,10 @@ tl::Backend &device() {
 }
 
 tl::Status status_of(const std::string &name) {
-    const std::map<std::string, tl::Status> known{{"INVALID_ARGUMENT", tl::Status::invalid_argument}, {"SHAPE_MISMATCH", tl::Status::shape_mismatch},
-                                                  {"TYPE_MISMATCH", tl::Status::type_mismatch},       {"CONTEXT_MISMATCH", tl::Status::context_mismatch},
-                                                  {"UNSUPPORTED", tl::Status::unsupported},           {"OUT_OF_MEMORY", tl::Status::out_of_memory}};
+    const std::map<std::string, tl::Status> known{
+        {"INVALID_ARGUMENT", tl::Status::invalid_argument}, {"SHAPE_MISMATCH", tl::Status::shape_mismatch},
+        {"TYPE_MISMATCH", tl::Status::type_mismatch},       {"CONTEXT_MISMATCH", tl::Status::context_mismatch},
+        {"UNSUPPORTED", tl::Status::unsupported},           {"OUT_OF_MEMORY", tl::Status::out_of_memory}};
     return known.at(name);
 }
 
@@ -39,18 +40,25 @@ public:
     void run(const Case &c) {
         for (const auto &line : c.lines) {
             const std::string &what = line[0];
-            if (what == "leaf") leaf(line);
-            else if (what == "set") data_.at(line[1])[std::stoul(line[2])] = std::strtof(line[3].c_str(), nullptr);
-            else if (what == "op") op(line);
-            else if (what == "out") out(line);
-            else if (what == "tol") abs_ = std::strtod(line[1].c_str(), nullptr), rel_ = std::strtod(line[2].c_str(), nullptr);
-            else if (what == "at") at(line);
+            if (what == "leaf")
+                leaf(line);
+            else if (what == "set")
+                data_.at(line[1])[std::stoul(line[2])] = std::strtof(line[3].c_str(), nullptr);
+            else if (what == "op")
+                op(line);
+            else if (what == "out")
+                out(line);
+            else if (what == "tol")
+                abs_ = std::strtod(line[1].c_str(), nullptr), rel_ = std::strtod(line[2].c_str(), nullptr);
+            else if (what == "at")
+                at(line);
             else if (what == "error") {
                 ASSERT_TRUE(error_.has_value()) << "the operation was accepted";
                 EXPECT_EQ(static_cast<int>(error_->code()), static_cast<int>(status_of(line[1]))) << error_->what();
             } else if (what == "word") {
                 ASSERT_TRUE(error_.has_value());
-                EXPECT_NE(std::string(error_->what()).find(line[1]), std::string::npos) << "'" << line[1] << "' is not in: " << error_->what();
+                EXPECT_NE(std::string(error_->what()).find(line[1]), std::string::npos)
+                    << "'" << line[1] << "' is not in: " << error_->what();
             } else {
                 FAIL() << "not in the grammar: " << what;
             }
@@ -86,8 +94,10 @@ private:
         std::map<std::string, std::string> attrs;
         for (std::size_t i = 3; i < w.size(); i++) {
             const auto equals = w[i].find('=');
-            if (equals == std::string::npos) src.push_back(tensors_.at(w[i]));
-            else attrs[w[i].substr(0, equals)] = w[i].substr(equals + 1);
+            if (equals == std::string::npos)
+                src.push_back(tensors_.at(w[i]));
+            else
+                attrs[w[i].substr(0, equals)] = w[i].substr(equals + 1);
         }
         try {
             tensors_.insert({w[1], build(w[2], src, attrs)});
@@ -203,11 +213,12 @@ int main(int argc, char **argv) {
         return 1;
     }
     for (const Case &c : cases) {
-        testing::RegisterTest("cases", c.name.c_str(), nullptr, nullptr, __FILE__, __LINE__, [&c]() -> testing::Test * { return new CaseTest(c); });
+        testing::RegisterTest("cases", c.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                              [&c]() -> testing::Test * { return new CaseTest(c); });
     }
     const int result = RUN_ALL_TESTS();
     const auto &unit = *testing::UnitTest::GetInstance();
-    std::printf("cases c++ %s %s: %d passed, %d failed, %d skipped\n", device().device().c_str(), device().isa().c_str(), unit.successful_test_count(),
-                unit.failed_test_count(), unit.skipped_test_count());
+    std::printf("cases c++ %s %s: %d passed, %d failed, %d skipped\n", device().device().c_str(), device().isa().c_str(),
+                unit.successful_test_count(), unit.failed_test_count(), unit.skipped_test_count());
     return result;
 }

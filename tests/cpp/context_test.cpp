@@ -154,7 +154,8 @@ TEST(Locks, graphs_share_weights_and_exclude_writers) {
                 try {
                     cpu.compute({y});
                     computed++;
-                    if (!support::first_wrong(y.read<float>(), support::mul_mat(packed, w.shape(), x.read<float>(), x.shape())).empty()) wrong++;
+                    if (!support::first_wrong(y.read<float>(), support::mul_mat(packed, w.shape(), x.read<float>(), x.shape())).empty())
+                        wrong++;
                 } catch (const tl::Error &error) {
                     EXPECT_EQ(error.code(), tl::Status::busy);
                     busy++;

@@ -24,8 +24,9 @@ TEST(Data, any_range_of_a_strided_view) {
             for (std::int64_t i2 = 0; i2 < ne[2]; i2++)
                 for (std::int64_t i1 = 0; i1 < ne[1]; i1++)
                     for (std::int64_t i0 = 0; i0 < ne[0]; i0++) {
-                        const std::size_t at = offset + static_cast<std::size_t>(i0) * strides[0] + static_cast<std::size_t>(i1) * strides[1] +
-                                               static_cast<std::size_t>(i2) * strides[2] + static_cast<std::size_t>(i3) * strides[3];
+                        const std::size_t at = offset + static_cast<std::size_t>(i0) * strides[0] +
+                                               static_cast<std::size_t>(i1) * strides[1] + static_cast<std::size_t>(i2) * strides[2] +
+                                               static_cast<std::size_t>(i3) * strides[3];
                         packed.push_back(root[at / 4]);
                     }
         EXPECT_EQ(view.read<float>(), packed);
@@ -59,7 +60,8 @@ TEST(Data, out_of_range_and_wrong_counts) {
     tl::Context ctx;
     const auto t = leaf(ctx, {4}, 1);
     char buffer[64];
-    for (const auto &[offset, size] : std::vector<std::pair<std::size_t, std::size_t>>{{0, 17}, {17, 0}, {16, 1}, {~std::size_t{0}, 1}, {1, ~std::size_t{0}}}) {
+    for (const auto &[offset, size] :
+         std::vector<std::pair<std::size_t, std::size_t>>{{0, 17}, {17, 0}, {16, 1}, {~std::size_t{0}, 1}, {1, ~std::size_t{0}}}) {
         support::expect_error(S::invalid_argument, {"tensor_read", "16"}, [&, o = offset, s = size] { t.read_bytes(buffer, o, s); });
         support::expect_error(S::invalid_argument, {"tensor_write", "16"}, [&, o = offset, s = size] { t.write_bytes(buffer, o, s); });
     }

@@ -69,7 +69,8 @@ void check_encode(float x, int exponent_bits, int fraction_bits) {
     for (const int step : {-1, 1}) {
         if ((step < 0 && bits == 0) || (step > 0 && bits == infinity)) continue;
         const double other = std::fabs(value(bits + static_cast<std::uint32_t>(step)) - magnitude);
-        EXPECT_TRUE(error < other || (error == other && bits % 2 == 0) || (bits == infinity && error >= other && magnitude >= value(infinity)))
+        EXPECT_TRUE(error < other || (error == other && bits % 2 == 0) ||
+                    (bits == infinity && error >= other && magnitude >= value(infinity)))
             << x << " became " << got;
     }
 }
@@ -88,7 +89,8 @@ void check_all_encodes(int exponent_bits, int fraction_bits) {
         Format::decode(static_cast<std::uint16_t>(bits + 1), &next);
         if (std::isnan(next) || std::isinf(x) || std::isinf(next)) continue;
         const auto middle = static_cast<float>((static_cast<double>(x) + static_cast<double>(next)) / 2);
-        for (const float y : {std::nextafter(middle, -INFINITY), middle, std::nextafter(middle, INFINITY)}) check_encode<Format>(y, exponent_bits, fraction_bits);
+        for (const float y : {std::nextafter(middle, -INFINITY), middle, std::nextafter(middle, INFINITY)})
+            check_encode<Format>(y, exponent_bits, fraction_bits);
     }
     for (std::uint32_t i = 0; i < 200000; i++) check_encode<Format>(from_bits(i * 21475u), exponent_bits, fraction_bits);
 }
@@ -96,7 +98,8 @@ void check_all_encodes(int exponent_bits, int fraction_bits) {
 TEST(F16, every_value_decodes) { check_decode<F16>(5, 10); }
 TEST(F16, encodes_to_nearest_even) {
     check_all_encodes<F16>(5, 10);
-    for (const float x : {65519.99f, 65520.0f, 70000.0f, -70000.0f, 5.9e-8f, 2.98023224e-8f, 2.9e-8f, INFINITY, -INFINITY, NAN}) check_encode<F16>(x, 5, 10);
+    for (const float x : {65519.99f, 65520.0f, 70000.0f, -70000.0f, 5.9e-8f, 2.98023224e-8f, 2.9e-8f, INFINITY, -INFINITY, NAN})
+        check_encode<F16>(x, 5, 10);
 }
 TEST(BF16, every_value_decodes) { check_decode<BF16>(8, 7); }
 TEST(BF16, encodes_to_nearest_even) {
@@ -122,14 +125,16 @@ TEST(Integers, round_to_even_and_refuse_the_rest) {
         const double end = std::ldexp(1.0, static_cast<int>(traits(type).size * 8 - 1));
         EXPECT_TRUE(encode(type, static_cast<float>(-end), got));
         EXPECT_EQ(static_cast<double>(got), -end);
-        for (const float x : {NAN, INFINITY, -INFINITY, static_cast<float>(end), static_cast<float>(-end * 1.01)}) EXPECT_FALSE(encode(type, x, got)) << x;
+        for (const float x : {NAN, INFINITY, -INFINITY, static_cast<float>(end), static_cast<float>(-end * 1.01)})
+            EXPECT_FALSE(encode(type, x, got)) << x;
     }
     EXPECT_TRUE(encode(DType::i8, 127.4f, got));
     EXPECT_FALSE(encode(DType::i8, 127.6f, got));
 }
 
 TEST(Traits, names_and_numbers) {
-    const std::pair<std::int32_t, const char *> known[] = {{0, "f32"}, {1, "f16"}, {24, "i8"}, {25, "i16"}, {26, "i32"}, {27, "i64"}, {28, "f64"}, {30, "bf16"}};
+    const std::pair<std::int32_t, const char *> known[] = {{0, "f32"},  {1, "f16"},  {24, "i8"},  {25, "i16"},
+                                                           {26, "i32"}, {27, "i64"}, {28, "f64"}, {30, "bf16"}};
     EXPECT_EQ(dtype_count(), std::size(known));
     for (const auto &[id, name] : known) {
         ASSERT_NE(find_traits(id), nullptr) << name;

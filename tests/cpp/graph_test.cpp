@@ -214,8 +214,8 @@ TEST(Progress, counts_up_stops_and_throws) {
     const tl::Graph other({x + x});
     int busy = 0;
     graph.set_progress([&](std::size_t, std::size_t) {
-        for (const auto &attempt : std::vector<std::function<void()>>{
-                 [&] { graph.compute(cpu); }, [&] { other.compute(cpu); }, [&] { x.read<float>(); }, [&] { graph.set_progress({}); }}) {
+        for (const auto &attempt : std::vector<std::function<void()>>{[&] { graph.compute(cpu); }, [&] { other.compute(cpu); },
+                                                                      [&] { x.read<float>(); }, [&] { graph.set_progress({}); }}) {
             try {
                 attempt();
             } catch (const tl::Error &error) {

@@ -52,9 +52,9 @@ std::vector<Product> products() {
             for (const std::int64_t k : {1, 15, 16, 17, 100}) all.push_back({"mul_mat_f32_packed", {k, m}, {k, n}});
         }
     }
-    all.push_back({"mul_mat_f32_packed", {1100, 40}, {1100, 20}});   // three blocks of k
-    all.push_back({"mul_mat_f32_packed", {33, 500}, {33, 70}});      // several blocks of rows
-    all.push_back({"mul_mat_f32_packed", {5, 40}, {5, 2100}});       // several blocks of columns
+    all.push_back({"mul_mat_f32_packed", {1100, 40}, {1100, 20}});  // three blocks of k
+    all.push_back({"mul_mat_f32_packed", {33, 500}, {33, 70}});     // several blocks of rows
+    all.push_back({"mul_mat_f32_packed", {5, 40}, {5, 2100}});      // several blocks of columns
     all.push_back({"mul_mat_f32_packed", {17, 9, 2, 3}, {17, 11, 6, 3}});
     all.push_back({"mul_mat_f32_dot", {17, 9, 2, 1}, {17, 3, 4, 5}});
     all.push_back({"mul_mat_f32_packed", {2048, 3, 1, 1}, {2048, 1030, 5}});  // several rounds of packing
@@ -170,10 +170,11 @@ TEST_P(Add, is_exact) {
 }
 
 INSTANTIATE_TEST_SUITE_P(shapes, Add,
-                         testing::Values(Sum{"add_f32_flat", {1}, {1}}, Sum{"add_f32_flat", {0, 3}, {0, 3}}, Sum{"add_f32_flat", {67, 3}, {67, 3}},
-                                         Sum{"add_f32_flat", {200000}, {200000}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {1}},
-                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {33}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}},
-                                         Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}}, Sum{"add_f32_rows", {400, 300}, {1, 300}}));
+                         testing::Values(Sum{"add_f32_flat", {1}, {1}}, Sum{"add_f32_flat", {0, 3}, {0, 3}},
+                                         Sum{"add_f32_flat", {67, 3}, {67, 3}}, Sum{"add_f32_flat", {200000}, {200000}},
+                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {1}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {33}},
+                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
+                                         Sum{"add_f32_rows", {400, 300}, {1, 300}}));
 
 TEST(AddTypes, computed_in_f32_and_rounded_once) {
     const auto cpu = backend(support::isa_levels().front(), 2);

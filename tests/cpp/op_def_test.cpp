@@ -140,7 +140,8 @@ TEST_F(OpDefs, integral_numbers_stand_for_integers) {
                              x.number = 4.5;
                              return x;
                          }()};
-    support::expect_error(tl::Status::invalid_argument, {"view", "offset", "a number", "integers"}, [&] { build_node(*a, Op::view, src, half); });
+    support::expect_error(tl::Status::invalid_argument, {"view", "offset", "a number", "integers"},
+                          [&] { build_node(*a, Op::view, src, half); });
 }
 
 TEST_F(OpDefs, copies_that_overlap_are_refused_exactly) {

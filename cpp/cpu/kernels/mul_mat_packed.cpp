@@ -120,7 +120,8 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
             const float *b_panel = unit.panels + n * b.K + k * width;
             float *c = batch.c + first_row + (unit.first_column + n) * b.M;
             for (std::int64_t m = 0; m < rows; m += b.MR) {
-                slice.leaf.gemm_f32[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
+                slice.leaf.gemm_f32[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)),
+                                               k > 0);
             }
         }
     }
@@ -151,7 +152,8 @@ void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_units_per_round] = blocking.units_per_round;
     plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
     plan.n_chunks = {blocking.units_per_round * blocking.pack_chunks_per_unit(), blocking.units_per_round * blocking.row_blocks};
-    plan.workspace = static_cast<std::size_t>(blocking.units_per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
+    plan.workspace =
+        static_cast<std::size_t>(blocking.units_per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {

@@ -15,7 +15,8 @@ float element(const char *p) {
 }
 
 // Elements k0 .. k-1 of rows i0 .. width-1, those from `rows` on being zero.
-void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int i0, int rows, int width, float *panel) {
+void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int i0, int rows, int width,
+               float *panel) {
     for (int64_t at = k0; at < k; at++) {
         const char *from = src + at * k_stride;
         float *to = panel + at * width;

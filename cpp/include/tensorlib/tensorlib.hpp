@@ -57,11 +57,16 @@ Type type_from_name(std::string_view name);
 // write_f32() and read_f32().
 template <class T>
 constexpr Type type_of() {
-    if constexpr (std::is_same_v<T, float>) return Type::f32;
-    else if constexpr (std::is_same_v<T, double>) return Type::f64;
-    else if constexpr (std::is_same_v<T, std::int8_t>) return Type::i8;
-    else if constexpr (std::is_same_v<T, std::int16_t>) return Type::i16;
-    else if constexpr (std::is_same_v<T, std::int32_t>) return Type::i32;
+    if constexpr (std::is_same_v<T, float>)
+        return Type::f32;
+    else if constexpr (std::is_same_v<T, double>)
+        return Type::f64;
+    else if constexpr (std::is_same_v<T, std::int8_t>)
+        return Type::i8;
+    else if constexpr (std::is_same_v<T, std::int16_t>)
+        return Type::i16;
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+        return Type::i32;
     else {
         static_assert(std::is_same_v<T, std::int64_t>, "no storage type has these elements");
         return Type::i64;
@@ -247,8 +252,8 @@ template <class T>
 void Tensor::write(std::span<const T> values) const {
     check_type(type_of<T>());
     if (values.size() != static_cast<std::size_t>(n_elements())) {
-        throw Error(Status::invalid_argument, "write: " + std::to_string(values.size()) + " values for a tensor of " +
-                                                  std::to_string(n_elements()) + " elements");
+        throw Error(Status::invalid_argument,
+                    "write: " + std::to_string(values.size()) + " values for a tensor of " + std::to_string(n_elements()) + " elements");
     }
     write_bytes(values.data(), 0, values.size() * sizeof(T));
 }
