@@ -101,12 +101,12 @@ fn read_digits(file: &Path) -> Result<Vec<Digit>, Failure> {
         if line.starts_with('#') || line.trim().is_empty() {
             continue;
         }
-        digits.push(parse_digit(line).map_err(|e| format!("{}: line {last_line}: {e}", file.display()))?);
+        digits.push(parse_digit(line).map_err(|e| format!("{}:{last_line}: {e}", file.display()))?);
     }
     if digits.len() <= REFERENCES {
         let n = digits.len();
-        let message = format!("line {last_line}: the file ends after {n} digits: more than {REFERENCES} are needed");
-        return Err(format!("{}: {message}", file.display()).into());
+        let message = format!("the file ends after {n} digits: more than {REFERENCES} are needed");
+        return Err(format!("{}:{last_line}: {message}", file.display()).into());
     }
     Ok(digits)
 }

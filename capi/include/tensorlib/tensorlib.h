@@ -578,7 +578,7 @@ typedef int32_t tl_access;
 /**
  * Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
  * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
- * not 1 to 4, ne is NULL or negative, ne[0] is not a multiple of the type's block size, the number of
+ * not 1 to 4, ne is NULL or negative, `ne[0]` is not a multiple of the type's block size, the number of
  * bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
  */
 TL_API tl_tensor *tl_tensor_new(tl_context *ctx, tl_type type, int32_t n_dims, const int64_t *ne);
@@ -717,7 +717,7 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err
 TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
 
 /**
- * Writes a whole tensor from n floats, converted to its type, ne[0] fastest.
+ * Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.
  *
  * Integer types: rounded to nearest, ties to even; a value out of range or NaN is
  * TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
@@ -726,7 +726,7 @@ TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *er
 TL_API TL_NODISCARD tl_status tl_tensor_write_f32(tl_tensor *t, const float *data, size_t n, tl_error *err);
 
 /**
- * Reads a whole tensor as n floats, ne[0] fastest, rounded to nearest even where the type is wider.
+ * Reads a whole tensor as n floats, `ne[0]` fastest, rounded to nearest even where the type is wider.
  * `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_read_f32(const tl_tensor *t, float *data, size_t n, tl_error *err);
@@ -832,7 +832,7 @@ TL_API tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const i
 TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 
 /**
- * a's dimensions in another order: source dimension i becomes dimension axes[i]. A view. `axes` has 4
+ * a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4
  * values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
  * Since 0.1.
  */
@@ -858,8 +858,8 @@ TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 /**
  * Copies src's elements in ne order into dst, which has as many, converting F32, F16 and BF16 into
  * each other (other types must be equal). The result is a view of dst: make it an output, or use
- * it, for the copy to happen. dst must not be constant. src and dst must not overlap, unless they
- * are the same elements. The context owns the result; NULL on failure. Since 0.1.
+ * it, for the copy to happen. dst must not be constant. They must not overlap in memory, unless
+ * they are the same elements. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
@@ -907,7 +907,8 @@ TL_API const char *tl_op_name(size_t index);
 typedef struct tl_graph tl_graph;
 
 /**
- * Called on the thread that computes, after each node: `done` of `total` nodes. Return true to go on,
+ * Called on the thread that called tl_graph_compute(), after each computed node: `done` of `total` nodes (views compute
+ * nothing and count with the node before them). Return true to go on,
  * false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
  */
 typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);

@@ -120,6 +120,8 @@ public:
     template <class T>
     Tensor tensor(const Shape &shape, std::span<const T> values) const;
     template <class T>
+    Tensor tensor(const Shape &shape, const std::vector<T> &values) const;
+    template <class T>
     Tensor tensor(const Shape &shape, std::initializer_list<T> values) const;
 
     // Any operation by name, with integer attributes ("axes", "ne", ...) and text attributes ("to").
@@ -233,6 +235,11 @@ Tensor Context::tensor(const Shape &shape, std::span<const T> values) const {
     Tensor t = zeros(type_of<T>(), shape);
     t.template write<T>(values);
     return t;
+}
+
+template <class T>
+Tensor Context::tensor(const Shape &shape, const std::vector<T> &values) const {
+    return tensor<T>(shape, std::span<const T>(values));
 }
 
 template <class T>

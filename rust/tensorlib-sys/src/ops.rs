@@ -65,7 +65,7 @@ extern "C" {
     /// The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_reshape(ctx: *mut tl_context, a: *mut tl_tensor, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
 
-    /// a's dimensions in another order: source dimension i becomes dimension axes[i]. A view. `axes` has 4
+    /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4
     /// values, a permutation of 0 to 3, and is copied. The context owns the result; NULL on failure.
     /// Since 0.1.
     pub fn tl_permute(ctx: *mut tl_context, a: *mut tl_tensor, axes: *const i32) -> *mut tl_tensor;

@@ -37,7 +37,7 @@ pub const TL_ACCESS_WRITE: tl_access = tl_access(1);
 extern "C" {
     /// Makes a leaf of n_dims dimensions, filled with zeros. `ne` has n_dims values and is copied.
     /// Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: unknown type, n_dims
-    /// not 1 to 4, ne is NULL or negative, ne[0] is not a multiple of the type's block size, the number of
+    /// not 1 to 4, ne is NULL or negative, `ne[0]` is not a multiple of the type's block size, the number of
     /// bytes does not fit; TL_STATUS_OUT_OF_MEMORY. The context owns the tensor. Any thread. Since 0.1.
     pub fn tl_tensor_new(ctx: *mut tl_context, r#type: tl_type, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
     /// tl_tensor_new() for one dimension; the context owns the tensor. Since 0.1.
@@ -135,13 +135,13 @@ extern "C" {
     /// its contents; nothing was changed. TL_STATUS_BUSY. Any thread. Since 0.1.
     pub fn tl_tensor_drop_original(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
 
-    /// Writes a whole tensor from n floats, converted to its type, ne[0] fastest.
+    /// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.
     ///
     /// Integer types: rounded to nearest, ties to even; a value out of range or NaN is
     /// TL_STATUS_INVALID_ARGUMENT naming its position, and nothing is written. `n` must be
     /// tl_tensor_n_elements(). Otherwise as tl_tensor_write(). Since 0.1.
     pub fn tl_tensor_write_f32(t: *mut tl_tensor, data: *const f32, n: usize, err: *mut tl_error) -> tl_status;
-    /// Reads a whole tensor as n floats, ne[0] fastest, rounded to nearest even where the type is wider.
+    /// Reads a whole tensor as n floats, `ne[0]` fastest, rounded to nearest even where the type is wider.
     /// `n` must be tl_tensor_n_elements(). Otherwise as tl_tensor_read(). Since 0.1.
     pub fn tl_tensor_read_f32(t: *const tl_tensor, data: *mut f32, n: usize, err: *mut tl_error) -> tl_status;
     /// Reads one element, converted to float; `out` must not be NULL. TL_STATUS_INVALID_ARGUMENT also for
