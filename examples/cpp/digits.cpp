@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <exception>
 #include <cstdlib>
+#include <exception>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -75,7 +75,8 @@ Digits read_digits(const std::string &path) {
         digits.label.push_back(values.back());
         for (std::size_t i = 0; i < pixels; i++) digits.pixel.push_back(static_cast<float>(values[i]));
     }
-    if (digits.label.size() <= references) fail("the file ends after " + std::to_string(digits.label.size()) + " digits: more than 1000 are needed");
+    if (digits.label.size() <= references)
+        fail("the file ends after " + std::to_string(digits.label.size()) + " digits: more than 1000 are needed");
     return digits;
 }
 
@@ -94,7 +95,8 @@ void run(const Options &options) {
 
     const tl::Backend backend(options.device, {options.threads});
     const tl::Context ctx(backend);
-    const auto products = mul_mat(ctx.tensor<float>({64, n_references}, std::span<const float>(scaled)), ctx.tensor<float>({64, n_queries}, y));
+    const auto products =
+        mul_mat(ctx.tensor<float>({64, n_references}, std::span<const float>(scaled)), ctx.tensor<float>({64, n_queries}, y));
     const auto distances = products + ctx.tensor({n_references}, norms(x)) + ctx.tensor({1, n_queries}, norms(y));
     const tl::Graph graph({distances});
     graph.compute(backend);  // the first run also plans
@@ -112,7 +114,8 @@ void run(const Options &options) {
     const double flops = (2.0 * pixels + 2) * static_cast<double>(n_references * n_queries);
     std::printf("%s, %d threads, %s: %.2f ms, %.1f GFLOP/s\n", backend.device().c_str(), backend.n_threads(), backend.isa().c_str(),
                 time.count() * 1e3, flops / time.count() / 1e9);
-    std::printf("accuracy %.2f %% (%d of %lld)\n", 100.0 * right / static_cast<double>(n_queries), right, static_cast<long long>(n_queries));
+    std::printf("accuracy %.2f %% (%d of %lld)\n", 100.0 * right / static_cast<double>(n_queries), right,
+                static_cast<long long>(n_queries));
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "graph/context.hpp"
+#include "api/handles.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/backend.hpp"
+
+#include <vector>
+
+namespace tensorlib {
+
+namespace {
+
+core::ContextParams params_of(const ContextOptions &options) {
+    core::ContextParams params;
+    params.mem_limit = options.mem_limit;
+    params.mem_buffer = options.mem_buffer.data();
+    params.mem_buffer_size = options.mem_buffer.size();
+    params.no_alloc = options.no_alloc;
+    return params;
+}
+
+}  // namespace
+
+Context::Context(const ContextOptions &options) : impl_(share(core::Context::create(params_of(options)))) {}
+
+Context::Context(const Backend &backend, const ContextOptions &options) {
+    core::ContextParams params = params_of(options);
+    params.memory = &backend.impl_->device().memory();
+    params.keep_alive = backend.impl_.get();
+    impl_ = share(core::Context::create(params));
+}
+
+Tensor Context::zeros(Type type, const Shape &shape) const {
+    return Tensor(impl_, impl_->new_leaf(core::contiguous_layout("tensor", dtype_of(type), shape)));
+}
+
+Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes) const {
+    const core::OpDef *def = core::find_op(name);
+    if (!def) core::fail(Status::invalid_argument, "op: no operation '%.*s'", static_cast<int>(name.size()), name.data());
+    std::vector<core::Tensor *> src;
+    for (const Tensor &source : sources) src.push_back(source.tensor_);
+    std::vector<core::Attr> attrs;
+    for (const Attribute &given : attributes) {
+        if (given.ints.size() > core::Attr::max_ints)
+            core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
+        attrs.push_back(given.ints.empty() ? core::Attr::of_text(given.name, given.text) : core::Attr::of_ints(given.name, given.ints));
+    }
+    return Tensor(impl_, core::build_node(*impl_, def->op, src, attrs));
+}
+
+void Context::allocate() const {
+    core::RunGuard run(*impl_, true, "context_allocate");
+    impl_->allocate();
+}
+
+void Context::reset() {
+    if (impl_.use_count() > 1) core::fail(Status::busy, "context_reset: tensors or copies of the context's handle still exist");
+    impl_->reset();
+}
+
+std::size_t Context::used_memory() const { return impl_->used_memory(); }
+std::size_t Context::peak_memory() const { return impl_->peak_memory(); }
+
+}  // namespace tensorlib

@@ -1,0 +1,52 @@
+#include "api/handles.hpp"
+#include "runtime/executor.hpp"
+
+#include <exception>
+#include <vector>
+
+namespace tensorlib {
+
+struct Graph::Impl {
+    core::Ref<core::Graph> graph;
+    Progress progress;
+    std::exception_ptr thrown;  // by the callback, on its way out of compute()
+
+    static bool call(void *self, std::size_t done, std::size_t total) noexcept {
+        auto &impl = *static_cast<Impl *>(self);
+        try {
+            return impl.progress(done, total);
+        } catch (...) {
+            impl.thrown = std::current_exception();
+            return false;
+        }
+    }
+};
+
+Graph::Graph(std::span<const Tensor> outputs) : impl_(std::make_shared<Impl>()) {
+    if (outputs.empty()) core::fail(Status::invalid_argument, "graph_create: no outputs: at least one is valid");
+    std::vector<core::Tensor *> unwrapped;
+    for (const Tensor &output : outputs) unwrapped.push_back(output.tensor_);
+    impl_->graph = core::Graph::create(*outputs.front().context_, unwrapped);
+}
+
+void Graph::compute(const Backend &backend) const {
+    try {
+        core::compute(*impl_->graph, *backend.impl_);
+    } catch (const Error &error) {
+        if (error.code() == Status::aborted && impl_->thrown) std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
+        throw;
+    }
+}
+
+void Graph::set_progress(Progress progress) const {
+    // The engine refuses while the graph runs, so the callback is not replaced under its own feet.
+    core::set_progress(*impl_->graph, progress ? Impl::call : nullptr, impl_.get());
+    impl_->progress = std::move(progress);
+}
+
+std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
+std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }
+std::string Graph::dot() const { return impl_->graph->dot(); }
+std::string Graph::plan_text(const Backend &backend) const { return core::plan_text(*impl_->graph, *backend.impl_); }
+
+}  // namespace tensorlib

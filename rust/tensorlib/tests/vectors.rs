@@ -1,0 +1,125 @@
+//! Agreement with the field's reference implementation on its own inputs and outputs (ops.json, ops.safetensors in
+//! `../shared/vectors` beside the checkout). Cases of operations and types that do not exist here yet are counted as
+//! skipped, and so is the whole test where the folder is absent.
+
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use tensorlib::{op_names, Attr, Backend, Context, DType, Tensor};
+
+struct Vectors {
+    cases: Vec<Value>,
+    header: HashMap<String, Value>,
+    data: Vec<u8>,
+}
+
+fn load() -> Option<Vectors> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
+    let cases = std::fs::read(folder.join("ops.json")).ok()?;
+    let file = std::fs::read(folder.join("ops.safetensors")).ok()?;
+    // safetensors: the header's length in 8 bytes, the header as JSON, the data.
+    let length = u64::from_le_bytes(file[..8].try_into().unwrap()) as usize;
+    Some(Vectors {
+        cases: serde_json::from_slice(&cases).unwrap(),
+        header: serde_json::from_slice(&file[8..8 + length]).unwrap(),
+        data: file[8 + length..].to_vec(),
+    })
+}
+
+impl Vectors {
+    fn bytes(&self, name: &str) -> &[u8] {
+        let offsets = &self.header[name]["data_offsets"];
+        &self.data[offsets[0].as_u64().unwrap() as usize..offsets[1].as_u64().unwrap() as usize]
+    }
+}
+
+fn shape(operand: &Value) -> Vec<i64> {
+    operand["ne"].as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect()
+}
+
+/// A leaf with these bytes; None for a type that does not exist here yet.
+fn leaf(ctx: &Context, operand: &Value, bytes: &[u8]) -> Option<Tensor> {
+    let dtype: DType = operand["type"].as_str().unwrap().parse().ok()?;
+    let tensor = ctx.zeros(dtype, shape(operand)).unwrap();
+    let half = |b: &[u8]| u16::from_le_bytes(b.try_into().unwrap());
+    match dtype {
+        DType::F32 => {
+            let values: Vec<f32> = bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
+            tensor.write(&values).unwrap();
+        }
+        DType::F16 => {
+            tensor.write(&bytes.chunks(2).map(|b| tensorlib::f16::from_bits(half(b))).collect::<Vec<_>>()).unwrap();
+        }
+        DType::BF16 => {
+            tensor.write(&bytes.chunks(2).map(|b| tensorlib::bf16::from_bits(half(b))).collect::<Vec<_>>()).unwrap();
+        }
+        _ => return None,
+    }
+    Some(tensor)
+}
+
+/// Sum of squared differences over the sum of squared reference values.
+fn nmse(got: &[f32], want: &[f32]) -> f64 {
+    let square = |x: f64| x * x;
+    let error: f64 = got.iter().zip(want).map(|(&g, &w)| square(f64::from(g) - f64::from(w))).sum();
+    error / want.iter().map(|&w| square(f64::from(w))).sum::<f64>().max(f64::MIN_POSITIVE)
+}
+
+/// The reference's result and ours, or None where something does not exist here yet.
+fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, Vec<f32>)> {
+    let (id, op) = (case["id"].as_str().unwrap(), case["op"].as_str().unwrap());
+    if !op_names().iter().any(|name| name == op) {
+        return None;
+    }
+    let ctx = Context::new();
+    let mut sources = Vec::new();
+    for (i, operand) in case["src"].as_array().unwrap().iter().enumerate() {
+        sources.push(leaf(&ctx, operand, vectors.bytes(&format!("{id}/src{i}")))?);
+    }
+    let expected = leaf(&ctx, &case["dst"], vectors.bytes(&format!("{id}/dst")))?;
+    let params = &case["params"];
+    if let Some(axes) = params["src0_permute"].as_array() {
+        let axes: Vec<i32> = axes.iter().map(|a| a.as_i64().unwrap() as i32).collect();
+        sources[0] = sources[0].permute(axes.try_into().unwrap()).unwrap();
+    }
+    let attrs: Vec<(&str, Attr)> = params["to"].as_str().map(|to| ("to", Attr::Text(to.into()))).into_iter().collect();
+    let result = ctx.op(op, &sources.iter().collect::<Vec<_>>(), &attrs).unwrap();
+    let trimmed = |mut s: Vec<i64>| {
+        while s.len() > 1 && s.last() == Some(&1) {
+            s.pop();
+        }
+        s
+    };
+    assert_eq!(trimmed(result.shape()), trimmed(expected.shape()), "{id}");
+    assert_eq!(result.dtype(), expected.dtype(), "{id}");
+    backend.compute(&[&result]).unwrap();
+    Some((result.to_f32_vec().unwrap(), expected.to_f32_vec().unwrap()))
+}
+
+#[test]
+fn agrees_with_the_reference_implementation() {
+    let Some(vectors) = load() else {
+        println!("skipped: ../shared/vectors is not there");
+        return;
+    };
+    let backend = Backend::cpu().unwrap();
+    let (mut ran, mut skipped) = (0, 0);
+    for case in &vectors.cases {
+        let id = case["id"].as_str().unwrap();
+        let Some((got, want)) = run(&vectors, case, &backend) else {
+            skipped += 1;
+            continue;
+        };
+        // The vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands 5e-4.
+        let limit = match case["op"].as_str().unwrap() {
+            "cast" => 0.0,
+            "mul_mat" => 5e-4,
+            _ => 1e-7,
+        };
+        let error = nmse(&got, &want);
+        assert!(error <= limit, "{id}: normalised mean square error {error:e}, at most {limit:e} is right");
+        ran += 1;
+    }
+    println!("vectors: {ran} ran, {skipped} skipped: their operation or type does not exist here yet");
+    assert!(ran >= 10);
+}
