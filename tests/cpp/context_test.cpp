@@ -39,7 +39,7 @@ TEST(Context, nodes_go_to_the_youngest_context_and_circles_are_refused) {
 }
 
 TEST(Context, two_threads_cannot_make_a_circle) {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < support::repeats(200, 20000); i++) {
         tl::Context one, two;
         const auto a = leaf(one, {1}, 1), b = leaf(two, {1}, 2);
         std::atomic<int> linked{0}, ready{0};

@@ -92,7 +92,11 @@ void check_all_encodes(int exponent_bits, int fraction_bits) {
         for (const float y : {std::nextafter(middle, -INFINITY), middle, std::nextafter(middle, INFINITY)})
             check_encode<Format>(y, exponent_bits, fraction_bits);
     }
-    for (std::uint32_t i = 0; i < 200000; i++) check_encode<Format>(from_bits(i * 21475u), exponent_bits, fraction_bits);
+    // Floats all over the range: an odd stride visits 2^32 / 21475 of them, or every 431st.
+    const auto stride = static_cast<std::uint64_t>(support::repeats(21475, 431));
+    for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += stride) {
+        check_encode<Format>(from_bits(static_cast<std::uint32_t>(bits)), exponent_bits, fraction_bits);
+    }
 }
 
 TEST(F16, every_value_decodes) { check_decode<F16>(5, 10); }

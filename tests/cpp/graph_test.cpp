@@ -61,7 +61,7 @@ TEST(Graph, only_leafs) {
 // Random graphs of adds and views, each node's value known: memory given away too early would show.
 TEST(Plan, intermediates_share_memory_but_never_while_needed) {
     const tl::Backend cpu("cpu", {2});
-    for (std::uint32_t seed = 1; seed <= 60; seed++) {
+    for (std::uint32_t seed = 1; seed <= static_cast<std::uint32_t>(support::repeats(60, 5000)); seed++) {
         tl::Context ctx;
         std::uint32_t state = seed;
         const auto random = [&](std::size_t n) {

@@ -18,6 +18,12 @@ namespace tl = tensorlib;
 
 namespace support {
 
+// How often: a few times for every change, many times with TENSORLIB_DEEP=1 (cargo xtask test --deep).
+inline int repeats(int few, int many) {
+    const char *deep = std::getenv("TENSORLIB_DEEP");
+    return deep && *deep && *deep != '0' ? many : few;
+}
+
 // Multiples of 1/512 in [-4, 4), from the index and a seed: the generator of tests/cases/README.md.
 inline float value(std::uint32_t seed, std::uint32_t i) {
     std::uint32_t x = i ^ (seed * 0x9E3779B1u);

@@ -39,13 +39,14 @@ TEST(ThreadPool, many_short_runs) {
     ThreadPool pool(4);
     std::atomic<std::int64_t> sum{0};
     auto task = [&](std::int64_t chunk, int) noexcept { sum.fetch_add(chunk + 1, std::memory_order_relaxed); };
-    for (int i = 0; i < 20000; i++) pool.run(3, task);
-    EXPECT_EQ(sum.load(), 20000 * 6);
+    const int runs = support::repeats(20000, 3000000);
+    for (int i = 0; i < runs; i++) pool.run(3, task);
+    EXPECT_EQ(sum.load(), std::int64_t{6} * runs);
 }
 
 TEST(ThreadPool, wakes_after_a_pause) {
     ThreadPool pool(3);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < support::repeats(20, 2000); i++) {
         run_all(pool, 50);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far more than it spins
     }
@@ -67,7 +68,7 @@ TEST(ThreadPool, pools_are_independent) {
     for (int i = 0; i < 4; i++) {
         callers.emplace_back([] {
             ThreadPool pool(3);
-            for (int j = 0; j < 200; j++) run_all(pool, 20);
+            for (int j = 0; j < support::repeats(200, 20000); j++) run_all(pool, 20);
         });
     }
     for (auto &caller : callers) caller.join();
