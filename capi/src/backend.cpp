@@ -56,7 +56,7 @@ tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         required(out, function, "out");
         core::BackendParams wanted;
         if (params) {
-            const tl_backend_params given = capi::read_params(params, function);
+            const tl_backend_params given = capi::read_params<16>(params, function);
             wanted.n_threads = given.n_threads;
             wanted.allow_tf32 = given.allow_tf32;
         }

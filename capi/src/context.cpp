@@ -23,7 +23,7 @@ tl_status tl_context_create(const tl_context_params *params, tl_context **out, t
         required(out, function, "out");
         core::ContextParams wanted;
         if (params) {
-            const tl_context_params given = capi::read_params(params, function);
+            const tl_context_params given = capi::read_params<48>(params, function);
             wanted.mem_limit = given.mem_limit;
             wanted.mem_buffer = given.mem_buffer;
             wanted.mem_buffer_size = given.mem_buffer_size;

@@ -67,23 +67,25 @@ T *required(T *p, const char *function, const char *name) {
     return p;
 }
 
-// A caller's struct that begins with struct_size, in this library's version of it. A smaller one than the first is
-// refused; so is a larger one whose unknown tail is not zero, as it asks for something that we do not know.
-template <class T>
+// A caller's struct that begins with struct_size, in this library's version of it: FirstSize bytes are what version 0.1
+// knew, and older callers than this library bring no more. A smaller one is refused; so is a larger one whose unknown
+// tail is not zero, as it asks for something that we do not know.
+template <std::size_t FirstSize, class T>
 T read_params(const T *params, const char *function) {
+    static_assert(sizeof(T) >= FirstSize, "a struct of the ABI never shrinks");
     T known{};
     std::size_t size;
     std::memcpy(&size, params, sizeof size);
-    if (size < sizeof(T)) {
+    if (size < FirstSize) {
         core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function, size,
-                   sizeof(T));
+                   FirstSize);
     }
     const auto *bytes = reinterpret_cast<const unsigned char *>(params);
     for (std::size_t i = sizeof(T); i < size; i++) {
         if (bytes[i] != 0)
             core::fail(Status::invalid_argument, "%s: byte %zu of params is set, which this version does not know", function, i);
     }
-    std::memcpy(&known, params, sizeof known);
+    std::memcpy(&known, params, size < sizeof known ? size : sizeof known);
     return known;
 }
 

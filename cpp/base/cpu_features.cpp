@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__)
+#if (defined(__x86_64__) || defined(__i386__)) && defined(__GNUC__) && !defined(TL_PORTABLE)
 #include <cpuid.h>
 #define TL_HAS_CPUID 1
 #endif

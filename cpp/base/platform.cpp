@@ -7,7 +7,12 @@
 #include <cstring>
 #include <thread>
 
-#if defined(__linux__)
+// TL_PORTABLE (the build's TENSORLIB_PORTABLE) leaves the fallbacks alone, so that they are tested on this system too.
+#if defined(__linux__) && !defined(TL_PORTABLE)
+#define TL_LINUX 1
+#endif
+
+#if defined(TL_LINUX)
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
@@ -31,7 +36,7 @@ void *allocate_pages(std::size_t size) noexcept {
     const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void *);
     void *pages = reinterpret_cast<void *>((first + page_size - 1) & ~(page_size - 1));
     std::memcpy(static_cast<char *>(pages) - sizeof(void *), &raw, sizeof raw);
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+#if defined(TL_LINUX) && defined(MADV_HUGEPAGE)
     // A 4096 x 4096 F32 matrix is 16,384 small pages, or 32 large ones: panels that walk down its columns
     // otherwise miss the TLB on every row.
     constexpr std::size_t huge = std::size_t{2} << 20;
@@ -52,7 +57,7 @@ void free_pages(void *pages, std::size_t) noexcept {
     std::free(raw);
 }
 
-#if defined(__linux__)
+#if defined(TL_LINUX)
 namespace {
 
 // CPUs that the cgroup's quota allows, or 0 where there is none. v2: "max 100000" or "200000 100000" in

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#if defined(__x86_64__) || defined(__i386__)
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(TL_PORTABLE)
 #include <immintrin.h>
 #endif
 
@@ -11,9 +11,9 @@ namespace tensorlib::core {
 
 // Tells the core that this is a spin loop: it saves power and gives the sibling thread room.
 inline void cpu_relax() noexcept {
-#if defined(__x86_64__) || defined(__i386__)
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(TL_PORTABLE)
     _mm_pause();
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(TL_PORTABLE)
     asm volatile("yield");
 #endif
 }

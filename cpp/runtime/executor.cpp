@@ -65,6 +65,8 @@ Plan &plan_for(Graph &graph, Backend &backend) {
 
 void compute(Graph &graph, Backend &backend) {
     const Run run(graph, backend, "graph_compute");
+    // From here on a failure leaves the outputs not computed, be it while planning.
+    for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
     Plan &plan = plan_for(graph, backend);
     plan.begin_run();
     const auto steps = plan.steps();

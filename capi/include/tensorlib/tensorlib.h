@@ -352,7 +352,7 @@ TL_API const char *tl_device_name(size_t index);
  *
  * `out` is the caller's and must not be NULL; its struct_size must be set.
  *
- * TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small or unknown.
+ * TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small.
  * Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err);
@@ -953,7 +953,8 @@ TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
  * TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
  * TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
  * TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY.
- * After a failure the outputs count as not computed. Any thread. Since 0.1.
+ * After a failure the outputs count as not computed, but for those that changed nothing: BUSY, UNAVAILABLE and
+ * CONTEXT_MISMATCH. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err);
 

@@ -64,7 +64,7 @@ extern "C" {
     ///
     /// `out` is the caller's and must not be NULL; its struct_size must be set.
     ///
-    /// TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small or unknown.
+    /// TL_STATUS_INVALID_ARGUMENT: no such index, out is NULL, struct_size is too small.
     /// Any thread. Since 0.1.
     pub fn tl_device_get_props(index: usize, out: *mut tl_device_props, err: *mut tl_error) -> tl_status;
 

@@ -61,7 +61,8 @@ extern "C" {
     /// TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
     /// TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
     /// TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY.
-    /// After a failure the outputs count as not computed. Any thread. Since 0.1.
+    /// After a failure the outputs count as not computed, but for those that changed nothing: BUSY, UNAVAILABLE and
+    /// CONTEXT_MISMATCH. Any thread. Since 0.1.
     pub fn tl_graph_compute(graph: *mut tl_graph, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
 
     /// Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and

@@ -1,6 +1,6 @@
 //! Devices and backends.
 
-use crate::call::{check, handle, text};
+use crate::call::{check, check_abi, handle, text};
 use crate::{Graph, Result, Tensor};
 use std::ffi::CString;
 use std::fmt;
@@ -89,6 +89,7 @@ impl BackendOptions {
     /// [`Error::Unavailable`](crate::Error) where the device, the level that `TENSORLIB_ISA` asks for, or a thread is not
     /// to be had.
     pub fn open(&self, device: &str) -> Result<Backend> {
+        check_abi()?;
         let params = sys::tl_backend_params {
             struct_size: std::mem::size_of::<sys::tl_backend_params>(),
             // A number that does not fit is refused by the engine all the same.

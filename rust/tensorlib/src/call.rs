@@ -24,6 +24,26 @@ pub(crate) fn check(f: impl FnOnce(*mut sys::tl_error) -> sys::tl_status) -> Res
     }
 }
 
+/// Whether the library that was linked (with the feature `system`: found at run time) speaks this crate's ABI.
+///
+/// # Errors
+/// [`Error::Unavailable`] for another major version, or an older minor one.
+pub(crate) fn check_abi() -> Result<()> {
+    // SAFETY: no arguments.
+    let found = unsafe { sys::tl_abi_version() };
+    if found >> 16 == sys::TL_ABI_VERSION >> 16 && found >= sys::TL_ABI_VERSION {
+        return Ok(());
+    }
+    let message = format!(
+        "tensorlib: the library's ABI is {}.{}: {}.{} or a later minor version is valid",
+        found >> 16,
+        found & 0xffff,
+        sys::TL_ABI_VERSION >> 16,
+        sys::TL_ABI_VERSION & 0xffff
+    );
+    Err(Error::new(sys::TL_STATUS_UNAVAILABLE.0, message, Vec::new()))
+}
+
 /// The handle that a call which succeeded has given.
 ///
 /// # Errors

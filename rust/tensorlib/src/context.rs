@@ -1,11 +1,11 @@
 //! Contexts: who owns tensors.
 
-use crate::call::{check, handle, take_constructor_error};
+use crate::call::{check, check_abi, handle, take_constructor_error};
 use crate::{Backend, DType, Element, Result, Tensor};
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tensorlib_sys as sys;
 
 /// How a context is to be made.
@@ -59,6 +59,7 @@ impl ContextOptions {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error), [`Error::InvalidArgument`](crate::Error) for an empty buffer.
     pub fn build(self) -> Result<Context> {
+        check_abi()?;
         let (mem_buffer, mem_buffer_size) = match self.buffer {
             Some(buffer) => (buffer.as_mut_ptr().cast(), buffer.len()),
             None => (ptr::null_mut(), 0),
@@ -224,13 +225,18 @@ impl Context {
         }
     }
 
+    /// The lock that keeps constructors and the reading of their errors together.
+    pub(crate) fn building(&self) -> MutexGuard<'_, ()> {
+        self.0.building.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Runs a constructor; a NULL becomes the error that the context kept. `shapes` is asked only then.
     pub(crate) fn construct(
         &self,
         shapes: impl FnOnce() -> Vec<Vec<i64>>,
         constructor: impl FnOnce(*mut sys::tl_context) -> *mut sys::tl_tensor,
     ) -> Result<Tensor> {
-        let _building = self.0.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let _building = self.building();
         match NonNull::new(constructor(self.raw())) {
             Some(ptr) => Ok(Tensor::from_raw(self.clone(), ptr)),
             // SAFETY: the context is live, and the lock is held.

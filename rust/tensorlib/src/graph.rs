@@ -60,6 +60,9 @@ impl Graph {
         };
         let raw: Vec<_> = outputs.iter().map(|t| t.raw()).collect();
         let mut out = ptr::null_mut();
+        // tl_graph_create returns the context's pending constructor error: without the lock that could be another
+        // thread's, on its way between the constructor and its reading.
+        let _building = first.context().building();
         // SAFETY: context and outputs are live; raw has as many pointers as said; out is valid.
         check(|err| unsafe { sys::tl_graph_create(first.context().raw(), raw.as_ptr(), raw.len(), &mut out, err) })?;
         let ptr = handle(out)?;

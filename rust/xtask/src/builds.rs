@@ -21,7 +21,15 @@ impl Builds {
     /// The shared library with all C and C++ tests and examples.
     pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
-        Self::cmake(run, "tests", &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON"])
+        Self::cmake(run, "tests", &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"])
+    }
+
+    /// All tests with nothing that depends on this processor or system: what other platforms get.
+    pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        let options =
+            ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON", "-DTENSORLIB_PORTABLE=ON"];
+        Self::cmake(run, "portable", &options)
     }
 
     /// The library alone, as users build it.

@@ -36,7 +36,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
 /// CMake and a compiler: the two that the user brings.
 pub fn native(ws: &Workspace) -> Result<(), String> {
     if on_path("cmake").is_none() {
-        return Err("cmake is missing: install CMake 3.21 or later (apt-get install cmake)".into());
+        return Err("cmake is missing: install CMake 3.20 or later (apt-get install cmake)".into());
     }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     ws.cmd(&compiler)
@@ -63,7 +63,7 @@ pub fn python() -> Result<PathBuf, String> {
 pub fn google_test(ws: &Workspace) -> Result<(), String> {
     let probe = ws.out.join("probe-gtest");
     make_dir(&probe)?;
-    let script = "cmake_minimum_required(VERSION 3.21)\nproject(probe CXX)\nfind_package(GTest REQUIRED)\n";
+    let script = "cmake_minimum_required(VERSION 3.20)\nproject(probe CXX)\nfind_package(GTest REQUIRED)\n";
     std::fs::write(probe.join("CMakeLists.txt"), script).map_err(|e| e.to_string())?;
     let configure = ws.cmd("cmake").arg("-S").arg(&probe).arg("-B").arg(probe.join("build"));
     if configure.capture().is_ok() {

@@ -9,6 +9,7 @@ mod go;
 mod install;
 mod lint;
 mod package;
+mod portable;
 mod rust;
 mod sanitize;
 mod zig;
@@ -47,6 +48,7 @@ pub const ALL: &[Suite] = &[
     suite("zig", "tests, cases on each level, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
+    suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
     suite("sanitize", "AddressSanitizer and UBSan under the C++ and C suites", sanitize::run),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
