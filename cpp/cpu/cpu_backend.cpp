@@ -40,9 +40,18 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
       isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
 
-const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept { return core::find_kernel(cpu_kernels(), problem); }
+const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) {
+        if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
+    }
+    return nullptr;
+}
 
-std::string CpuBackend::explain(const Problem &problem) const { return refusals(cpu_kernels(), problem); }
+std::string CpuBackend::explain(const Problem &problem) const {
+    std::string text;
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) text += refusals(family, problem);
+    return text;
+}
 
 void CpuBackend::check_usable() const {
     if (pool_.usable()) return;

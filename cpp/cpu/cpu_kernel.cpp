@@ -1,7 +1,6 @@
 #include "cpu/cpu_kernel.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace tensorlib::core {
 
@@ -29,15 +28,6 @@ void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t
         return;
     }
     for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) type.encode(values + i, to, type.block_size);
-}
-
-std::span<const CpuKernel> cpu_kernels() noexcept {
-    static const std::vector<CpuKernel> all = [] {
-        std::vector<CpuKernel> rows;
-        for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) rows.insert(rows.end(), family.begin(), family.end());
-        return rows;
-    }();
-    return all;
 }
 
 }  // namespace tensorlib::core

@@ -22,10 +22,8 @@ struct CpuKernel : Kernel {
     void (*run)(const Step &step, const Slice &slice) noexcept;
 };
 
-// All kernels; for each operation in order of preference, the last one taking every legal input.
-std::span<const CpuKernel> cpu_kernels() noexcept;
-
-// The families' parts, in cpu/kernels/.
+// The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
+// last one taking every legal input.
 namespace kernels {
 extern const std::span<const CpuKernel> add, mul_mat, copies;
 }

@@ -4,6 +4,8 @@
 #include "base/fail.hpp"
 #include "base/text.hpp"
 
+#include <string_view>
+
 namespace tensorlib::core {
 
 // The build writes leaf_levels.inc: TL_LEVEL_ENTRY(level) for each level that it has compiled, best first.
@@ -21,7 +23,7 @@ constexpr std::size_t max_levels = 4;
 // Every level that a build might have, so that a misspelt name and a missing processor are told apart.
 constexpr const char *known_levels[] = {"avx512", "avx2", "baseline"};
 
-bool runs(const std::string &level) {
+bool runs(std::string_view level) {
     const CpuFeatures features = cpu_features();
     if (level == "avx512") return features.avx512;
     if (level == "avx2") return features.avx2;

@@ -31,6 +31,23 @@ static void test_null_operands(void) {
     tl_context_free(ctx);
 }
 
+/* A message longer than tl_error holds is cut, never inside a UTF-8 character: 200 two-byte characters at either parity. */
+static void test_long_messages(void) {
+    for (int shift = 0; shift < 2; shift++) {
+        tl_context *ctx = fresh_context();
+        char name[402 + 1] = "x";
+        for (int i = 0; i < 200; i++) memcpy(name + shift + 2 * i, "\xc3\xa9", 3);
+        tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3), *b = tl_tensor_new_1d(ctx, TL_TYPE_F32, 2);
+        ACCEPTED(tl_tensor_set_name(a, name, &err));
+        NOT_MADE(ctx, tl_add(ctx, b, a), TL_STATUS_SHAPE_MISMATCH, "add");
+        CHECK(!tl_add(ctx, b, a));
+        tl_context_error(ctx, &err);
+        size_t length = strlen(err.message);
+        CHECK(length >= sizeof err.message - 2 && (unsigned char)err.message[length - 1] == 0xa9);
+        tl_context_free(ctx);
+    }
+}
+
 static void test_shapes(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3);
@@ -58,6 +75,7 @@ static void test_shapes(void) {
 }
 
 void test_ops(void) {
+    test_long_messages();
     test_null_operands();
     test_shapes();
 }

@@ -1,0 +1,87 @@
+// Every allocation of the engine's own fails once: operator new gives up at the n-th call, for n = 0, 1, ... until the
+// whole scenario succeeds. Each time the failure has to come back as an exception, with nothing lost (the sanitizer
+// build counts) and everything usable afterwards.
+#include "support.hpp"
+
+#include <atomic>
+#include <new>
+
+namespace {
+
+// Calls left before one fails; negative: none does.
+std::atomic<int> calls_left{-1};
+
+void *allocate(std::size_t size) {
+    if (calls_left.load(std::memory_order_relaxed) >= 0 && calls_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
+    void *p = std::malloc(size ? size : 1);
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+
+}  // namespace
+
+void *operator new(std::size_t size) { return allocate(size); }
+void *operator new[](std::size_t size) { return allocate(size); }
+void operator delete(void *p) noexcept { std::free(p); }
+void operator delete[](void *p) noexcept { std::free(p); }
+void operator delete(void *p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void *p, std::size_t) noexcept { std::free(p); }
+
+namespace {
+
+// Fails f's n-th allocation for each n until f gets through; returns how many times it failed.
+template <class F>
+int fail_everywhere(F f) {
+    for (int n = 0;; n++) {
+        bool failed = false;
+        calls_left = n;
+        try {
+            f();
+        } catch (const std::bad_alloc &) {
+            failed = true;
+        } catch (const tl::Error &error) {
+            calls_left = -1;
+            failed = true;
+            EXPECT_TRUE(error.code() == tl::Status::out_of_memory || error.code() == tl::Status::unavailable) << error.what();
+        }
+        // Still armed: f made no more than n allocations.
+        const bool untouched = calls_left.exchange(-1) >= 0;
+        if (!failed && untouched) return n;
+        if (n > 5000) {
+            ADD_FAILURE() << "no end";
+            return n;
+        }
+    }
+}
+
+TEST(OutOfMemory, a_whole_program_survives_a_failure_at_any_allocation) {
+    const int points = fail_everywhere([] {
+        const tl::Backend cpu("cpu", {2});
+        tl::Context weights, token;
+        const auto w = weights.zeros(tl::Type::f32, {40, 30});
+        const auto x = token.zeros(tl::Type::f32, {40, 20});
+        const auto y = (mul_mat(w, x).transpose().cont() + w.view({1})).cast(tl::Type::f16);
+        const tl::Graph graph({y});
+        graph.compute(cpu);
+        graph.plan_text(cpu);
+        graph.dot();
+        y.read_f32();
+    });
+    EXPECT_GT(points, 50);
+}
+
+TEST(OutOfMemory, what_was_there_before_stays_usable) {
+    const tl::Backend cpu("cpu", {2});
+    const tl::Context ctx;
+    const auto a = ctx.tensor<float>({2}, {1, 2}), b = ctx.tensor<float>({2}, {10, 20});
+    const auto c = a + b;
+    const tl::Graph graph({c});
+    fail_everywhere([&] {
+        const auto d = mul_mat(a, c);
+        cpu.compute({d, c});
+    });
+    graph.compute(cpu);
+    EXPECT_EQ(c.read<float>(), (std::vector<float>{11, 22}));
+}
+
+}  // namespace

@@ -1,0 +1,159 @@
+// Lines of docs/semantics.md that fit no other file: devices that differ, locks across contexts and threads, pages.
+#include "base/platform.hpp"
+#include "cpu/cpu_backend.hpp"
+#include "graph/graph.hpp"
+#include "graph/tensor_data.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/executor.hpp"
+#include "support.hpp"
+
+#include <thread>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace core = tl::core;
+using support::leaf;
+
+namespace {
+
+// Memory of another device, which happens to be the host's.
+class OtherMemory final : public core::DeviceMemory {
+public:
+    const char *device() const noexcept override { return "other:0"; }
+    bool host_accessible() const noexcept override { return false; }
+    std::size_t alignment() const noexcept override { return 256; }
+    void *acquire(std::size_t size) noexcept override { return core::platform::allocate_pages(size); }
+    void release(void *p, std::size_t size) noexcept override { core::platform::free_pages(p, size); }
+    void zero(void *p, std::size_t size) override { core::host_memory().zero(p, size); }
+    void write(void *to, const void *from, std::size_t size) override { core::host_memory().write(to, from, size); }
+    void read(void *to, const void *from, std::size_t size) override { core::host_memory().read(to, from, size); }
+};
+
+core::Layout layout(std::vector<std::int64_t> ne) { return core::contiguous_layout("test", core::DType::f32, ne); }
+
+TEST(Devices, operands_outputs_and_backends_of_different_devices_are_told_apart) {
+    OtherMemory memory;
+    core::ContextParams params;
+    params.memory = &memory;
+    const auto there = core::Context::create(params), here = core::Context::create({});
+    core::Tensor *a = there->new_leaf(layout({4})), *b = here->new_leaf(layout({4}));
+    core::Tensor *mixed[] = {a, b}, *two[] = {a, a};
+    support::expect_error(tl::Status::context_mismatch, {"add", "other:0", "cpu"}, [&] { core::build_node(*there, core::Op::add, mixed); });
+    core::Tensor *sum = core::build_node(*there, core::Op::add, two);
+    core::Tensor *outputs[] = {sum};
+    support::expect_error(tl::Status::context_mismatch, {"graph_create", "other:0", "cpu"}, [&] { core::Graph::create(*here, outputs); });
+    const auto graph = core::Graph::create(*there, outputs);
+    const auto cpu = core::cpu_device().open({1, false});
+    support::expect_error(tl::Status::context_mismatch, {"graph_compute", "other:0", "cpu"}, [&] { core::compute(*graph, *cpu); });
+}
+
+TEST(Devices, data_elsewhere_goes_in_and_out_but_is_not_mapped) {
+    OtherMemory memory;
+    core::ContextParams params;
+    params.memory = &memory;
+    params.mem_limit = 4096;
+    const auto there = core::Context::create(params);
+    core::Tensor *t = there->new_leaf(layout({5, 3}));
+    float values[15], got[15];
+    for (int i = 0; i < 15; i++) values[i] = static_cast<float>(i);
+    core::write_f32(*t, values, 15);
+    core::Tensor *src[] = {t};
+    core::Tensor *turned = core::build_node(*there, core::Op::transpose, src);
+    core::read_f32(*turned, got, 15);
+    for (int i = 0; i < 15; i++) EXPECT_EQ(got[i], values[i % 3 * 5 + i / 3]);
+    support::expect_error(tl::Status::unavailable, {"other:0", "host memory"}, [&] { core::map(*t, false); });
+    // One limit for objects here and data there.
+    support::expect_error(tl::Status::out_of_memory, {"4096"}, [&] { there->new_leaf(layout({1000})); });
+}
+
+TEST(Locks, a_copy_into_another_context_needs_that_context_alone) {
+    const tl::Backend cpu("cpu", {1});
+    const tl::Context old, young;
+    const auto target = leaf(old, {4}, 1), source = leaf(young, {4}, 2);
+    const tl::Graph writes({cpy(source, target)});
+    tl::Graph reads({source + target});
+    // A graph that reads `old` runs while another only reads it too, one that writes it does not.
+    int refused = 0, allowed = 0;
+    const tl::Backend second("cpu", {1}), third("cpu", {1});
+    tl::Context third_context;
+    const tl::Graph also_reads({leaf(third_context, {4}, 3) + target});
+    reads.set_progress([&](std::size_t, std::size_t) {
+        support::expect_error(tl::Status::busy, {"context"}, [&] { writes.compute(second); });
+        refused++;
+        also_reads.compute(third);
+        allowed++;
+        return true;
+    });
+    reads.compute(cpu);
+    EXPECT_EQ(refused, 1);
+    EXPECT_EQ(allowed, 1);
+    writes.compute(second);
+    EXPECT_EQ(target.read<float>(), source.read<float>());
+}
+
+TEST(Locks, a_graph_runs_on_one_backend_at_a_time) {
+    const tl::Backend one("cpu", {1}), two("cpu", {1});
+    const tl::Context ctx;
+    const auto x = leaf(ctx, {4}, 1);
+    const tl::Graph graph({x + x});
+    int busy = 0;
+    graph.set_progress([&](std::size_t, std::size_t) {
+        support::expect_error(tl::Status::busy, {"being computed"}, [&] { graph.compute(two); });
+        busy++;
+        return true;
+    });
+    graph.compute(one);
+    EXPECT_EQ(busy, 1);
+    graph.set_progress({});
+    graph.compute(two);
+}
+
+TEST(Locks, a_mapping_may_end_on_another_thread) {
+    const auto context = core::Context::create({});
+    core::Tensor *t = context->new_leaf(layout({4}));
+    core::map(*t, true);
+    std::thread([&] { core::unmap(*t, true); }).join();
+    EXPECT_NO_THROW(core::get_f32(*t, {0, 0, 0, 0}));
+}
+
+TEST(Memory, large_leafs_start_on_a_page) {
+    const auto context = core::Context::create({});
+    for (const std::int64_t n : {1 << 18, (1 << 18) + 1, 3 << 20}) {
+        const core::Tensor *t = context->new_leaf(layout({n}));
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t->address()) % core::platform::page_size, 0u);
+    }
+}
+
+TEST(Isa, names_in_any_case) {
+    const std::string name = support::isa_levels().back();
+    std::string upper = name;
+    for (char &c : upper) c = static_cast<char>(std::toupper(c));
+    EXPECT_EQ(support::backend(upper, 1).isa(), name);
+}
+
+TEST(Threads, all_means_those_that_this_process_may_use) {
+#if defined(__linux__)
+    int cpus = 0;
+    std::thread([&] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        cpu_set_t mine;
+        ASSERT_EQ(sched_getaffinity(0, sizeof mine, &mine), 0);
+        for (int i = 0; i < CPU_SETSIZE; i++) {
+            if (CPU_ISSET(i, &mine)) {
+                CPU_SET(i, &one);
+                break;
+            }
+        }
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        cpus = core::platform::usable_cpus();
+    }).join();
+    EXPECT_EQ(cpus, 1);
+#else
+    GTEST_SKIP() << "affinity masks are Linux'";
+#endif
+}
+
+}  // namespace
