@@ -3,7 +3,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorlib tensorlib_cpp EXPORT tensorlib-targets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/capi/include/ ${PROJECT_SOURCE_DIR}/cpp/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/capi/include/ ${PROJECT_SOURCE_DIR}/cpp/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tensorlib)
 install(EXPORT tensorlib-targets NAMESPACE tensorlib:: DESTINATION ${config_dir})

@@ -16,6 +16,7 @@ pub const RULES: &[Rule] = &[
     ("text files end in one newline, without trailing blanks", text::whitespace),
     ("portable code names no instruction set", names::instruction_sets),
     ("each folder has its README", names::readmes),
+    ("the guides name files that exist", names::guides),
 ];
 
 /// An error that lists `offenders`, if there are any.

@@ -60,6 +60,44 @@ pub fn readmes(ws: &Workspace) -> Result<(), String> {
     none_of(folders.into_iter().filter(|f| !files.contains(&format!("{f}/README.md"))).collect())
 }
 
+/// A guide in docs/ that sends its reader to a file which has moved is worse than none: every path in backticks must
+/// exist. Words with a placeholder, a blank or an option are no paths.
+pub fn guides(ws: &Workspace) -> Result<(), String> {
+    let mut found = Vec::new();
+    let mut paths = 0;
+    for guide in ws.files_of(&[".md"], &["docs"])? {
+        let text = ws.read(&guide)?.ok_or(format!("{guide} is not UTF-8"))?;
+        for path in text.split('`').skip(1).step_by(2).filter(|word| is_path(word)) {
+            paths += 1;
+            if !ws.root.join(path.trim_end_matches('/')).exists() {
+                found.push(format!("{guide}: {path}"));
+            }
+        }
+    }
+    if paths == 0 {
+        return Err("no path in docs/: this rule looks in the wrong place".into());
+    }
+    none_of(found)
+}
+
+fn is_path(word: &str) -> bool {
+    const FOLDERS: [&str; 11] = [
+        "cpp/",
+        "capi/",
+        "rust/",
+        "bindings/",
+        "examples/",
+        "tests/",
+        "benches/",
+        "docs/",
+        "cmake/",
+        ".cargo/",
+        ".ci/",
+    ];
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    FOLDERS.iter().any(|folder| word.starts_with(folder)) && word.chars().all(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::instruction_set;
