@@ -41,13 +41,7 @@ size_t tl_isa_count(void) { return core::isa_count(); }
 
 const char *tl_isa_name(size_t index) { return index < core::isa_count() ? core::isa_at(index).name : nullptr; }
 
-void tl_backend_params_init(tl_backend_params *params, size_t struct_size) {
-    if (!params) return;
-    tl_backend_params defaults{};
-    defaults.struct_size = struct_size;
-    std::memset(static_cast<void *>(params), 0, struct_size);
-    std::memcpy(static_cast<void *>(params), &defaults, std::min(struct_size, sizeof defaults));
-}
+void tl_backend_params_init(tl_backend_params *params, size_t struct_size) { capi::init_params(params, struct_size); }
 
 tl_status tl_backend_create(const char *device, const tl_backend_params *params, tl_backend **out, tl_error *err) {
     constexpr const char *function = "backend_create";

@@ -1,20 +1,12 @@
 #include "handles.hpp"
 
-#include <algorithm>
-
 using namespace tensorlib;
 using capi::guarded;
 using capi::required;
 using capi::unwrap;
 using capi::wrap;
 
-void tl_context_params_init(tl_context_params *params, size_t struct_size) {
-    if (!params) return;
-    tl_context_params defaults{};
-    defaults.struct_size = struct_size;
-    std::memset(static_cast<void *>(params), 0, struct_size);
-    std::memcpy(static_cast<void *>(params), &defaults, std::min(struct_size, sizeof defaults));
-}
+void tl_context_params_init(tl_context_params *params, size_t struct_size) { capi::init_params(params, struct_size); }
 
 tl_status tl_context_create(const tl_context_params *params, tl_context **out, tl_error *err) {
     constexpr const char *function = "context_create";

@@ -67,6 +67,14 @@ T *required(T *p, const char *function, const char *name) {
     return p;
 }
 
+// The defaults of such a struct, all zeros, in as many bytes as the caller has; NULL is left alone.
+template <class T>
+void init_params(T *params, std::size_t struct_size) noexcept {
+    if (!params) return;
+    std::memset(static_cast<void *>(params), 0, struct_size);
+    if (struct_size >= sizeof struct_size) std::memcpy(static_cast<void *>(params), &struct_size, sizeof struct_size);
+}
+
 // A caller's struct that begins with struct_size, in this library's version of it: FirstSize bytes are what version 0.1
 // knew, and older callers than this library bring no more. A smaller one is refused; so is a larger one whose unknown
 // tail is not zero, as it asks for something that we do not know.
