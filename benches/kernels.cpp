@@ -15,6 +15,8 @@ namespace leaf = core::leaf;
 constexpr std::int64_t stream_floats = std::int64_t{72} << 20;
 // A panel pair of this depth fits a first-level cache of 32 KiB: (32 + 12) x 160 x 4 bytes = 28 KB.
 constexpr std::int64_t l1_depth = 160;
+// Rows of the dot tile, for the same cache: (4 + 4) x 768 x 4 bytes = 24 KB.
+constexpr std::int64_t dot_depth = 768;
 // As the packed product blocks by default: 192 rows of A, 512 deep, in the second-level cache.
 constexpr std::int64_t block_rows = 192, block_depth = 512;
 constexpr std::int64_t row_floats = 4096;
@@ -53,13 +55,13 @@ void check_gemm(const leaf::LeafTable &leaf, const float *a, const float *b) {
 void check_dot(const leaf::LeafTable &leaf, const float *a, const float *b) {
     const int rows = leaf.dot_rows, columns = leaf.dot_columns;
     float c[leaf::max_dot_rows * leaf::max_dot_columns];
-    constexpr std::ptrdiff_t stride = l1_depth * sizeof(float);
-    leaf.dot_f32[rows - 1][columns - 1](l1_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b), stride, c,
+    constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
+    leaf.dot_f32[rows - 1][columns - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b), stride, c,
                                         rows);
     for (int j = 0; j < columns; j++) {
         for (int i = 0; i < rows; i++) {
             float sum = 0;
-            for (std::int64_t k = 0; k < l1_depth; k++) sum += a[i * l1_depth + k] * b[j * l1_depth + k];
+            for (std::int64_t k = 0; k < dot_depth; k++) sum += a[i * dot_depth + k] * b[j * dot_depth + k];
             check(c[j * rows + i] == sum, "dot_f32");
         }
     }
@@ -91,7 +93,7 @@ void report_kernels(const Bench &bench) {
     const auto l1_flops = static_cast<double>(2 * MR * NR * l1_depth * repeats);
     const double block_flops = 2.0 * block_rows * block_depth * NR * 20;
     const int DR = leaf.dot_rows, DC = leaf.dot_columns;
-    const auto dot_flops = static_cast<double>(2 * DR * DC * l1_depth * repeats);
+    const auto dot_flops = static_cast<double>(2 * DR * DC * dot_depth * repeats);
     constexpr std::ptrdiff_t row_stride = row_floats * sizeof(float);
     // Packs a block of A out of a [4096, m] matrix, as one chunk of the product does for one block of k.
     const auto pack_block = [&](std::int64_t first_row, std::int64_t k) {
@@ -127,9 +129,9 @@ void report_kernels(const Bench &bench) {
          Unit::gflops},
         {{"dot_f32 " + std::to_string(DR) + "x" + std::to_string(DC) + ", rows in the first-level cache",
           [&] {
-              constexpr std::ptrdiff_t stride = l1_depth * sizeof(float);
+              constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
               for (std::int64_t i = 0; i < repeats; i++) {
-                  leaf.dot_f32[DR - 1][DC - 1](l1_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
+                  leaf.dot_f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
                                                stride, c.data(), DR);
               }
           }},

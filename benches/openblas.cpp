@@ -21,10 +21,13 @@ const char *core_type(const std::string &level) {
 }  // namespace
 
 #if __has_include(<dlfcn.h>)
-OpenBlas::OpenBlas(const std::string &level) {
-    const char *given = std::getenv("OPENBLAS_CORETYPE");
-    const std::string asked = given ? given : core_type(level);
-    setenv("OPENBLAS_CORETYPE", asked.c_str(), 1);
+OpenBlas::OpenBlas(const std::string &level, const std::string &core) {
+    const std::string asked = core.empty() ? core_type(level) : core;
+    if (asked == "default") {
+        unsetenv("OPENBLAS_CORETYPE");
+    } else {
+        setenv("OPENBLAS_CORETYPE", asked.c_str(), 1);
+    }
     void *library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         description_ = "absent (apt-get install libopenblas0-pthread would give it)";
@@ -42,11 +45,10 @@ OpenBlas::OpenBlas(const std::string &level) {
         description_ = "absent (libopenblas.so.0 is there but lacks cblas)";
         return;
     }
-    description_ = std::string(config ? config() : "") + "; OPENBLAS_CORETYPE=" + asked + (given ? " (from the environment)" : "") +
-                   ", kernels: " + (core_name ? core_name() : "unknown");
+    description_ = std::string(config ? config() : "") + "; asked for: " + asked + ", kernels: " + (core_name ? core_name() : "unknown");
 }
 #else
-OpenBlas::OpenBlas(const std::string &) : description_("absent (this system cannot load libraries by name)") {}
+OpenBlas::OpenBlas(const std::string &, const std::string &) : description_("absent (this system cannot load libraries by name)") {}
 #endif
 
 void OpenBlas::set_threads(int n) const {

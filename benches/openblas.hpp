@@ -8,9 +8,10 @@ namespace tensorlib::bench {
 
 class OpenBlas {
 public:
-    // Loads it, asking for the kernels of the same instruction set as `level` (its own choice takes Haswell's on
-    // processors that it does not know); OPENBLAS_CORETYPE in the environment has precedence.
-    explicit OpenBlas(const std::string &level);
+    // Loads it with OPENBLAS_CORETYPE set to `core`; where that is empty, to the kernels of the same instruction set
+    // as `level`: its own choice on processors younger than itself is Haswell's, and some environments set that too,
+    // which would flatter us. "default" leaves the choice to it.
+    OpenBlas(const std::string &level, const std::string &core);
 
     bool there() const { return gemm_ != nullptr; }
     // Version and kernels, or why it is absent.

@@ -29,9 +29,9 @@ std::int64_t run_multiply_add(const Limits &limits, core::ThreadPool &pool);
 // Reads n floats on all threads of a pool, in the way (one or four streams a chunk) that `four` says.
 void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, std::int64_t n, bool four);
 
+void report_chain(const Bench &bench);
 void report_kernels(const Bench &bench);
 void report_products(const Bench &bench);
 void report_add(const Bench &bench);
-void report_chain(const Bench &bench);
 
 }  // namespace tensorlib::bench
