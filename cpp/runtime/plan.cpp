@@ -33,6 +33,9 @@ Plan::~Plan() {
 
 void Plan::choose_kernels(Backend &backend) {
     const auto nodes = graph_.nodes();
+    // A step is some 440 bytes: growing by doubling would copy them, and hand pages back to the system in between.
+    steps_.reserve(nodes.size());
+    done_.reserve(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
         Tensor &node = *nodes[i];
         if (node.is_pure_view()) {

@@ -4,6 +4,7 @@
 //! and Rust, fetching what else is needed (`tools.rs`). A suite is one file in `suites/` and one row of
 //! [`suites::ALL`].
 
+mod bench;
 mod builds;
 mod cases;
 mod counts;
@@ -28,6 +29,7 @@ cargo xtask COMMAND
   header [--check]                      writes capi/include/tensorlib/tensorlib.h from tensorlib-sys
   cases [--check]                       writes tests/cases/*.cases
   fmt [--check]                         formats C, C++, Rust, Go and Zig
+  bench [--level L] [OPTIONS]           measures limits, kernels and operations on each level (docs/performance.md)
   setup                                 gets the tools that the other commands would get when they need them
 
 --check changes nothing and fails where something differs. What is built goes to target/xtask/.";
@@ -53,6 +55,7 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
         ["cases", "--check"] => cases::check(&ws),
         ["fmt"] => format::run_all(&ws, false),
         ["fmt", "--check"] => format::run_all(&ws, true),
+        ["bench", options @ ..] => bench::run(&ws, options),
         ["setup"] => tools::setup(&ws),
         ["test", options @ ..] => return suites::test(&ws, options),
         ["help" | "--help" | "-h"] | [] => {

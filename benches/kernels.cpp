@@ -1,0 +1,184 @@
+// Leaf kernels alone, on one thread, beside what bounds them.
+#include "sections.hpp"
+#include "support.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace tensorlib::bench {
+
+namespace {
+
+namespace leaf = core::leaf;
+
+// In floats. Streams are longer than 256 MB, caches are not that large.
+constexpr std::int64_t stream_floats = std::int64_t{72} << 20;
+// A panel pair of this depth fits a first-level cache of 32 KiB: (32 + 12) x 160 x 4 bytes = 28 KB.
+constexpr std::int64_t l1_depth = 160;
+// Rows of the dot tile, for the same cache: (4 + 4) x 768 x 4 bytes = 24 KB.
+constexpr std::int64_t dot_depth = 768;
+// As the packed product blocks by default: 192 rows of A, 512 deep, in the second-level cache.
+constexpr std::int64_t block_rows = 192, block_depth = 512;
+constexpr std::int64_t row_floats = 4096;
+
+enum class Unit { gflops, gbytes };
+
+struct Row {
+    Contender contender;
+    double work;  // floating-point operations or bytes of one run
+    Unit unit;
+};
+
+void print(const Row &row, double limit, bool disturbed) {
+    const Times t = row.contender.times();
+    const double best = row.work / t.best * 1e-9, median = row.work / t.median * 1e-9;
+    std::printf("%c %-58s %8.1f %8.1f %5.1f %% %s", disturbed ? '*' : ' ', row.contender.name.c_str(), best, median, 100 * t.spread,
+                row.unit == Unit::gflops ? "GFLOP/s" : "GB/s   ");
+    if (limit > 0) std::printf("  %5.1f %%", 100 * best / limit);
+    std::printf("\n");
+}
+
+// A micro-kernel gives the right sums: checked once, before it is timed.
+void check_gemm(const leaf::LeafTable &leaf, const float *a, const float *b) {
+    const int rows = leaf.gemm_rows, columns = leaf.gemm_columns;
+    std::vector<float> c(static_cast<std::size_t>(rows * columns));
+    leaf.gemm_f32[columns - 1](l1_depth, a, b, c.data(), rows, rows, false);
+    for (int j = 0; j < columns; j++) {
+        for (int i = 0; i < rows; i++) {
+            float sum = 0;
+            for (std::int64_t k = 0; k < l1_depth; k++) sum += a[k * rows + i] * b[k * columns + j];
+            check(c[static_cast<std::size_t>(j * rows + i)] == sum, "gemm_f32");
+        }
+    }
+}
+
+void check_dot(const leaf::LeafTable &leaf, const float *a, const float *b) {
+    const int rows = leaf.dot_rows, columns = leaf.dot_columns;
+    float c[leaf::max_dot_rows * leaf::max_dot_columns];
+    constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
+    leaf.dot_f32[rows - 1][columns - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b), stride, c,
+                                        rows);
+    for (int j = 0; j < columns; j++) {
+        for (int i = 0; i < rows; i++) {
+            float sum = 0;
+            for (std::int64_t k = 0; k < dot_depth; k++) sum += a[i * dot_depth + k] * b[j * dot_depth + k];
+            check(c[j * rows + i] == sum, "dot_f32");
+        }
+    }
+}
+
+void check_pack(const leaf::LeafTable &leaf, const float *rows, float *panel) {
+    const int width = leaf.gemm_rows;
+    leaf.pack_f32(l1_depth, reinterpret_cast<const char *>(rows), sizeof(float), row_floats * sizeof(float), width, width, panel);
+    for (std::int64_t k = 0; k < l1_depth; k++) {
+        for (int i = 0; i < width; i++) check(panel[k * width + i] == rows[i * row_floats + k], "pack_f32");
+    }
+}
+
+}  // namespace
+
+void report_kernels(const Bench &bench) {
+    const leaf::LeafTable &leaf = bench.isa.kernels;
+    const int MR = leaf.gemm_rows, NR = leaf.gemm_columns;
+    core::ThreadPool pool(1);
+    std::vector<float> stream(stream_floats), panels(block_rows * block_depth), c(block_rows * static_cast<std::size_t>(NR));
+    fill(stream, 1);
+    fill(panels, 2);
+    const float *a = stream.data(), *b = stream.data() + (std::int64_t{1} << 20);
+    check_gemm(leaf, a, b);
+    check_dot(leaf, a, b);
+    check_pack(leaf, a, panels.data());
+
+    constexpr std::int64_t repeats = 2000;
+    const auto l1_flops = static_cast<double>(2 * MR * NR * l1_depth * repeats);
+    const double block_flops = 2.0 * block_rows * block_depth * NR * 20;
+    const int DR = leaf.dot_rows, DC = leaf.dot_columns;
+    const auto dot_flops = static_cast<double>(2 * DR * DC * dot_depth * repeats);
+    constexpr std::ptrdiff_t row_stride = row_floats * sizeof(float);
+    // Packs a block of A out of a [4096, m] matrix, as one chunk of the product does for one block of k.
+    const auto pack_block = [&](std::int64_t first_row, std::int64_t k) {
+        for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
+            leaf.pack_f32(block_depth, reinterpret_cast<const char *>(a + (first_row + m) * row_floats + k), sizeof(float), row_stride, MR,
+                          MR, panels.data() + m * block_depth);
+        }
+    };
+    constexpr double block_bytes = 4.0 * block_rows * block_depth;
+    constexpr std::int64_t stream_rows = stream_floats / row_floats, blocks = stream_rows / block_rows;
+    std::int64_t at_block = 0;
+    float sink = 0;
+
+    Row rows[] = {
+        {{"multiply-add chains in registers", [&] { run_multiply_add(bench.limits, pool); }},
+         static_cast<double>(run_multiply_add(bench.limits, pool)),
+         Unit::gflops},
+        {{"gemm_f32 " + std::to_string(MR) + "x" + std::to_string(NR) + ", panels in the first-level cache",
+          [&] {
+              for (std::int64_t i = 0; i < repeats; i++) leaf.gemm_f32[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
+          }},
+         l1_flops,
+         Unit::gflops},
+        {{"gemm_f32, A 192 x 512 from the second-level cache",
+          [&] {
+              for (int i = 0; i < 20; i++) {
+                  for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
+                      leaf.gemm_f32[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
+                  }
+              }
+          }},
+         block_flops,
+         Unit::gflops},
+        {{"dot_f32 " + std::to_string(DR) + "x" + std::to_string(DC) + ", rows in the first-level cache",
+          [&] {
+              constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
+              for (std::int64_t i = 0; i < repeats; i++) {
+                  leaf.dot_f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
+                                               stride, c.data(), DR);
+              }
+          }},
+         dot_flops,
+         Unit::gflops},
+        {{"reading 288 MiB, one stream", [&] { bench.limits.read_1(stream_floats, a, &sink); }}, 4.0 * stream_floats, Unit::gbytes},
+        {{"reading 288 MiB, four streams", [&] { bench.limits.read_4(stream_floats, a, &sink); }}, 4.0 * stream_floats, Unit::gbytes},
+        {{"dot_f32 " + std::to_string(DR) + "x1 over 288 MiB",
+          [&] {
+              for (std::int64_t m = 0; m + DR <= stream_rows; m += DR) {
+                  leaf.dot_f32[DR - 1][0](row_floats, reinterpret_cast<const char *>(a + m * row_floats), row_stride,
+                                          reinterpret_cast<const char *>(panels.data()), row_stride, c.data(), DR);
+              }
+          }},
+         4.0 * stream_floats,
+         Unit::gbytes},
+        {{"pack_f32 192 x 512 from memory, all blocks of 288 MiB",
+          [&] {
+              for (std::int64_t i = 0; i < blocks; i++) {
+                  for (std::int64_t k = 0; k < row_floats; k += block_depth) pack_block(i * block_rows, k);
+              }
+          }},
+         block_bytes * static_cast<double>(blocks * (row_floats / block_depth)),
+         Unit::gbytes},
+        {{"pack_f32 192 x 512, the same block again",
+          [&] {
+              for (int i = 0; i < 20; i++) pack_block(at_block, 0);
+          }},
+         block_bytes * 20,
+         Unit::gbytes},
+    };
+
+    std::vector<Contender> contenders;
+    for (const Row &row : rows) contenders.push_back(row.contender);
+    const Others others;
+    in_turn(contenders, bench.budget * 4, 0);
+    const bool disturbed = others.cores() > 0.05;
+    for (std::size_t i = 0; i < contenders.size(); i++) rows[i].contender = contenders[i];
+    double peak = 0, bandwidth = 0;
+    for (const Row &row : rows) {
+        const double rate = row.work / row.contender.times().best * 1e-9;
+        if (&row == &rows[0]) peak = rate;
+        if (&row == &rows[4] || &row == &rows[5]) bandwidth = std::max(bandwidth, rate);
+    }
+    std::printf("\nkernels, one thread%41s %8s %8s %7s         %8s\n", "", "best", "median", "spread", "of limit");
+    // The last row's block is in the caches: what memory gives is no limit for it.
+    for (const Row &row : rows) print(row, &row == &rows[8] ? 0 : row.unit == Unit::gflops ? peak : bandwidth, disturbed);
+}
+
+}  // namespace tensorlib::bench

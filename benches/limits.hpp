@@ -1,0 +1,19 @@
+// What bounds every kernel of a level: multiply-adds and reading, each alone. Compiled once per level from the same
+// vectors as the kernels themselves.
+#pragma once
+
+#include <stdint.h>
+
+namespace tensorlib::bench {
+
+struct Limits {
+    // Independent chains of multiply-adds in registers; one round is this many floating-point operations.
+    int64_t flops_per_round;
+    void (*multiply_add)(int64_t rounds, float *sink);
+    // Reads n floats (a multiple of 1,024) straight through: as one stream, or as four side by side, as the dot tile
+    // reads its rows.
+    void (*read_1)(int64_t n, const float *from, float *sink);
+    void (*read_4)(int64_t n, const float *from, float *sink);
+};
+
+}  // namespace tensorlib::bench

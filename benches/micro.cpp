@@ -1,0 +1,131 @@
+// tl_bench_micro: what the machine can do and what the engine makes of it, at one instruction-set level.
+//
+//   tl_bench_micro --levels                names the levels that this CPU can run
+//   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
+//     --only chain|kernels|products|add    one section
+//     --seconds S                          for each row, default 1.5
+//     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
+//                                          choice
+//
+// Every row's limits and contenders run in turn, again and again: the machine may be shared and change its clock, but
+// then for all of them. A row marked * had more than 5 % of a core taken by others meanwhile.
+#include "base/cpu_features.hpp"
+#include "base/platform.hpp"
+#include "sections.hpp"
+#include "support.hpp"
+
+#include <tensorlib/error.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace tensorlib::bench {
+
+#define TL_LEVEL_ENTRY(level) \
+    namespace level {         \
+    void limits(Limits &all); \
+    }
+#include "leaf_levels.inc"
+#undef TL_LEVEL_ENTRY
+
+Limits limits_of(const char *name) {
+    Limits all{};
+#define TL_LEVEL_ENTRY(level) \
+    if (std::strcmp(name, #level) == 0) level::limits(all);
+#include "leaf_levels.inc"
+#undef TL_LEVEL_ENTRY
+    if (!all.multiply_add) die(std::string("no limits for the level ") + name);
+    return all;
+}
+
+std::int64_t run_multiply_add(const Limits &limits, core::ThreadPool &pool) {
+    // 2 ms at 200 GFLOP/s a thread.
+    const std::int64_t chunks = 8 * std::int64_t{pool.size()};
+    const std::int64_t rounds = 50'000'000 / limits.flops_per_round;
+    auto task = [&](std::int64_t, int) noexcept {
+        float sink;
+        limits.multiply_add(rounds, &sink);
+    };
+    pool.run(chunks, task);
+    return chunks * rounds * limits.flops_per_round;
+}
+
+void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, std::int64_t n, bool four) {
+    const std::int64_t chunks = pool.size() == 1 ? 1 : 4 * std::int64_t{pool.size()}, part = n / chunks / 1024 * 1024;
+    auto task = [&](std::int64_t chunk, int) noexcept {
+        float sink;
+        (four ? limits.read_4 : limits.read_1)(part, from + chunk * part, &sink);
+    };
+    pool.run(chunks, task);
+}
+
+namespace {
+
+struct Options {
+    std::string only, openblas_core;
+    double seconds = 1.5;
+};
+
+Options read_options(int argc, char **argv) {
+    Options options;
+    for (int i = 1; i < argc; i++) {
+        const std::string word = argv[i];
+        if (word == "--levels") {
+            for (std::size_t l = 0; l < core::isa_count(); l++) std::printf("%s\n", core::isa_at(l).name);
+            std::exit(0);
+        } else if (word == "--only" && i + 1 < argc) {
+            options.only = argv[++i];
+        } else if (word == "--openblas-core" && i + 1 < argc) {
+            options.openblas_core = argv[++i];
+        } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
+            options.seconds = std::atof(argv[++i]);
+        } else {
+            die("'" + word + "' is no option: --levels, --only chain|kernels|products|add, --seconds S, --openblas-core NAME");
+        }
+    }
+    return options;
+}
+
+void report(const Options &options) {
+    const core::IsaLevel &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
+    Bench bench{isa, limits_of(isa.name), OpenBlas(isa.name, options.openblas_core), {1}, options.seconds};
+    if (const int all = core::platform::usable_cpus(); all > 1) bench.threads.push_back(all);
+
+    char date[32] = "";
+    const std::time_t time = std::time(nullptr);
+    std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&time));
+    std::printf("\n== %s ==\n%s, CPU: %s, threads: %d, %s\n", isa.name, date, core::cpu_name().c_str(), bench.threads.back(),
+                memory_hierarchy().c_str());
+    std::printf("compiler: " __VERSION__ ", " TENSORLIB_FLAGS "; load average %s\nOpenBLAS: %s\n", load_average().c_str(),
+                bench.blas.description().c_str());
+
+    // The chain first, while the process is fresh: once malloc has given back something large it keeps what it would
+    // take from the system anew, and planning 4,000 nodes then looks several times as fast as in most programs.
+    const struct {
+        const char *name;
+        void (*report)(const Bench &);
+    } sections[] = {{"chain", report_chain}, {"kernels", report_kernels}, {"products", report_products}, {"add", report_add}};
+    bool any = false;
+    for (const auto &section : sections) {
+        if (!options.only.empty() && options.only != section.name) continue;
+        section.report(bench);
+        std::fflush(stdout);
+        any = true;
+    }
+    if (!any) die("no section '" + options.only + "': chain, kernels, products, add");
+    std::printf("load average afterwards %s\n", load_average().c_str());
+}
+
+}  // namespace
+
+}  // namespace tensorlib::bench
+
+int main(int argc, char **argv) {
+    try {
+        tensorlib::bench::report(tensorlib::bench::read_options(argc, argv));
+    } catch (const std::exception &error) {
+        tensorlib::bench::die(error.what());
+    }
+}
