@@ -19,6 +19,7 @@ public:
     void zero(void *memory, std::size_t size) override { std::memset(memory, 0, size); }
     void write(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
+    void copy(void *to, const void *from, std::size_t size) override { std::memmove(to, from, size); }
 };
 
 }  // namespace

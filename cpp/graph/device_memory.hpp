@@ -26,6 +26,8 @@ public:
     virtual void zero(void *memory, std::size_t size) = 0;
     virtual void write(void *to, const void *host_from, std::size_t size) = 0;
     virtual void read(void *host_to, const void *from, std::size_t size) = 0;
+    // Within the device; the two may overlap.
+    virtual void copy(void *to, const void *from, std::size_t size) = 0;
 };
 
 DeviceMemory &host_memory() noexcept;

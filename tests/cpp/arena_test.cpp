@@ -32,6 +32,7 @@ public:
     void zero(void *p, std::size_t size) override { std::memset(p, 0, size); }
     void write(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
+    void copy(void *to, const void *from, std::size_t size) override { std::memmove(to, from, size); }
 
     int fail_after = -1;
     int live = 0, chunks = 0;

@@ -29,6 +29,7 @@ public:
     void zero(void *p, std::size_t size) override { core::host_memory().zero(p, size); }
     void write(void *to, const void *from, std::size_t size) override { core::host_memory().write(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { core::host_memory().read(to, from, size); }
+    void copy(void *to, const void *from, std::size_t size) override { core::host_memory().copy(to, from, size); }
 };
 
 core::Layout layout(std::vector<std::int64_t> ne) { return core::contiguous_layout("test", core::DType::f32, ne); }
@@ -116,6 +117,25 @@ TEST(Locks, a_mapping_may_end_on_another_thread) {
     core::map(*t, true);
     std::thread([&] { core::unmap(*t, true); }).join();
     EXPECT_NO_THROW(core::get_f32(*t, {0, 0, 0, 0}));
+}
+
+// What a new device has to do as the host does.
+TEST(Memory, the_hosts_memory_starts_as_zeros_and_copies_even_what_overlaps) {
+    core::DeviceMemory &memory = core::host_memory();
+    constexpr std::size_t size = 100000;
+    auto *block = static_cast<unsigned char *>(memory.acquire(size));
+    ASSERT_NE(block, nullptr);
+    for (std::size_t i = 0; i < size; i++) ASSERT_EQ(block[i], 0);
+    unsigned char out[5] = {};
+    memory.write(block, "abcdef", 6);
+    memory.copy(block + 1, block, 4);
+    memory.read(out, block, 5);
+    EXPECT_EQ(std::string(out, out + 5), "aabcd");
+    memory.zero(block, 3);
+    memory.read(out, block, 5);
+    EXPECT_EQ(std::string(out, out + 5), std::string("\0\0\0cd", 5));
+    memory.release(block, size);
+    EXPECT_EQ(memory.acquire(~std::size_t{0} - 100), nullptr);
 }
 
 TEST(Memory, large_leafs_start_on_a_page) {
