@@ -163,6 +163,11 @@ fn skip_reasons(text: &str) -> String {
         line.strip_prefix("SKIP ").or(marked.then_some(line)).map(String::from)
     };
     let mut reasons: Vec<String> = text.lines().filter_map(reason).collect();
+    // GoogleTest: "file:line: Skipped", then the reason on a line of its own.
+    let mut lines = text.lines();
+    while lines.by_ref().any(|line| line.ends_with(": Skipped")) {
+        reasons.extend(lines.next().map(|why| why.trim().to_string()));
+    }
     reasons.dedup();
     match reasons.len() {
         0 => "see the log".into(),
