@@ -2,8 +2,6 @@
 
 #include "dtype/dtype.hpp"
 
-#include <string>
-
 using namespace tensorlib;
 
 namespace {
@@ -36,12 +34,6 @@ tl_status tl_type_from_name(const char *name, tl_type *out, tl_error *err) {
     return capi::guarded(err, [&] {
         capi::required(name, "type_from_name", "name");
         capi::required(out, "type_from_name", "out");
-        if (const auto *traits = core::find_traits(std::string_view(name))) {
-            *out = static_cast<tl_type>(traits->type);
-            return;
-        }
-        std::string known;
-        for (std::size_t i = 0; i < core::dtype_count(); i++) known += (i ? ", " : "") + std::string(core::dtype_at(i).name);
-        core::fail(Status::invalid_argument, "type_from_name: no type '%.32s': there are: %s", name, known.c_str());
+        *out = static_cast<tl_type>(core::traits_named("type_from_name", name).type);
     });
 }

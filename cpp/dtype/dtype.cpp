@@ -1,6 +1,9 @@
 #include "dtype/dtype.hpp"
 
+#include "base/fail.hpp"
 #include "base/text.hpp"
+
+#include <string>
 
 namespace tensorlib::core {
 
@@ -60,6 +63,15 @@ const DTypeTraits *find_traits(std::string_view name) noexcept {
         if (equal_ignoring_case(t.name, name)) return &t;
     }
     return nullptr;
+}
+
+const DTypeTraits &traits_named(const char *what, std::string_view name) {
+    if (const DTypeTraits *found = find_traits(name)) return *found;
+    std::string known;
+    for (const DTypeTraits &t : table) known += (known.empty() ? "" : ", ") + std::string(t.name);
+    // No name is longer: what is cut is not one.
+    const auto shown = static_cast<int>(name.size() < 32 ? name.size() : 32);
+    fail(Status::invalid_argument, "%s: no type '%.*s': there are: %s", what, shown, name.data(), known.c_str());
 }
 
 std::size_t dtype_count() noexcept { return sizeof table / sizeof table[0]; }

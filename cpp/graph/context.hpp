@@ -66,7 +66,6 @@ public:
 
     std::size_t used_memory() const;
     std::size_t peak_memory() const;
-    bool no_alloc() const noexcept { return no_alloc_; }
     DeviceMemory &memory() const noexcept { return memory_; }
     RunLock &run_lock() noexcept { return run_lock_; }
 

@@ -71,8 +71,6 @@ Layout contiguous_layout(const char *op, DType type, std::span<const std::int64_
     return layout;
 }
 
-bool same_shape(const Extents &a, const Extents &b) noexcept { return a == b; }
-
 std::string shape_text(const Extents &ne) {
     int shown = max_dims;
     while (shown > 1 && ne[shown - 1] == 1) shown--;

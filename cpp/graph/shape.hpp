@@ -40,8 +40,6 @@ struct Layout {
 // dimension is negative, rows are not whole blocks, or the bytes do not fit in a size.
 Layout contiguous_layout(const char *op, DType type, std::span<const std::int64_t> ne);
 
-bool same_shape(const Extents &a, const Extents &b) noexcept;
-
 // "[2, 4]": trailing dimensions of 1 left out, but at least one shown.
 std::string shape_text(const Extents &ne);
 

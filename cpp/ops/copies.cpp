@@ -27,14 +27,12 @@ constexpr AttrDef cast_attrs[] = {{"to", AttrKind::text, true}};
 
 void cast_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const auto name = attrs.text("to");
-    const DTypeTraits *to = find_traits(name);
-    if (!to) fail(Status::invalid_argument, "cast: no type '%.*s'", static_cast<int>(name.size()), name.data());
-    if (to->type != a.layout.type && !(converts(a.layout.type) && converts(to->type))) {
+    const DTypeTraits &to = traits_named("cast", attrs.text("to"));
+    if (to.type != a.layout.type && !(converts(a.layout.type) && converts(to.type))) {
         fail(Status::type_mismatch, "cast: a is %s: only f32, f16 and bf16 convert into each other, not %s into %s", tensor_text(a).c_str(),
-             traits(a.layout.type).name, to->name);
+             traits(a.layout.type).name, to.name);
     }
-    result.layout = contiguous_layout("cast", to->type, shape_of(a));
+    result.layout = contiguous_layout("cast", to.type, shape_of(a));
 }
 
 // Bytes of a root that some elements lie in.

@@ -55,6 +55,18 @@ pub const ALL: &[Suite] = &[
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
 
+/// Fails where a file below `dir` names this source tree. `binaries` is grep's way with them: `-I` leaves them out,
+/// `-a` searches them too.
+fn names_no_tree(run: &crate::suite::Run, dir: &std::path::Path, binaries: &str) -> Result<(), String> {
+    let tree = run.ws.root.to_string_lossy().into_owned();
+    match run.ws.cmd("grep").args(["-rlF", binaries, "-e", &tree]).arg(dir).capture() {
+        Ok(files) => Err(format!("these name {tree}:\n{files}")),
+        // grep's status is 1 where nothing was found; any words of its own are trouble.
+        Err(message) if message.trim_end().ends_with("exit status: 1") => Ok(()),
+        Err(message) => Err(message),
+    }
+}
+
 /// `cargo xtask test`.
 pub fn test(ws: &Workspace, options: &[&str]) -> Result<ExitCode, String> {
     let mut only: Option<Vec<&str>> = None;
