@@ -1,5 +1,5 @@
-// Finds nvcc: for the build script beside it, and for `cargo xtask`, which includes this file, so that both take the
-// same one. Installs nothing.
+//! Finds nvcc: for the build script beside it, and for `cargo xtask`, which includes this file, so that both take the
+//! same one. Installs nothing.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
