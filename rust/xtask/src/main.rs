@@ -10,6 +10,7 @@ mod cases;
 mod counts;
 mod cuda_toolkit;
 mod format;
+mod gpu;
 mod header;
 mod lint;
 #[path = "../../tensorlib-sys/nvcc.rs"]
@@ -34,6 +35,8 @@ cargo xtask COMMAND
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--level L] [OPTIONS]           measures limits, kernels and operations on each level (docs/performance.md)
   cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
+  gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]
+                                        packs a folder of tests and benchmarks for a machine with a GPU
   setup                                 gets the tools that the other commands would get when they need them
 
 --check changes nothing and fails where something differs. What is built goes to target/xtask/.";
@@ -61,6 +64,7 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
         ["fmt", "--check"] => format::run_all(&ws, true),
         ["bench", options @ ..] => bench::run(&ws, options),
         ["cuda-toolkit"] => cuda_toolkit::run(),
+        ["gpu", options @ ..] => gpu::run(&ws, options),
         ["setup"] => tools::setup(&ws),
         ["test", options @ ..] => return suites::test(&ws, options),
         ["help" | "--help" | "-h"] | [] => {

@@ -181,6 +181,18 @@ pub fn pip_install(python: &Path, requirements: &[&str]) -> Result<(), String> {
     install.map(drop).map_err(|e| format!("{} could not be had: {e}", requirements.join(" ")))
 }
 
+/// The folder of compute-sanitizer's Python package: `bin/compute-sanitizer` and the libraries that it injects.
+pub fn compute_sanitizer() -> Result<PathBuf, String> {
+    let python = python_package("nvidia-cuda-sanitizer-api==13.0.85", "nvidia")?;
+    let code = "import nvidia; print(list(nvidia.__path__)[0])";
+    let found = Cmd::new(python).args(["-c", code]).capture()?;
+    let root = Path::new(found.trim()).join("cu13");
+    if root.join("bin/compute-sanitizer").is_file() {
+        return Ok(root);
+    }
+    Err(format!("nvidia-cuda-sanitizer-api left no bin/compute-sanitizer in {}", root.display()))
+}
+
 /// nvcc, with what it needs to link: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
 pub fn cuda() -> Result<PathBuf, String> {
     cuda_toolkit::get().map(|nvcc| nvcc.path)

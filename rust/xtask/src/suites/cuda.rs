@@ -77,7 +77,7 @@ fn architectures(cards: &str) -> String {
 }
 
 /// The architectures of a list that nvcc knows, and the others.
-fn split(list: &str, known: &str) -> (String, String) {
+pub fn split(list: &str, known: &str) -> (String, String) {
     let has = |name: &&str| known.lines().any(|l| l.trim() == format!("sm_{}", name.trim_end_matches("-real")));
     let (here, missing): (Vec<_>, Vec<_>) = list.split(';').partition(has);
     (here.join(";"), missing.join(" "))

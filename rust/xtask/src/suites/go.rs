@@ -24,7 +24,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-const EXAMPLE: &str = "examples/go/digits";
+/// The example that its Go module is in.
+pub const EXAMPLE: &str = "examples/go/digits";
 
 /// The Go tool against an installed prefix.
 pub struct Go<'a> {

@@ -2,20 +2,20 @@
 //! row here.
 
 mod c;
-mod cpp;
-mod cuda;
+pub mod cpp;
+pub mod cuda;
 mod deep;
 mod devices;
-mod export;
-mod go;
+pub mod export;
+pub mod go;
 mod install;
 mod lint;
 mod package;
 mod portable;
-mod rust;
+pub mod rust;
 mod sanitize;
 mod simt;
-mod zig;
+pub mod zig;
 
 use std::process::ExitCode;
 

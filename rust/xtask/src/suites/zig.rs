@@ -20,7 +20,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-const EXAMPLE: &str = "examples/zig/digits";
+/// The example's package.
+pub const EXAMPLE: &str = "examples/zig/digits";
 
 /// `zig build` against an installed prefix.
 pub struct Zig<'a> {
@@ -45,7 +46,12 @@ impl<'a> Zig<'a> {
             .arg("--global-cache-dir")
             .arg(out.join("global"))
             .arg("--prefix")
-            .arg(out.join("out"))
+            .arg(self.out())
+    }
+
+    /// Where programs are installed to.
+    pub fn out(&self) -> PathBuf {
+        self.ws.out.join("zig/out")
     }
 
     /// The cases with these variables set.
