@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::gpu::LINK_FLAGS;
 use crate::process::on_path;
 use crate::suite::Run;
 use crate::tools;
@@ -54,7 +55,8 @@ impl Builds {
         tools::google_test(run.ws)?;
         let simt = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"]].concat();
         match sanitizers {
-            None => Self::cmake(run, "simt", &simt),
+            // Also what the packing for a GPU machine is tried with.
+            None => Self::cmake(run, "simt", &[&simt[..], &LINK_FLAGS].concat()),
             Some(names) => {
                 let sanitize = format!("-DTENSORLIB_SANITIZE={names}");
                 let name = format!("simt-{}", names.replace(',', "-"));

@@ -61,8 +61,7 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     }
     let mut builds = Builds::default();
     let mut run = Run::new("gpu", ws, &mut builds)?;
-    // The package's programs take no C++ runtime of the machine.
-    let build = Builds::cuda(&mut run, "gpu", &list, &[STATIC_RUNTIME])?;
+    let build = Builds::cuda(&mut run, "gpu", &list, &LINK_FLAGS)?;
     let prefix = Builds::installed(&mut run, "prefix-gpu", &build)?;
     let out = options.out.unwrap_or_else(|| ws.out.join("gpu-package"));
     let size = pack(&run, &build, &prefix, &out, &list, options.sanitizer)?;
@@ -70,11 +69,15 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// For the build of a package.
-pub const STATIC_RUNTIME: &str = "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc";
+/// For the build of a package: its programs take no C++ runtime of the machine; and of the one that is linked in, parts
+/// that nobody calls would ask for a later C library (std::random_device of Debian 12's wants arc4random of 2.36).
+pub const LINK_FLAGS: [&str; 2] = [
+    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
+    "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
+];
 
-/// Fills `out`, which becomes a package or stays what it was before; returns its size in MiB. `prefix` is where `build`
-/// was installed.
+/// Fills `out` anew, unless something else than a package is there; returns its size in MiB. `build` was made with
+/// [`LINK_FLAGS`] and installed to `prefix`.
 pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sanitizer: bool) -> Result<f64, String> {
     if out.exists() && !out.join("run.sh").exists() && !is_empty(out) {
         return Err(format!("{} is there and is no package of ours: name another folder", out.display()));
@@ -85,6 +88,8 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sani
     }
     let ws = run.ws;
     println!("   packing {}", out.display());
+    // First, as it is the mark of a package: an interrupted one may be packed again.
+    copy(&ws.root.join("tests/gpu/run.sh"), &out.join("run.sh"))?;
     copy(&prefix.join("lib/libtensorlib.so.1"), &out.join("lib/libtensorlib.so.1"))?;
     native_programs(build, &out.join("bin"))?;
     rust_programs(run, prefix, &out.join("bin"))?;
@@ -99,7 +104,6 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sani
         copy(&ws.root.join(&file), &out.join("cases").join(Path::new(&file).file_name().unwrap_or_default()))?;
     }
     copy(&ws.root.join("examples/data/digits.csv"), &out.join("digits.csv"))?;
-    copy(&ws.root.join("tests/gpu/run.sh"), &out.join("run.sh"))?;
     write(&out.join("about"), &about(ws, what)?)?;
     if sanitizer {
         pack_sanitizer(run, &out.join("sanitizer"))?;
@@ -169,7 +173,7 @@ fn zig_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
     // Zig would take this machine's processor and C library.
     let target = format!("-Dtarget={}-linux-gnu.{}.{}", std::env::consts::ARCH, GLIBC.0, GLIBC.1);
     for (dir, built, name) in [("bindings/zig", "cases", "zig_cases"), (zig::EXAMPLE, "digits", "zig_digits")] {
-        run.step(zig.build(dir, &[&target, "-Dcpu=baseline", "-Doptimize=ReleaseSafe"]))?;
+        run.step(zig.build(dir, &[&target, "-Dcpu=baseline", "--release=safe"]))?;
         copy(&zig.out().join("bin").join(built), &bin.join(name))?;
     }
     Ok(())

@@ -3,8 +3,10 @@
 
 use std::path::Path;
 
+use super::c::expect;
 use super::{cpp, devices, sanitize};
 use crate::builds::Builds;
+use crate::gpu;
 use crate::suite::Run;
 
 /// The simulated device.
@@ -15,6 +17,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     simulator(run, &build, &[])?;
     let prefix = Builds::installed(run, "prefix-simt", &build)?;
     devices::all_languages(run, &build, &prefix, DEVICE)?;
+    package(run, &build, &prefix)?;
 
     let build = Builds::simt(run, Some("address,undefined"))?;
     simulator(run, &build, &sanitize::OPTIONS)?;
@@ -24,4 +27,21 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 /// The tests of the simulator itself.
 fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     cpp::some_programs(run, &build.join("tests/simt"), |_| true, envs)
+}
+
+/// What `cargo xtask gpu` would pack, of the simulated GPU: its script must work before a GPU is to be had.
+fn package(run: &mut Run, build: &Path, prefix: &Path) -> Result<(), String> {
+    let out = run.ws.out.join("gpu-package-simt");
+    let packed = gpu::pack(run, build, prefix, &out, "the simulated GPU", false);
+    run.check("gpu: the package", packed.clone().map(drop));
+    packed?;
+    // From elsewhere, and with nothing of this tree in the environment.
+    let script = run.ws.cmd(out.join("run.sh")).arg("--tiny").dir(&std::env::temp_dir());
+    let ran = run.step(script).and_then(|ran| {
+        expect(&ran.text, "| zig_cases-cuda0 |")?;
+        expect(&ran.text, "of the limit")?;
+        expect(&ran.text, " passed, 0 failed, ")
+    });
+    run.check("gpu: run.sh", ran);
+    Ok(())
 }
