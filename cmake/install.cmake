@@ -17,6 +17,11 @@ install(FILES ${PROJECT_BINARY_DIR}/tensorlibConfig.cmake ${PROJECT_BINARY_DIR}/
 file(RELATIVE_PATH TENSORLIB_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" TENSORLIB_PC_TO_PREFIX ${TENSORLIB_PC_TO_PREFIX})
 set(TENSORLIB_PC_RUNTIME "-lstdc++ -lm -pthread")
+if(TENSORLIB_CUDART)
+  # Part of the toolkit that users need not have.
+  install(FILES ${TENSORLIB_CUDART} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set(TENSORLIB_PC_RUNTIME "-lcudart_static ${TENSORLIB_PC_RUNTIME} -ldl -lrt")
+endif()
 if(BUILD_SHARED_LIBS)
   set(TENSORLIB_PC_LIBS "")
 else()

@@ -27,8 +27,21 @@ function(tensorlib_layer name)
 endfunction()
 
 function(tensorlib_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic)
+  # nvcc hands the host compiler code of its own that is not pedantic.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
   if(TENSORLIB_WERROR)
-    target_compile_options(${target} PRIVATE -Werror)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-Werror>
+      $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>)
+  endif()
+endfunction()
+
+# The CUDA runtime and what it needs, where there is one. Installed beside a static library.
+function(tensorlib_link_cudart target scope)
+  if(TENSORLIB_CUDART)
+    target_link_libraries(${target} ${scope} $<BUILD_INTERFACE:${TENSORLIB_CUDART}>
+      $<INSTALL_INTERFACE:\${_IMPORT_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libcudart_static.a> ${CMAKE_DL_LIBS} rt)
+  elseif(TENSORLIB_CUDA)
+    target_link_libraries(${target} ${scope} ${CMAKE_DL_LIBS})
   endif()
 endfunction()

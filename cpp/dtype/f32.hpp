@@ -14,7 +14,7 @@ struct F32 {
     static constexpr bool is_float = true;
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = block; }
-    static bool encode(const float *values, Block &block) {
+    TL_HOST_DEVICE static bool encode(const float *values, Block &block) {
         block = *values;
         return true;
     }

@@ -7,20 +7,6 @@
 #include <cstdint>
 #include <limits>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TL_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(TL_ASAN)
-#include <sanitizer/asan_interface.h>
-#define TL_POISON(p, n) __asan_poison_memory_region(p, n)
-#define TL_UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
-#else
-#define TL_POISON(p, n) ((void)(p), (void)(n))
-#define TL_UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
-
 namespace tensorlib::core {
 
 namespace {
@@ -46,8 +32,11 @@ Arena::Arena(DeviceMemory &memory, MemoryBudget &budget, void *buffer, std::size
 
 Arena::~Arena() {
     for (const Chunk &chunk : chunks_) {
-        TL_UNPOISON(chunk.begin, room(chunk.begin, chunk.end));
-        if (chunk.owned) memory_.release(chunk.begin, room(chunk.begin, chunk.end));
+        if (chunk.owned) {
+            memory_.release(chunk.begin, room(chunk.begin, chunk.end));
+        } else {
+            memory_.mark_used(chunk.begin, room(chunk.begin, chunk.end));
+        }
     }
 }
 
@@ -63,52 +52,49 @@ void *Arena::allocate(std::size_t size, bool zeroed) {
     if (budget_.limit != 0 && (counted_size > budget_.limit || budget_.used > budget_.limit - counted_size)) {
         fail_out_of_memory(counted_size);
     }
-    void *block = nullptr;
+    Taken block;
     // The fast path: the current chunk has room. Zeroed blocks never come from the free list, which holds old data.
     if (!chunks_.empty() && room(chunks_[current_].top, chunks_[current_].end) >= counted_size) {
         if (!zeroed && !free_.empty()) block = take_released(counted_size);
-        if (!block) block = take_from(chunks_[current_], counted_size, zeroed);
+        if (!block.begin) block = take_from(chunks_[current_], counted_size);
     } else {
         if (!zeroed) block = take_released(counted_size);
-        for (std::size_t i = 0; !block && i < chunks_.size(); i++) {
-            if (room(chunks_[i].top, chunks_[i].end) >= counted_size) block = take_from(chunks_[i], counted_size, zeroed);
+        for (std::size_t i = 0; !block.begin && i < chunks_.size(); i++) {
+            if (room(chunks_[i].top, chunks_[i].end) >= counted_size) block = take_from(chunks_[i], counted_size);
         }
-        if (!block && fixed_ && zeroed) {
-            // The last resort of a caller's buffer: old blocks, cleared.
-            block = take_released(counted_size);
-            if (block) memory_.zero(block, counted_size);
-        }
-        if (!block) block = take_from(grow(counted_size), counted_size, zeroed);
+        // The last resort of a caller's buffer: old blocks, cleared.
+        if (!block.begin && fixed_ && zeroed) block = take_released(counted_size);
+        if (!block.begin) block = take_from(grow(counted_size), counted_size);
     }
+    // What rounding up has added stays marked: whoever writes behind a tensor's end is found.
+    memory_.mark_used(block.begin, size);
+    if (zeroed && block.dirty != 0) memory_.zero(block.begin, std::min(block.dirty, size));
     used_ += counted_size;
     budget_.used += counted_size;
     budget_.peak = std::max(budget_.peak, budget_.used);
-    return block;
+    return block.begin;
 }
 
-void *Arena::take_from(Chunk &chunk, std::size_t size, bool zeroed) {
+Arena::Taken Arena::take_from(Chunk &chunk, std::size_t size) noexcept {
     std::byte *block = chunk.top;
-    std::byte *end = block + size;
-    if (memory_.host_accessible()) TL_UNPOISON(block, size);
-    if (zeroed && block < chunk.clean) memory_.zero(block, room(block, std::min(end, chunk.clean)));
-    chunk.top = end;
-    chunk.clean = std::max(chunk.clean, end);
-    return block;
+    const std::size_t dirty = block < chunk.clean ? room(block, std::min(block + size, chunk.clean)) : 0;
+    chunk.top = block + size;
+    chunk.clean = std::max(chunk.clean, chunk.top);
+    return {block, dirty};
 }
 
 // Best fit: the smallest released block that is large enough; what is left of it stays released.
-void *Arena::take_released(std::size_t size) noexcept {
+Arena::Taken Arena::take_released(std::size_t size) noexcept {
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it) {
         if (it->size >= size && (best == free_.end() || it->size < best->size)) best = it;
     }
-    if (best == free_.end()) return nullptr;
+    if (best == free_.end()) return {};
     std::byte *block = best->begin;
     best->begin += size;
     best->size -= size;
     if (best->size == 0) free_.erase(best);
-    if (memory_.host_accessible()) TL_UNPOISON(block, size);
-    return block;
+    return {block, size};
 }
 
 Arena::Chunk &Arena::grow(std::size_t size) {
@@ -119,8 +105,9 @@ Arena::Chunk &Arena::grow(std::size_t size) {
     free_.reserve(free_.size() + 1);
     auto *begin = static_cast<std::byte *>(memory_.acquire(chunk_size));
     if (!begin) fail_out_of_memory(size);
-    if (memory_.host_accessible()) TL_POISON(begin, chunk_size);
-    chunks_.push_back({begin, begin, begin, begin + chunk_size, true});
+    memory_.mark_unused(begin, chunk_size);
+    std::byte *clean = memory_.acquires_zeros() ? begin : begin + chunk_size;
+    chunks_.push_back({begin, begin, clean, begin + chunk_size, true});
     if (!own) {
         current_ = chunks_.size() - 1;
         next_chunk_size_ = std::min(next_chunk_size_ * 2, largest_chunk_size);
@@ -143,7 +130,7 @@ void Arena::release(void *block, std::size_t size) noexcept {
     budget_.used -= released;
     Chunk *chunk = chunk_of(begin);
     if (!chunk) return;
-    if (memory_.host_accessible()) TL_POISON(begin, released);
+    memory_.mark_unused(begin, released);
     // Merge with released neighbours of the same chunk.
     auto next = std::lower_bound(free_.begin(), free_.end(), begin, [](const Free &f, const std::byte *p) { return f.begin < p; });
     if (next != free_.end() && next->begin == begin + released && next->begin < chunk->end) {
@@ -174,7 +161,7 @@ void Arena::reset() noexcept {
     used_ = 0;
     for (Chunk &chunk : chunks_) {
         chunk.top = chunk.begin;
-        if (memory_.host_accessible()) TL_POISON(chunk.begin, room(chunk.begin, chunk.end));
+        memory_.mark_unused(chunk.begin, room(chunk.begin, chunk.end));
     }
     free_.clear();
     current_ = 0;

@@ -3,8 +3,8 @@
 //   chunk   | block | block | released | block | ........ unused ........ |
 //           ^ begin                            ^ top      ^ clean        ^ end
 //
-// Invariants, for each chunk: begin <= top <= clean <= end; bytes from clean on were never handed out and still
-// read as zeros. Blocks lie below top. Released blocks are in the free list, sorted by
+// Invariants, for each chunk: begin <= top <= clean <= end; bytes from clean on were never handed out and read as
+// zeros (clean = end where the memory does not come as zeros). Blocks lie below top. Released blocks are in the free list, sorted by
 // address, neighbours merged, none touching its chunk's top.
 //
 // Growth: the first chunk has 64 KiB, each further one twice as much up to 16 MiB; a block of 1 MiB or more gets
@@ -64,8 +64,14 @@ private:
         std::size_t size;
     };
 
-    void *take_released(std::size_t size) noexcept;
-    void *take_from(Chunk &chunk, std::size_t size, bool zeroed);
+    // A block, or null; its first `dirty` bytes may be other than zero.
+    struct Taken {
+        std::byte *begin = nullptr;
+        std::size_t dirty = 0;
+    };
+
+    Taken take_released(std::size_t size) noexcept;
+    Taken take_from(Chunk &chunk, std::size_t size) noexcept;
     Chunk &grow(std::size_t size);
     [[noreturn]] void fail_out_of_memory(std::size_t size) const;
     Chunk *chunk_of(const std::byte *p) noexcept;

@@ -18,16 +18,30 @@ public:
     // What kernels want every tensor to be aligned to.
     virtual std::size_t alignment() const noexcept = 0;
 
-    // Memory that reads as zeros; nullptr where there is none left.
-    virtual void *acquire(std::size_t size) noexcept = 0;
+    // Whether acquire() gives memory that reads as zeros; else it may hold anything.
+    virtual bool acquires_zeros() const noexcept { return true; }
+
+    // nullptr where there is none left; throws Error(device) where the device fails.
+    virtual void *acquire(std::size_t size) = 0;
     virtual void release(void *memory, std::size_t size) noexcept = 0;
 
-    // Complete when they return. Throw Error(device) where the device fails.
+    // The host's memory may be used again when they return, and what comes later on the device comes after them. Throw
+    // Error(device) where the device fails.
     virtual void zero(void *memory, std::size_t size) = 0;
     virtual void write(void *to, const void *host_from, std::size_t size) = 0;
     virtual void read(void *host_to, const void *from, std::size_t size) = 0;
-    // Within the device; the two may overlap.
-    virtual void copy(void *to, const void *from, std::size_t size) = 0;
+
+    // Rows of `width` bytes that lie `pitch` >= width bytes apart here and side by side on the host.
+    struct Rows {
+        std::size_t width, pitch, count;
+    };
+    virtual void write_rows(void *to, const void *host_from, const Rows &rows);
+    virtual void read_rows(void *host_to, const void *from, const Rows &rows);
+
+    // For those who check accesses (AddressSanitizer, the simulated GPU): what an arena has handed out, with contents
+    // that are open, and what it has not.
+    virtual void mark_used(void *, std::size_t) noexcept {}
+    virtual void mark_unused(void *, std::size_t) noexcept {}
 };
 
 DeviceMemory &host_memory() noexcept;

@@ -15,6 +15,10 @@ std::uint64_t next_serial() noexcept {
 
 Backend::Backend(const Device &device) : device_(device), serial_(next_serial()) {}
 
+void Backend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &) {
+    for (const Step &step : steps) execute(step);
+}
+
 Backend::Turn::Turn(Backend &backend) : backend_(backend) {
     if (backend_.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
         fail(Status::busy, "graph_compute: called from inside a callback of a graph that this backend is computing");

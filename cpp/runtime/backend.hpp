@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -55,10 +56,22 @@ public:
     // a device's failure.
     virtual void check_usable() const = 0;
 
+    // What a backend keeps with a plan, to run its steps faster the next time. May outlive the backend.
+    struct Recording {
+        virtual ~Recording() = default;
+    };
+
+    // A run begins: its steps see what was written to the device's memory before.
+    virtual void begin() {}
     // Runs or enqueues a step. Steps take effect in the order of the calls.
     virtual void execute(const Step &step) = 0;
+    // All of a plan's steps, always the same ones with the same recording, which is null the first time and the
+    // backend's to make.
+    virtual void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording);
     // Returns when all that was enqueued is done; throws Error(device) where it failed.
     virtual void finish() = 0;
+    // After an error: returns when nothing that was enqueued can run any more.
+    virtual void drain() noexcept {}
 
     // One graph runs at a time: the second caller waits, a call from inside the running graph's callback throws
     // Error(busy).

@@ -61,6 +61,22 @@ Plan &plan_for(Graph &graph, Backend &backend) {
     return static_cast<Plan &>(*plans.back());
 }
 
+void run_steps(Graph &graph, Plan &plan, Backend &backend) {
+    const auto steps = plan.steps();
+    if (!graph.progress) {
+        backend.execute_all(steps, plan.recording());
+        return;
+    }
+    for (std::size_t i = 0; i < steps.size(); i++) {
+        backend.execute(steps[i]);
+        // So that what is reported as done is done.
+        backend.finish();
+        if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
+        fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", plan.nodes_done(i),
+             graph.nodes().size());
+    }
+}
+
 }  // namespace
 
 void compute(Graph &graph, Backend &backend) {
@@ -69,19 +85,15 @@ void compute(Graph &graph, Backend &backend) {
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
     Plan &plan = plan_for(graph, backend);
     plan.begin_run();
-    const auto steps = plan.steps();
-    if (!graph.progress) {
-        for (const Step &step : steps) backend.execute(step);
-    } else {
-        for (std::size_t i = 0; i < steps.size(); i++) {
-            backend.execute(steps[i]);
-            if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
-            backend.finish();
-            fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", plan.nodes_done(i),
-                 graph.nodes().size());
-        }
+    try {
+        backend.begin();
+        run_steps(graph, plan, backend);
+        backend.finish();
+    } catch (...) {
+        // The locks are given back next: nothing may still write then.
+        backend.drain();
+        throw;
     }
-    backend.finish();
     plan.end_run();
 }
 

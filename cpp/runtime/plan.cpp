@@ -28,6 +28,8 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
 }
 
 Plan::~Plan() {
+    // Before the memory that it writes to.
+    recording_.reset();
     if (block_) graph_.context().release_data(block_, block_size_);
 }
 

@@ -20,6 +20,7 @@ public:
 
     std::uint64_t backend_serial() const noexcept { return backend_serial_; }
     std::span<const Step> steps() const noexcept { return steps_; }
+    std::unique_ptr<Backend::Recording> &recording() noexcept { return recording_; }
 
     // For progress: how many of the graph's nodes are done after step i. Views compute nothing and count with the step
     // before them.
@@ -52,6 +53,7 @@ private:
     MemoryPlan memory_;
     std::size_t workspace_offset_ = 0, block_size_ = 0;
     std::byte *block_ = nullptr;
+    std::unique_ptr<Backend::Recording> recording_;
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
     std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made

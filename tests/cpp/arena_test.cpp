@@ -10,19 +10,20 @@ using tl::core::MemoryBudget;
 
 namespace {
 
-// Host memory that can be told to fail, counts, and hands out dirty pages never.
+// Host memory that can be told to fail and to come dirty, and counts.
 class TestMemory final : public tl::core::DeviceMemory {
 public:
     const char *device() const noexcept override { return "test"; }
     bool host_accessible() const noexcept override { return true; }
     std::size_t alignment() const noexcept override { return 64; }
-    void *acquire(std::size_t size) noexcept override {
+    bool acquires_zeros() const noexcept override { return fill == 0; }
+    void *acquire(std::size_t size) override {
         if (fail_after == 0) return nullptr;
         if (fail_after > 0) fail_after--;
         live++;
         chunks++;
         void *p = std::aligned_alloc(4096, (size + 4095) / 4096 * 4096);
-        std::memset(p, 0, size);
+        std::memset(p, fill, size);
         return p;
     }
     void release(void *p, std::size_t) noexcept override {
@@ -32,11 +33,25 @@ public:
     void zero(void *p, std::size_t size) override { std::memset(p, 0, size); }
     void write(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
-    void copy(void *to, const void *from, std::size_t size) override { std::memmove(to, from, size); }
 
-    int fail_after = -1;
+    int fail_after = -1, fill = 0;
     int live = 0, chunks = 0;
 };
+
+TEST(Arena, blocks_of_memory_that_comes_dirty_are_zeroed_where_asked) {
+    TestMemory memory;
+    memory.fill = 0xaa;
+    MemoryBudget budget;
+    Arena arena(memory, budget);
+    for (int round = 0; round < 2; round++) {
+        for (std::size_t size : {1, 100, 70000, 2000000}) {
+            const auto *p = static_cast<const unsigned char *>(arena.allocate(size, true));
+            for (std::size_t i = 0; i < size; i++) ASSERT_EQ(p[i], 0) << size;
+            arena.allocate(size);
+        }
+        arena.reset();
+    }
+}
 
 TEST(Arena, blocks_are_aligned_apart_and_zeroed) {
     TestMemory memory;

@@ -29,7 +29,6 @@ public:
     void zero(void *p, std::size_t size) override { core::host_memory().zero(p, size); }
     void write(void *to, const void *from, std::size_t size) override { core::host_memory().write(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { core::host_memory().read(to, from, size); }
-    void copy(void *to, const void *from, std::size_t size) override { core::host_memory().copy(to, from, size); }
 };
 
 core::Layout layout(std::vector<std::int64_t> ne) { return core::contiguous_layout("test", core::DType::f32, ne); }
@@ -120,7 +119,7 @@ TEST(Locks, a_mapping_may_end_on_another_thread) {
 }
 
 // What a new device has to do as the host does.
-TEST(Memory, the_hosts_memory_starts_as_zeros_and_copies_even_what_overlaps) {
+TEST(Memory, the_hosts_memory_starts_as_zeros_and_moves_rows) {
     core::DeviceMemory &memory = core::host_memory();
     constexpr std::size_t size = 100000;
     auto *block = static_cast<unsigned char *>(memory.acquire(size));
@@ -128,12 +127,14 @@ TEST(Memory, the_hosts_memory_starts_as_zeros_and_copies_even_what_overlaps) {
     for (std::size_t i = 0; i < size; i++) ASSERT_EQ(block[i], 0);
     unsigned char out[5] = {};
     memory.write(block, "abcdef", 6);
-    memory.copy(block + 1, block, 4);
-    memory.read(out, block, 5);
-    EXPECT_EQ(std::string(out, out + 5), "aabcd");
+    memory.read(out, block + 1, 5);
+    EXPECT_EQ(std::string(out, out + 5), "bcdef");
     memory.zero(block, 3);
     memory.read(out, block, 5);
-    EXPECT_EQ(std::string(out, out + 5), std::string("\0\0\0cd", 5));
+    EXPECT_EQ(std::string(out, out + 5), std::string("\0\0\0de", 5));
+    memory.write_rows(block + 1, "xxyy", {2, 3, 2});
+    memory.read_rows(out, block, {1, 2, 5});
+    EXPECT_EQ(std::string(out, out + 5), std::string("\0xy\0\0", 5)) << "'xx' at 1, 'yy' at 4; every second byte is read";
     memory.release(block, size);
     EXPECT_EQ(memory.acquire(~std::size_t{0} - 100), nullptr);
 }

@@ -1,0 +1,150 @@
+#include "cuda/cuda_backend.hpp"
+
+#include "base/fail.hpp"
+#include "base/platform.hpp"
+#include "cuda/checker.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+constexpr const char *what = "graph_compute";
+
+// A plan's steps as a CUDA graph. Recorded at the second run, as many graphs have only one; the steps' addresses never
+// change, and leafs' values are read when it runs.
+struct CudaRecording final : Backend::Recording {
+    explicit CudaRecording(const CudaDevice &d) : device(d) {}
+    ~CudaRecording() override {
+        if (!graph) return;
+        const CudaDevice::Scope scope(device);
+        if (cudaGraphExecDestroy(graph) != cudaSuccess) cudaGetLastError();
+    }
+
+    const CudaDevice &device;
+    cudaGraphExec_t graph = nullptr;
+    bool refused = false;  // CUDA would not record these steps: they are launched one by one
+};
+
+// "mul_mat of 'weights' [2, 4] f32, [2, 3] f32 to [4, 3] f32 by mul_mat_f32_vec"
+std::string step_text(const Step &step) {
+    std::string operands;
+    for (const Tensor *source : step.node->sources()) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
+    return format_text("%s of %s to %s by %s", op_name(step.node->op), operands.c_str(), tensor_text(*step.node).c_str(),
+                       step.kernel->name);
+}
+
+cudaError_t launch(const Step &step, const CudaStream &to) noexcept {
+    // What cpy does not write of its target stays.
+    if (step.node->op != Op::cpy) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
+    checker::mark_unwritten(step.workspace, step.plan.workspace, to.stream);
+    return static_cast<const CudaKernel &>(*step.kernel).launch(step, to);
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend(const CudaDevice &device, const BackendParams &params)
+    : Backend(device),
+      device_(device),
+      allow_tf32_(params.allow_tf32),
+      debug_(platform::environment("TENSORLIB_CUDA_DEBUG") == "1"),
+      cublaslt_(device) {
+    constexpr const char *create = "backend_create";
+    if (params.n_threads < 0) {
+        fail(Status::invalid_argument, "%s: n_threads is %d: 0 or more are valid, and no more than one is used with %s", create,
+             params.n_threads, device.name());
+    }
+    device_.check_usable(create);
+    const CudaDevice::Scope scope(device_);
+    device_.check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), create);
+}
+
+CudaBackend::~CudaBackend() {
+    const CudaDevice::Scope scope(device_);
+    if (stream_ && cudaStreamDestroy(stream_) != cudaSuccess) cudaGetLastError();
+}
+
+const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
+    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies}) {
+        if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
+    }
+    return nullptr;
+}
+
+std::string CudaBackend::explain(const Problem &problem) const {
+    std::string text;
+    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies}) text += refusals(family, problem);
+    return text;
+}
+
+void CudaBackend::check_usable() const { device_.check_usable(what); }
+
+void CudaBackend::begin() {
+    const CudaDevice::Scope scope(device_);
+    device_.cuda_memory().order(stream_);
+}
+
+void CudaBackend::execute(const Step &step) {
+    const CudaDevice::Scope scope(device_);
+    cudaError_t status = launch(step, {stream_, *this});
+    if (status == cudaSuccess && debug_) status = cudaStreamSynchronize(stream_);
+    if (status == cudaSuccess) return;
+    device_.check(status, (std::string(what) + ": " + step_text(step)).c_str());
+}
+
+void CudaBackend::launch_all(std::span<const Step> steps) {
+    for (const Step &step : steps) execute(step);
+}
+
+void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) {
+    if (debug_ || steps.empty()) {
+        launch_all(steps);
+        return;
+    }
+    if (!recording) {
+        recording = std::make_unique<CudaRecording>(device_);
+        launch_all(steps);
+        return;
+    }
+    auto &own = static_cast<CudaRecording &>(*recording);
+    const CudaDevice::Scope scope(device_);
+    if (!own.graph && !own.refused) {
+        const cudaError_t status = record(steps, own.graph);
+        if (status == cudaErrorMemoryAllocation) device_.check(status, what);
+        if (status != cudaSuccess) {
+            // Nothing has run. What one of the launches has against its arguments comes again, with its name, below.
+            cudaGetLastError();
+            own.refused = true;
+        }
+    }
+    if (own.refused) {
+        launch_all(steps);
+    } else {
+        device_.check(cudaGraphLaunch(own.graph, stream_), what);
+    }
+}
+
+cudaError_t CudaBackend::record(std::span<const Step> steps, cudaGraphExec_t &graph) {
+    // Thread-local: what other threads do with CUDA meanwhile is not forbidden by it.
+    cudaError_t status = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
+    if (status != cudaSuccess) return status;
+    for (std::size_t i = 0; i < steps.size() && status == cudaSuccess; i++) status = launch(steps[i], {stream_, *this});
+    cudaGraph_t recorded = nullptr;
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &recorded);
+    if (status == cudaSuccess) status = ended;
+    if (status == cudaSuccess) status = cudaGraphInstantiate(&graph, recorded, 0);
+    if (status != cudaSuccess) graph = nullptr;
+    if (recorded && cudaGraphDestroy(recorded) != cudaSuccess) cudaGetLastError();
+    return status;
+}
+
+void CudaBackend::finish() {
+    const CudaDevice::Scope scope(device_);
+    device_.check(cudaStreamSynchronize(stream_), debug_ ? what : "graph_compute (TENSORLIB_CUDA_DEBUG=1 tells the operation)");
+}
+
+void CudaBackend::drain() noexcept {
+    const CudaDevice::Scope scope(device_);
+    if (cudaStreamSynchronize(stream_) != cudaSuccess) cudaGetLastError();
+}
+
+}  // namespace tensorlib::core

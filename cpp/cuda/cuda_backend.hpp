@@ -1,0 +1,47 @@
+// An opened CUDA device: a stream of its own that graphs are computed on.
+#pragma once
+
+#include "cuda/cublaslt.hpp"
+#include "cuda/cuda_device.hpp"
+#include "cuda/cuda_kernel.hpp"
+#include "runtime/backend.hpp"
+
+namespace tensorlib::core {
+
+class CudaBackend final : public Backend {
+public:
+    // Throws Error(invalid_argument), Error(unavailable) or Error(device): see tl_backend_create().
+    CudaBackend(const CudaDevice &device, const BackendParams &params);
+
+    const CudaDevice &cuda_device() const noexcept { return device_; }
+    // The host's part is one thread's; the device has its own.
+    int n_threads() const noexcept override { return 1; }
+    const char *isa() const noexcept override { return device_.architecture(); }
+    bool allow_tf32() const noexcept { return allow_tf32_; }
+    // cuBLASLt, opened when first asked for; to be called under the backend's turn, as planning is.
+    const CublasLt &cublaslt() const noexcept { return cublaslt_; }
+
+    const Kernel *find_kernel(const Problem &problem) const noexcept override;
+    std::string explain(const Problem &problem) const override;
+    void check_usable() const override;
+    void begin() override;
+    void execute(const Step &step) override;
+    void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;
+    void finish() override;
+    void drain() noexcept override;
+
+private:
+    ~CudaBackend() override;
+
+    cudaError_t record(std::span<const Step> steps, cudaGraphExec_t &graph);
+    void launch_all(std::span<const Step> steps);
+
+    const CudaDevice &device_;
+    const bool allow_tf32_;
+    // TENSORLIB_CUDA_DEBUG=1: each operation is waited for, so that an error names the one that made it.
+    const bool debug_;
+    cudaStream_t stream_ = nullptr;
+    CublasLt cublaslt_;
+};
+
+}  // namespace tensorlib::core

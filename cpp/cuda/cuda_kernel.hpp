@@ -1,0 +1,33 @@
+// A row of CUDA's kernel table: what every kernel says of itself, and how it is launched.
+#pragma once
+
+#include "runtime/kernel.hpp"
+
+#include <cuda_runtime_api.h>
+#include <span>
+
+namespace tensorlib::core {
+
+class CudaBackend;
+
+// Where a step's work is put.
+struct CudaStream {
+    cudaStream_t stream;
+    const CudaBackend &backend;
+};
+
+struct CudaKernel : Kernel {
+    // Puts the step's work into the stream; returns the first error of a launch.
+    cudaError_t (*launch)(const Step &step, const CudaStream &stream) noexcept;
+};
+
+// For kernels that need no workspace and decide nothing beforehand.
+inline void plan_nothing(const Problem &, KernelPlan &) noexcept {}
+
+// The table of kernels, a family of operations per part, in cuda/kernels/; for each operation in order of preference,
+// the last one taking every legal input.
+namespace cuda_kernels {
+extern const std::span<const CudaKernel> add, copies, mul_mat;
+}
+
+}  // namespace tensorlib::core

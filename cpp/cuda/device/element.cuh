@@ -1,0 +1,43 @@
+// One element of any type that arithmetic takes, as a float and back: the formats' own decode and encode, chosen at run
+// time. For the kernels that take everything; all lanes go the same way, so the choice costs little beside the memory.
+#pragma once
+
+#include "dtype/dtype.hpp"
+
+#include <cuda_runtime.h>
+
+namespace tensorlib::core::device {
+
+// Types of one element a block that hold a float: F32, F16, BF16.
+template <class Format>
+constexpr bool is_element_v = Format::block_size == 1 && Format::is_float && sizeof(typename Format::Block) <= 4;
+
+inline bool is_element(DType type) noexcept {
+    return visit(type, [](auto format) { return is_element_v<decltype(format)>; });
+}
+
+__device__ inline float load_element(DType type, const char *p) {
+    float value = 0;
+    switch (type) {
+#define TL_DTYPE(name, id, Format)                                                                                    \
+    case DType::name:                                                                                                 \
+        if constexpr (is_element_v<Format>) Format::decode(*reinterpret_cast<const Format::Block *>(p), &value); \
+        break;
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return value;
+}
+
+__device__ inline void store_element(DType type, char *p, float value) {
+    switch (type) {
+#define TL_DTYPE(name, id, Format)                                                                              \
+    case DType::name:                                                                                           \
+        if constexpr (is_element_v<Format>) Format::encode(&value, *reinterpret_cast<Format::Block *>(p)); \
+        break;
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+}
+
+}  // namespace tensorlib::core::device

@@ -1,0 +1,45 @@
+// Elementwise work over rows: which thread owns what, for all kernels that walk tensors so.
+//
+//   block  256 threads, x along dimension 0 (a power of two, no more than the row has units), y over rows
+//   grid   x over the rest of a row, y over the rest of the rows; threads go on in steps of the grid where that ends
+//
+// A unit is what one thread moves at a time: an element or a vector.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cuda_runtime.h>
+
+namespace tensorlib::core::device {
+
+constexpr std::int64_t threads_per_block = 256;
+constexpr std::int64_t largest_grid_y = 65535;
+// Enough for any device; beyond it the loops go round.
+constexpr std::int64_t largest_grid_x = 1 << 24;
+
+struct RowGrid {
+    dim3 grid, block;
+};
+
+inline RowGrid row_grid(std::int64_t units, std::int64_t n_rows) noexcept {
+    std::int64_t x = 1;
+    while (x < threads_per_block && x < units) x *= 2;
+    const std::int64_t y = threads_per_block / x;
+    const std::int64_t blocks_x = std::clamp<std::int64_t>((units + x - 1) / x, 1, largest_grid_x);
+    const std::int64_t blocks_y = std::clamp<std::int64_t>((n_rows + y - 1) / y, 1, largest_grid_y);
+    return {dim3(static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y)), dim3(static_cast<unsigned>(x), static_cast<unsigned>(y))};
+}
+
+// Calls work(row) for the thread's rows, and inside it for_each_unit() for its units of one.
+template <class Work>
+__device__ void for_each_row(std::int64_t n_rows, Work work) {
+    const std::int64_t step = std::int64_t{gridDim.y} * blockDim.y;
+    for (std::int64_t row = std::int64_t{blockIdx.y} * blockDim.y + threadIdx.y; row < n_rows; row += step) work(row);
+}
+template <class Work>
+__device__ void for_each_unit(std::int64_t units, Work work) {
+    const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+    for (std::int64_t unit = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; unit < units; unit += step) work(unit);
+}
+
+}  // namespace tensorlib::core::device

@@ -1,0 +1,216 @@
+// cont, dup, cast, cpy: src's elements into dst's, in the order of ne, with any strides and shapes on both sides.
+//
+// Limited by memory, so each kernel is there for one way to touch it in whole sectors of 32 bytes:
+//
+//   copy_flat        both contiguous: the device's own copy
+//   copy_rows        the same shape, rows contiguous on both sides: 16 bytes a thread where addresses allow
+//   copy_transposed  src contiguous along dimension 1, dst along 0: a block turns a tile of 32 x 32 elements through
+//                    shared memory, 32 x 33 words: with a row of 33 the lanes of a column fall into 32 different banks
+//   copy_units       anything of one type: a unit (element, or block of a format) a thread
+//   copy_convert     from one float type to another
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/device.cuh"
+#include "cuda/device/element.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/kernels/alignment.hpp"
+#include "cuda/launch.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+using device::View;
+
+// V: what a thread moves at a time; `units` of them make a row.
+template <class V>
+__global__ void copy_rows(View src, View dst, std::int64_t units, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const char *from = src.row(row);
+        char *to = dst.row(row);
+        device::for_each_unit(units, [&](std::int64_t unit) {
+            const std::int64_t at = unit * static_cast<std::int64_t>(sizeof(V));
+            device::store_vector(to + at, device::load_vector<V>(from + at));
+        });
+    });
+}
+
+constexpr int tile = 32, tile_rows = 8;
+
+// A block of 32 x 8 threads: tile (blockIdx.x, blockIdx.y) of dimensions 0 and 1 of slice blockIdx.z, blockIdx.z +
+// gridDim.z, ...
+template <class T>
+__global__ void copy_transposed(View src, View dst, std::int64_t n_slices) {
+    T *words = device::shared_memory<T>();
+    const std::int64_t i0 = std::int64_t{blockIdx.x} * tile, i1 = std::int64_t{blockIdx.y} * tile;
+    const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y);
+    for (std::int64_t slice = blockIdx.z; slice < n_slices; slice += gridDim.z) {
+        const std::int64_t i2 = slice % src.ne[2], i3 = slice / src.ne[2];
+        // src lies along dimension 1: lane x reads element i1 + x of rows i0 + y.
+        for (int j = y; j < tile; j += tile_rows) {
+            if (i0 + j < src.ne[0] && i1 + x < src.ne[1])
+                words[j * (tile + 1) + x] = *reinterpret_cast<const T *>(src.at(i1 + x, i2, i3) + (i0 + j) * src.nb[0]);
+        }
+        __syncthreads();
+        for (int j = y; j < tile; j += tile_rows) {
+            if (i0 + x < src.ne[0] && i1 + j < src.ne[1])
+                *reinterpret_cast<T *>(dst.at(i1 + j, i2, i3) + (i0 + x) * dst.nb[0]) = words[x * (tile + 1) + j];
+        }
+        __syncthreads();
+    }
+}
+
+// Unit `index` of a tensor of `per_row` units a row, in the order of ne.
+__device__ inline char *unit_address(const View &t, std::int64_t index, std::int64_t per_row) {
+    return t.row(index / per_row) + index % per_row * t.nb[0];
+}
+
+// A unit is `words` of type T.
+template <class T>
+__global__ void copy_units(View src, std::int64_t src_per_row, View dst, std::int64_t dst_per_row, std::int64_t n_units, int words) {
+    device::for_each_unit(n_units, [&](std::int64_t i) {
+        const auto *from = reinterpret_cast<const T *>(unit_address(src, i, src_per_row));
+        auto *to = reinterpret_cast<T *>(unit_address(dst, i, dst_per_row));
+        for (int w = 0; w < words; w++) to[w] = from[w];
+    });
+}
+
+__global__ void copy_converted(View src, DType src_type, View dst, DType dst_type, std::int64_t n) {
+    device::for_each_unit(n, [&](std::int64_t i) {
+        const float value = device::load_element(src_type, unit_address(src, i, src.ne[0]));
+        device::store_element(dst_type, unit_address(dst, i, dst.ne[0]), value);
+    });
+}
+
+const Layout &source_of(const Problem &p) noexcept { return p.node.src[0]->layout; }
+
+const char *refuse_unless_flat(const Problem &p) noexcept {
+    if (source_of(p).type != p.node.layout.type) return "types differ";
+    return source_of(p).contiguous() && p.node.layout.contiguous() ? nullptr : "not contiguous";
+}
+
+const char *refuse_unless_rows(const Problem &p) noexcept {
+    const Layout &from = source_of(p), &to = p.node.layout;
+    if (from.type != to.type) return "types differ";
+    if (from.ne != to.ne) return "shapes differ";
+    return from.rows_contiguous() && to.rows_contiguous() ? nullptr : "rows are not contiguous";
+}
+
+bool is_word(std::size_t size) noexcept { return size == 1 || size == 2 || size == 4 || size == 8; }
+
+const char *refuse_unless_transposed(const Problem &p) noexcept {
+    const Layout &from = source_of(p), &to = p.node.layout;
+    const DTypeTraits &type = traits(to.type);
+    if (from.type != to.type) return "types differ";
+    if (from.ne != to.ne) return "shapes differ";
+    if (type.block_size != 1 || !is_word(type.size)) return "elements are no words";
+    if (to.ne[0] < tile / 2 || to.ne[1] < tile / 2) return "less than half a tile";
+    if (to.ne[1] > tile * device::largest_grid_y) return "more rows than a grid has tiles";
+    return from.nb[1] == type.size && to.nb[0] == type.size ? nullptr : "not transposed";
+}
+
+const char *refuse_conversion(const Problem &p) noexcept { return source_of(p).type == p.node.layout.type ? nullptr : "types differ"; }
+
+const char *refuse_formats(const Problem &p) noexcept {
+    return device::is_element(source_of(p).type) && device::is_element(p.node.layout.type) ? nullptr : "not f32, f16 or bf16";
+}
+
+cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
+    // src may be dst: then there is nothing to do, and CUDA takes no copy onto itself.
+    const std::size_t size = step.node->layout.nbytes();
+    if (size == 0 || step.src[0].data == step.dst.data) return cudaSuccess;
+    return cudaMemcpyAsync(step.dst.data, step.src[0].data, size, cudaMemcpyDeviceToDevice, stream.stream);
+}
+
+// The widest of 16, 8, 4, 2 and 1 bytes that divides rows and is aligned on both sides.
+std::size_t widest(const TensorRef &a, const TensorRef &b, std::size_t row_bytes) noexcept {
+    std::size_t size = 16;
+    while (size > 1 && (row_bytes % size != 0 || !rows_aligned(a, size) || !rows_aligned(b, size))) size /= 2;
+    return size;
+}
+
+// Calls f with a value of the unsigned type of `size` bytes.
+template <class F>
+cudaError_t with_word(std::size_t size, F f) noexcept {
+    switch (size) {
+        case 16: return f(uint4{});
+        case 8: return f(std::uint64_t{});
+        case 4: return f(std::uint32_t{});
+        case 2: return f(std::uint16_t{});
+        default: return f(std::uint8_t{});
+    }
+}
+
+cudaError_t launch_rows(const Step &step, const CudaStream &stream) noexcept {
+    const std::size_t row_bytes = step.node->layout.row_bytes();
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (row_bytes == 0 || n_rows == 0) return cudaSuccess;
+    const std::size_t size = widest(step.src[0], step.dst, row_bytes);
+    return with_word(size, [&](auto word) {
+        const auto units = static_cast<std::int64_t>(row_bytes / sizeof word);
+        const device::RowGrid grid = device::row_grid(units, n_rows);
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_rows<decltype(word)>, device::view_of(step.src[0]),
+                      device::view_of(step.dst), units, n_rows);
+    });
+}
+
+cudaError_t launch_transposed(const Step &step, const CudaStream &stream) noexcept {
+    const Extents &ne = step.dst.ne;
+    const std::int64_t n_slices = ne[2] * ne[3];
+    if (n_slices == 0) return cudaSuccess;
+    const auto blocks = [](std::int64_t n) { return static_cast<unsigned>((n + tile - 1) / tile); };
+    const dim3 grid(blocks(ne[0]), blocks(ne[1]), static_cast<unsigned>(std::min(n_slices, device::largest_grid_y)));
+    return with_word(traits(step.dst.type).size, [&](auto word) {
+        return launch(stream, {step.kernel->name, grid, dim3(tile, tile_rows), tile * (tile + 1) * sizeof word},
+                      copy_transposed<decltype(word)>, device::view_of(step.src[0]), device::view_of(step.dst), n_slices);
+    });
+}
+
+cudaError_t launch_units(const Step &step, const CudaStream &stream) noexcept {
+    const DTypeTraits &type = traits(step.dst.type);
+    const std::int64_t n_units = step.node->layout.n_elements() / type.block_size;
+    if (n_units == 0) return cudaSuccess;
+    // Words that divide the unit: units lie at multiples of their own words.
+    std::size_t size = 8;
+    const auto fits = [&](const TensorRef &t) { return rows_aligned(t, size) && (t.ne[0] <= type.block_size || t.nb[0] % size == 0); };
+    while (size > 1 && (type.size % size != 0 || !fits(step.src[0]) || !fits(step.dst))) size /= 2;
+    const device::RowGrid grid = device::row_grid(n_units, 1);
+    return with_word(size, [&](auto word) {
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_units<decltype(word)>, device::view_of(step.src[0]),
+                      step.src[0].ne[0] / type.block_size, device::view_of(step.dst), step.dst.ne[0] / type.block_size, n_units,
+                      static_cast<int>(type.size / sizeof word));
+    });
+}
+
+cudaError_t launch_converted(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n = step.node->layout.n_elements();
+    if (n == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(n, 1);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_converted, device::view_of(step.src[0]), step.src[0].type,
+                  device::view_of(step.dst), step.dst.type, n);
+}
+
+constexpr CudaKernel table[] = {
+    {{Op::cont, "copy_flat", refuse_unless_flat, plan_nothing}, launch_flat},
+    {{Op::cont, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
+    {{Op::cont, "copy_transposed", refuse_unless_transposed, plan_nothing}, launch_transposed},
+    {{Op::cont, "copy_units", refuse_conversion, plan_nothing}, launch_units},
+    {{Op::dup, "copy_flat", refuse_unless_flat, plan_nothing}, launch_flat},
+    {{Op::dup, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
+    {{Op::dup, "copy_transposed", refuse_unless_transposed, plan_nothing}, launch_transposed},
+    {{Op::dup, "copy_units", refuse_conversion, plan_nothing}, launch_units},
+    {{Op::cpy, "copy_flat", refuse_unless_flat, plan_nothing}, launch_flat},
+    {{Op::cpy, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
+    {{Op::cpy, "copy_transposed", refuse_unless_transposed, plan_nothing}, launch_transposed},
+    {{Op::cpy, "copy_units", refuse_conversion, plan_nothing}, launch_units},
+    {{Op::cpy, "copy_convert", refuse_formats, plan_nothing}, launch_converted},
+    {{Op::cast, "copy_flat", refuse_unless_flat, plan_nothing}, launch_flat},
+    {{Op::cast, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
+    {{Op::cast, "copy_units", refuse_conversion, plan_nothing}, launch_units},
+    {{Op::cast, "copy_convert", refuse_formats, plan_nothing}, launch_converted},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::copies = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,65 @@
+// mul_mat's table, the product of nothing, and the kernel for all types and strides.
+#include "cuda/kernels/mul_mat.hpp"
+#include "cuda/kernels/product.cuh"
+
+#include "cuda/device/element.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/launch.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+// ---- Nothing to add up: k = 0 gives zeros, an empty result nothing.
+
+const char *refuse_unless_empty(const Problem &p) noexcept {
+    return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
+}
+
+cudaError_t launch_empty(const Step &step, const CudaStream &stream) noexcept {
+    const std::size_t size = step.node->layout.nbytes();
+    return size == 0 ? cudaSuccess : cudaMemsetAsync(step.dst.data, 0, size, stream.stream);
+}
+
+// ---- Anything else: an element of c a thread, summed in double in the order of k. For types and strides that nothing
+// faster takes yet.
+
+__global__ void mul_mat_elements(Product p, DType a_type, DType b_type) {
+    device::for_each_unit(p.M * p.N * p.n_batches, [&](std::int64_t i) {
+        const std::int64_t m = i % p.M, n = i / p.M % p.N, batch = i / p.M / p.N;
+        const char *a = p.a_slice(batch) + m * p.a.nb[1], *b = p.b_slice(batch) + n * p.b.nb[1];
+        double sum = 0;
+        for (std::int64_t k = 0; k < p.K; k++) {
+            const float left = device::load_element(a_type, a + k * p.a.nb[0]), right = device::load_element(b_type, b + k * p.b.nb[0]);
+            sum += static_cast<double>(left) * static_cast<double>(right);
+        }
+        p.c[i] = static_cast<float>(sum);
+    });
+}
+
+const char *refuse_formats(const Problem &p) noexcept {
+    for (const Tensor *t : p.node.sources()) {
+        if (!device::is_element(t->layout.type)) return "not f32, f16 or bf16";
+    }
+    return nullptr;
+}
+
+cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
+    const device::RowGrid grid = device::row_grid(step.node->layout.n_elements(), 1);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, mul_mat_elements, product_of(step), step.src[0].type,
+                  step.src[1].type);
+}
+
+constexpr CudaKernel table[] = {
+    {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_nothing}, launch_empty},
+    {{Op::mul_mat, "mul_mat_f32_vec", mul_mat::refuse_vec, plan_nothing}, mul_mat::launch_vec},
+    {{Op::mul_mat, "mul_mat_f32_cublaslt", mul_mat::refuse_cublaslt, mul_mat::plan_cublaslt}, mul_mat::launch_cublaslt},
+    {{Op::mul_mat, "mul_mat_f32_tiled", mul_mat::refuse_tiled, plan_nothing}, mul_mat::launch_tiled},
+    {{Op::mul_mat, "mul_mat_any", refuse_formats, plan_nothing}, launch_any},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::mul_mat = table;
+
+}  // namespace tensorlib::core
