@@ -58,6 +58,7 @@ func TestCases(t *testing.T) {
 			case device != "cpu" && errors.As(err, &e) && e.Code == StatusUnsupported:
 				// A device may lack kernels; the CPU has all.
 				skipped++
+				fmt.Printf("SKIP %s: %s\n", c.name, e.Message)
 			default:
 				failed++
 				t.Fail()

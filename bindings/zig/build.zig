@@ -33,6 +33,7 @@ pub fn build(b: *std.Build) void {
     test_step.dependOn(context.quickstart());
     const cases_exe = b.addExecutable(.{ .name = "cases", .root_module = context.root("tests/cases.zig") });
     const run_cases = b.addRunArtifact(cases_exe);
+    b.installArtifact(cases_exe); // for a machine without Zig: cargo xtask gpu
     run_cases.addArg(b.pathFromRoot(cases));
     run_cases.stdio = .inherit; // its line of counts is for the reader
     run_cases.has_side_effects = true;

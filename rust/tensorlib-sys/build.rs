@@ -2,7 +2,11 @@
 //!
 //! By default the bundled C++ sources are built with CMake into a static archive. The feature `system` links an
 //! installed libtensorlib instead. `TENSORLIB_NO_BUNDLE=1` forbids the bundled build, for distributions that
-//! must not compile copies. Nothing is written outside of OUT_DIR, and nothing is downloaded.
+//! must not compile copies. The feature `cuda` adds the CUDA backend to the bundled build; it takes nvcc, which
+//! `nvcc.rs` looks for. Nothing is written outside of OUT_DIR, and nothing is downloaded.
+
+#[cfg(feature = "cuda")]
+mod nvcc;
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -65,14 +69,50 @@ fn build_bundled() {
         println!("cargo:rerun-if-changed={}", sources.join(part).display());
     }
     check_tools();
-    let prefix = cmake::Config::new(&sources)
+    let mut config = cmake::Config::new(&sources);
+    config
         .profile("Release")
         .define("BUILD_SHARED_LIBS", "OFF")
         .define("BUILD_TESTING", "OFF")
-        .define("CMAKE_INSTALL_LIBDIR", "lib")
-        .build();
-    link_bundled(&prefix);
+        .define("CMAKE_INSTALL_LIBDIR", "lib");
+    define_cuda(&mut config);
+    link_bundled(&config.build());
 }
+
+/// For the CUDA backend: nvcc, and the architectures if the environment names some.
+#[cfg(feature = "cuda")]
+fn define_cuda(config: &mut cmake::Config) {
+    const ARCHITECTURES: &str = "TENSORLIB_CUDA_ARCHITECTURES";
+    for variable in ["CUDACXX", "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME", ARCHITECTURES] {
+        println!("cargo:rerun-if-env-changed={variable}");
+    }
+    config.define("TENSORLIB_CUDA", "ON").define("CMAKE_CUDA_COMPILER", find_nvcc());
+    if let Some(list) = env::var_os(ARCHITECTURES).filter(|v| !v.is_empty()) {
+        config.define(ARCHITECTURES, list);
+    }
+}
+
+/// nvcc of the system, or the one that `cargo xtask cuda-toolkit` has installed.
+#[cfg(feature = "cuda")]
+fn find_nvcc() -> PathBuf {
+    let environment = |name: &str| env::var_os(name);
+    let mut passed = Vec::new();
+    let found = nvcc::find(&environment, &nvcc::USUAL, &mut passed).unwrap_or_else(|why| fail(&why));
+    let found = found.or_else(|| nvcc::installed(&nvcc::cache_folder(&environment)?));
+    let found = found.unwrap_or_else(|| {
+        let passed: String = passed.iter().map(|why| format!("{why}\n")).collect();
+        fail(&format!(
+            "the feature `cuda` is on, and nvcc of CUDA 12.8 or later is not here.\n{passed}\
+             Install the CUDA toolkit and put nvcc on the PATH, or set CUDACXX to its path; in a checkout of tensorlib\n\
+             `cargo xtask cuda-toolkit` installs one without touching the system. No driver and no GPU are needed.\n\
+             Without the feature `cuda` the build needs none of this."
+        ))
+    });
+    found.path
+}
+
+#[cfg(not(feature = "cuda"))]
+fn define_cuda(_: &mut cmake::Config) {}
 
 /// CMake's own message for a missing compiler runs over pages; these say it in a line.
 fn check_tools() {
@@ -110,6 +150,13 @@ fn link_bundled(prefix: &Path) {
         println!("cargo:rustc-link-lib=c++");
     } else if !target.contains("msvc") {
         println!("cargo:rustc-link-lib=stdc++");
+    }
+    if cfg!(feature = "cuda") {
+        // The installation has a copy of the toolkit's archive beside ours. It loads the driver when it is first used.
+        println!("cargo:rustc-link-lib=static=cudart_static");
+        for library in ["dl", "rt", "pthread"] {
+            println!("cargo:rustc-link-lib={library}");
+        }
     }
     println!("cargo:include={}", prefix.join("include").display());
 }

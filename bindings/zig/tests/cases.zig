@@ -81,6 +81,7 @@ fn judge(gpa: std.mem.Allocator, case: *const Case, backend: tl.Backend, counts:
         // A device may lack kernels; the CPU has all.
         if (err == error.Unsupported and !std.mem.eql(u8, backend.device(), "cpu")) {
             counts.skipped += 1;
+            try out.print("SKIP {s}: {s}\n", .{ case.name, run.diagnostics.message() });
             return;
         }
         counts.failed += 1;

@@ -1,12 +1,16 @@
 //! CMake builds that several suites use, each made once per run.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use crate::gpu::LINK_FLAGS;
 use crate::process::on_path;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{jobs, remove_dir};
+
+/// Shared, with all tests and examples, and no warning overlooked.
+const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"];
 
 /// For a sanitizer's report to name lines.
 const LINES: &str = "-DCMAKE_BUILD_TYPE=RelWithDebInfo";
@@ -21,15 +25,44 @@ impl Builds {
     /// The shared library with all C and C++ tests and examples.
     pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
-        Self::cmake(run, "tests", &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"])
+        Self::cmake(run, "tests", &TESTS)
     }
 
     /// All tests with nothing that depends on this processor or system: what other platforms get.
     pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
-        let options =
-            ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON", "-DTENSORLIB_PORTABLE=ON"];
-        Self::cmake(run, "portable", &options)
+        Self::cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
+    }
+
+    /// All tests with the CUDA backend, for these architectures. `more` are options of the caller's own.
+    pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        let options = cuda_options(Some(architectures))?;
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        Self::cmake(run, name, &[&TESTS[..], &options, more].concat())
+    }
+
+    /// The library alone with the CUDA backend; no architectures means those that are shipped.
+    pub fn cuda_library(run: &mut Run, name: &str, architectures: Option<&str>) -> Result<PathBuf, String> {
+        let options = cuda_options(architectures)?;
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let library = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=OFF", "-DTENSORLIB_WERROR=ON"];
+        Self::cmake(run, name, &[&library[..], &options].concat())
+    }
+
+    /// All tests with the CUDA backend on the simulated GPU of tests/simt, instrumented if `sanitizers` are named.
+    pub fn simt(run: &mut Run, sanitizers: Option<&str>) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        let simt = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"]].concat();
+        match sanitizers {
+            // Also what the packing for a GPU machine is tried with.
+            None => Self::cmake(run, "simt", &[&simt[..], &LINK_FLAGS].concat()),
+            Some(names) => {
+                let sanitize = format!("-DTENSORLIB_SANITIZE={names}");
+                let name = format!("simt-{}", names.replace(',', "-"));
+                Self::cmake(run, &name, &[&simt[..], &[&sanitize, LINES]].concat())
+            }
+        }
     }
 
     /// The library alone, as users build it.
@@ -49,10 +82,15 @@ impl Builds {
     /// The prefix that the shared library was installed to, for the bindings.
     pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
         let build = Self::library(run, true)?;
-        Self::once(run, "prefix", |run| {
-            let prefix = run.ws.out.join("prefix");
+        Self::installed(run, "prefix", &build)
+    }
+
+    /// A build installed to the prefix of this name, from nothing.
+    pub fn installed(run: &mut Run, name: &str, build: &Path) -> Result<PathBuf, String> {
+        Self::once(run, name, |run| {
+            let prefix = run.ws.out.join(name);
             remove_dir(&prefix)?;
-            run.step(run.ws.cmd("cmake").arg("--install").arg(&build).arg("--prefix").arg(&prefix))?;
+            run.step(run.ws.cmd("cmake").arg("--install").arg(build).arg("--prefix").arg(&prefix))?;
             Ok(prefix)
         })
     }
@@ -103,4 +141,10 @@ impl Builds {
         run.builds.done.insert(name.into(), result.clone());
         result
     }
+}
+
+fn cuda_options(architectures: Option<&str>) -> Result<Vec<String>, String> {
+    let mut options = vec!["-DTENSORLIB_CUDA=ON".into(), format!("-DCMAKE_CUDA_COMPILER={}", tools::cuda()?.display())];
+    options.extend(architectures.map(|list| format!("-DTENSORLIB_CUDA_ARCHITECTURES={list}")));
+    Ok(options)
 }

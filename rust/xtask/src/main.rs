@@ -8,9 +8,13 @@ mod bench;
 mod builds;
 mod cases;
 mod counts;
+mod cuda_toolkit;
 mod format;
+mod gpu;
 mod header;
 mod lint;
+#[path = "../../tensorlib-sys/nvcc.rs"]
+mod nvcc;
 mod process;
 mod report;
 mod suite;
@@ -30,6 +34,9 @@ cargo xtask COMMAND
   cases [--check]                       writes tests/cases/*.cases
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--level L] [OPTIONS]           measures limits, kernels and operations on each level (docs/performance.md)
+  cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
+  gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]
+                                        packs a folder of tests and benchmarks for a machine with a GPU
   setup                                 gets the tools that the other commands would get when they need them
 
 --check changes nothing and fails where something differs. What is built goes to target/xtask/.";
@@ -56,6 +63,8 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
         ["fmt"] => format::run_all(&ws, false),
         ["fmt", "--check"] => format::run_all(&ws, true),
         ["bench", options @ ..] => bench::run(&ws, options),
+        ["cuda-toolkit"] => cuda_toolkit::run(),
+        ["gpu", options @ ..] => gpu::run(&ws, options),
         ["setup"] => tools::setup(&ws),
         ["test", options @ ..] => return suites::test(&ws, options),
         ["help" | "--help" | "-h"] | [] => {

@@ -59,6 +59,11 @@ impl Cmd {
         self
     }
 
+    /// Sets several.
+    pub fn envs(self, envs: &[(&str, &str)]) -> Self {
+        envs.iter().fold(self, |cmd, (name, value)| cmd.env(name, value))
+    }
+
     /// Removes an environment variable.
     pub fn env_remove(mut self, name: &str) -> Self {
         self.envs.push((name.into(), None));

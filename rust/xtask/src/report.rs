@@ -1,10 +1,16 @@
 //! The comparison of the case runners, the table, the last line.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::counts::Counts;
 use crate::suite::SuiteResult;
 
-/// Every runner on every level must have passed as many cases as there are in the files, none skipped on the
-/// CPU: a language that silently runs less is found here.
+/// Who runs the cases.
+const LANGUAGES: [&str; 5] = ["c", "c++", "go", "rust", "zig"];
+
+/// Every runner on every device and level must have passed as many cases as there are in the files, none skipped: a
+/// language that silently runs less is found here. On a GPU all five languages must have run: each reaches it in a
+/// way of its own, and the suites that have one run them all.
 pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResult> {
     let lines: Vec<_> = results.iter().flat_map(|r| &r.cases).collect();
     if lines.is_empty() {
@@ -12,11 +18,10 @@ pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResu
     }
     println!("== case counts: {expected} cases in tests/cases");
     let mut row = SuiteResult { name: "case counts".into(), ..SuiteResult::default() };
+    let mut languages: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in lines {
         let counts = line.counts;
-        let accounted = counts.passed + counts.failed + counts.skipped == expected;
-        let on_cpu = line.runner.split(' ').nth(1) == Some("cpu");
-        let equal = accounted && (!on_cpu || counts.passed == expected);
+        let equal = counts == Counts { passed: expected, ..Counts::default() };
         row.counts.passed += u64::from(equal);
         row.counts.failed += u64::from(!equal);
         let mark = if equal { "  " } else { "!!" };
@@ -24,6 +29,17 @@ pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResu
             "{mark} {}: {} passed, {} failed, {} skipped",
             line.runner, counts.passed, counts.failed, counts.skipped
         );
+        if let Some((language, device)) = line.runner.split_once(' ') {
+            languages.entry(device).or_default().insert(language);
+        }
+    }
+    for (device, ran) in languages.iter().filter(|(device, _)| !device.starts_with("cpu ")) {
+        let missing: Vec<_> = LANGUAGES.iter().filter(|l| !ran.contains(*l)).copied().collect();
+        row.counts.passed += u64::from(missing.is_empty());
+        row.counts.failed += u64::from(!missing.is_empty());
+        if !missing.is_empty() {
+            println!("!! {device}: no cases in {}", missing.join(", "));
+        }
     }
     Some(row)
 }
@@ -49,4 +65,37 @@ pub fn print(results: &[SuiteResult]) -> Counts {
     println!("{:<12} {:>7} {:>7} {:>8} {:>8.1}\n", "all", sum.passed + sum.failed, sum.failed, sum.skipped, seconds);
     println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::CaseLine;
+
+    fn row_of(lines: &[(&str, u64, u64)]) -> Counts {
+        let line = |&(runner, passed, skipped): &(&str, u64, u64)| CaseLine {
+            runner: runner.into(),
+            counts: Counts { passed, failed: 0, skipped },
+        };
+        let result = SuiteResult { cases: lines.iter().map(line).collect(), ..SuiteResult::default() };
+        compare_cases(&[result], 9).map_or(Counts::default(), |row| row.counts)
+    }
+
+    #[test]
+    fn all_cases_on_each_device_and_level() {
+        let counts = |passed, failed| Counts { passed, failed, skipped: 0 };
+        assert_eq!(row_of(&[("rust cpu avx2", 9, 0), ("c cpu baseline", 9, 0)]), counts(2, 0));
+        assert_eq!(row_of(&[("rust cpu avx2", 8, 1), ("c cpu baseline", 8, 0)]), counts(0, 2));
+        let mut gpu = vec![
+            ("c cuda:0 simt", 9, 0),
+            ("c++ cuda:0 simt", 9, 0),
+            ("go cuda:0 simt", 9, 0),
+            ("rust cuda:0 simt", 9, 0),
+            ("zig cuda:0 simt", 9, 0),
+        ];
+        assert_eq!(row_of(&gpu), counts(6, 0));
+        gpu[2] = ("go cuda:0 simt", 8, 1);
+        assert_eq!(row_of(&gpu), counts(5, 1));
+        assert_eq!(row_of(&gpu[..1]), counts(1, 1), "one language of five");
+    }
 }

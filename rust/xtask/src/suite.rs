@@ -53,9 +53,7 @@ impl Suite {
     /// Runs the suite, and prints its failures as they come.
     pub fn execute(&self, ws: &Workspace, builds: &mut Builds) -> SuiteResult {
         let start = Instant::now();
-        let result = SuiteResult { name: self.name.into(), ..SuiteResult::default() };
-        let log = ws.out.join("logs").join(format!("{}.log", self.name));
-        let mut run = Run { ws, builds, log, result };
+        let mut run = Run::of(self.name, ws, builds);
         println!("== {}: {}", self.name, self.about);
         let ended = run.start_log().and_then(|()| (self.run)(&mut run));
         if let Err(why) = ended {
@@ -69,7 +67,18 @@ impl Suite {
     }
 }
 
-impl Run<'_> {
+impl<'a> Run<'a> {
+    /// For a command that builds as suites do, and counts nothing.
+    pub fn new(name: &str, ws: &'a Workspace, builds: &'a mut Builds) -> Result<Self, String> {
+        let run = Self::of(name, ws, builds);
+        run.start_log().map(|()| run)
+    }
+
+    fn of(name: &str, ws: &'a Workspace, builds: &'a mut Builds) -> Self {
+        let log = ws.out.join("logs").join(format!("{name}.log"));
+        Run { ws, builds, log, result: SuiteResult { name: name.into(), ..SuiteResult::default() } }
+    }
+
     fn start_log(&self) -> Result<(), String> {
         make_dir(&self.ws.out.join("logs"))?;
         std::fs::write(&self.log, "").map_err(|e| format!("{}: {e}", self.log.display()))

@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::cuda_toolkit;
 use crate::process::{on_path, Cmd};
 use crate::workspace::{make_dir, Workspace};
 
@@ -26,6 +27,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
     note("go", go(ws).map(|p| p.display().to_string()));
     note("zig", zig().map(|z| z.describe()));
     note("clang-format", clang_format().map(|c| c.describe()));
+    note("CUDA toolkit", cuda().map(|p| p.display().to_string()));
     note("valgrind", system_tool("valgrind", "valgrind").map(|p| p.display().to_string()));
     if missing.is_empty() {
         return Ok(());
@@ -150,20 +152,50 @@ fn python_package(requirement: &str, module: &str) -> Result<PathBuf, String> {
     let works = |code: &str| Cmd::new(&python).args(["-c", code]).capture().is_ok();
     if !works("import pip") {
         println!("xtask: making a Python virtual environment in {}", venv.display());
-        let make = Cmd::new(self::python()?).args(["-m", "venv", "--clear"]).arg(&venv);
-        if make.capture().is_err() {
-            apt_install(&["python3-venv"], "Python's venv module")?;
-            make.capture()?;
-        }
+        virtual_environment(&venv)?;
     }
     let (name, version) = requirement.split_once("==").unwrap_or((requirement, ""));
     let pinned = format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
     if !works(&pinned) {
         println!("xtask: getting {requirement} into {}", venv.display());
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement];
-        Cmd::new(&python).args(pip).capture().map_err(|e| format!("{requirement} could not be had: {e}"))?;
+        pip_install(&python, &[requirement])?;
     }
     Ok(python)
+}
+
+/// Makes a virtual environment, with nothing left in it of what was there; gives its Python.
+pub fn virtual_environment(venv: &Path) -> Result<PathBuf, String> {
+    let make = Cmd::new(self::python()?).args(["-m", "venv", "--clear"]).arg(venv);
+    make_dir(venv)?; // says what is wrong with the folder, before a missing module is thought of
+    if make.capture().is_err() {
+        apt_install(&["python3-venv"], "Python's venv module")?;
+        make.capture()?;
+    }
+    Ok(venv.join("bin/python"))
+}
+
+/// Installs pinned packages into the virtual environment of this Python.
+pub fn pip_install(python: &Path, requirements: &[&str]) -> Result<(), String> {
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let install = Cmd::new(python).args(pip).args(requirements).capture();
+    install.map(drop).map_err(|e| format!("{} could not be had: {e}", requirements.join(" ")))
+}
+
+/// The folder of compute-sanitizer's Python package: `bin/compute-sanitizer` and the libraries that it injects.
+pub fn compute_sanitizer() -> Result<PathBuf, String> {
+    let python = python_package("nvidia-cuda-sanitizer-api==13.0.85", "nvidia")?;
+    let code = "import nvidia; print(list(nvidia.__path__)[0])";
+    let found = Cmd::new(python).args(["-c", code]).capture()?;
+    let root = Path::new(found.trim()).join("cu13");
+    if root.join("bin/compute-sanitizer").is_file() {
+        return Ok(root);
+    }
+    Err(format!("nvidia-cuda-sanitizer-api left no bin/compute-sanitizer in {}", root.display()))
+}
+
+/// nvcc, with what it needs to link: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
+pub fn cuda() -> Result<PathBuf, String> {
+    cuda_toolkit::get().map(|nvcc| nvcc.path)
 }
 
 fn cache_dir() -> Result<PathBuf, String> {

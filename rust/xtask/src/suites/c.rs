@@ -4,12 +4,14 @@ use std::path::Path;
 
 use crate::builds::Builds;
 use crate::counts::Style;
+use crate::process::Cmd;
 use crate::suite::Run;
 
 /// What the quickstart of every language prints.
 pub const QUICKSTART: &str = "60 55 50 110\n90 54 54 126\n42 29 28 64\n";
 /// The exact right answer of the digits example, in every language.
 pub const ACCURACY: &str = "accuracy 96.24 % (767 of 797)";
+const DIGITS: &str = "examples/data/digits.csv";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = Builds::tests(run)?;
@@ -20,31 +22,33 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 /// bad_input, quickstart and cases, with these variables set.
 pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let ws = run.ws;
-    let title = level_of(envs);
-    let cmd = |name: &str| {
-        let program = ws.cmd(build.join("tests/capi").join(name)).limit(super::TEST_LIMIT);
-        envs.iter().fold(program, |cmd, (name, value)| cmd.env(name, value))
-    };
+    let title = title_of(envs);
+    let cmd = |name: &str| ws.cmd(build.join("tests/capi").join(name)).limit(super::TEST_LIMIT).envs(envs);
     run.tests(&format!("bad input {title}"), Style::Line, cmd("tl_c_bad_input"))?;
-    run.tests(&format!("cases {title}"), Style::Cases, cmd("tl_c_cases").arg(ws.root.join("tests/cases")))?;
+    cases(run, build, envs)?;
     let printed = run.step(cmd("tl_c_quickstart")).and_then(|out| expect(&out.text, QUICKSTART));
     run.check(&format!("quickstart {title}"), printed);
     Ok(())
 }
 
-/// The instruction-set level that these variables ask for, for titles.
-pub fn level_of<'a>(envs: &[(&str, &'a str)]) -> &'a str {
-    envs.iter().find(|(name, _)| *name == "TENSORLIB_ISA").map_or("", |(_, level)| level)
+/// The cases alone.
+pub fn cases(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    let program = run.ws.cmd(build.join("tests/capi/tl_c_cases")).arg(run.ws.root.join("tests/cases"));
+    run.tests(&format!("C cases {}", title_of(envs)), Style::Cases, program.limit(super::TEST_LIMIT).envs(envs))
+}
+
+/// The device and the instruction-set level that these variables ask for, for titles.
+pub fn title_of(envs: &[(&str, &str)]) -> String {
+    let value = |wanted: &str| envs.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let words: Vec<_> = [value("TENSORLIB_DEVICE"), value("TENSORLIB_ISA")].into_iter().flatten().collect();
+    words.join(" ")
 }
 
 /// The digits example of some language: the known answer from the good file, an error that names the file and the
 /// line from a malformed or short one. The first line of the data is line 2, behind a comment.
 pub fn digits(run: &mut Run, title: &str, program: &Path) -> Result<(), String> {
-    let file = run.ws.root.join("examples/data/digits.csv");
-    let cmd = run.ws.cmd(program).arg("--threads").arg("2").arg("--file").arg(&file);
-    let printed = run.step(cmd).and_then(|out| expect(&out.text, ACCURACY));
-    run.check(title, printed);
-    let good = std::fs::read_to_string(file).map_err(|e| e.to_string())?;
+    right_digits(run, title, "cpu", run.ws.cmd(program));
+    let good = std::fs::read_to_string(run.ws.root.join(DIGITS)).map_err(|e| e.to_string())?;
     let short: String = good.lines().take(900).map(|l| format!("{l}\n")).collect();
     let bad = run.ws.out.join("bad.csv");
     for (what, text, line) in [
@@ -63,6 +67,13 @@ pub fn digits(run: &mut Run, title: &str, program: &Path) -> Result<(), String> 
         run.check(&format!("{title}: {what}"), outcome);
     }
     Ok(())
+}
+
+/// The known answer of some language's example on a device.
+pub fn right_digits(run: &mut Run, title: &str, device: &str, program: Cmd) {
+    let cmd = program.args(["--device", device, "--threads", "2", "--file"]).arg(run.ws.root.join(DIGITS));
+    let printed = run.step(cmd.limit(super::TEST_LIMIT)).and_then(|out| expect(&out.text, ACCURACY));
+    run.check(title, printed);
 }
 
 /// Fails where `text` does not contain `want`.

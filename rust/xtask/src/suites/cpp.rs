@@ -14,18 +14,31 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 
 /// Runs each program with these variables set.
 pub fn all_programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    for program in programs(&build.join("tests/cpp"))? {
-        let mut cmd = run.ws.cmd(&program).arg("--gtest_color=no").limit(super::TEST_LIMIT);
-        for (name, value) in envs {
-            cmd = cmd.env(name, value);
-        }
-        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        run.tests(&format!("{name} {}", super::c::level_of(envs)), Style::GoogleTest, cmd)?;
+    some_programs(run, &build.join("tests/cpp"), |_| true, envs)
+}
+
+/// Runs the programs in a folder whose names `chosen` takes; none is an error.
+pub fn some_programs(
+    run: &mut Run,
+    dir: &Path,
+    chosen: impl Fn(&str) -> bool,
+    envs: &[(&str, &str)],
+) -> Result<(), String> {
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut found = programs(dir)?;
+    found.retain(|path| chosen(&name(path)));
+    if found.is_empty() {
+        return Err(format!("none of the programs that were meant is in {}", dir.display()));
+    }
+    for program in found {
+        let cmd = run.ws.cmd(&program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
+        run.tests(&format!("{} {}", name(&program), super::c::title_of(envs)), Style::GoogleTest, cmd)?;
     }
     Ok(())
 }
 
-fn programs(dir: &Path) -> Result<Vec<PathBuf>, String> {
+/// The programs that a build has left in a folder.
+pub fn programs(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let fail = |e: std::io::Error| format!("{}: {e}", dir.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(fail)? {

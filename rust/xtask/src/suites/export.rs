@@ -18,12 +18,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let (declared, header) = (declared_in_rust(ws)?, prototypes(ws)?);
     run.check(&format!("{} declarations, prototypes", declared.len()), same(&declared, &header, "the header"));
     run.check(&format!("{} declarations, exports", declared.len()), same(&declared, &exported, "the exports"));
-    run.check("needs libc and libm only", needed(ws, &library));
+    run.check("needs libc and libm only", needed(ws, &library, &[]));
     run.check("leaf objects have no weak symbols and no initialisers", leaf_objects(ws, &build));
     Ok(())
 }
 
-fn exports(ws: &Workspace, library: &Path) -> Result<BTreeSet<String>, String> {
+/// The names that a shared library exports.
+pub fn exports(ws: &Workspace, library: &Path) -> Result<BTreeSet<String>, String> {
     let listed = ws.cmd("nm").args(["-D", "--defined-only"]).arg(library).capture()?;
     let symbols = listed.lines().filter_map(|line| {
         let mut words = line.split_whitespace().rev();
@@ -54,7 +55,8 @@ fn function_name(text: &str) -> Option<String> {
     name.starts_with("tl_").then_some(name)
 }
 
-fn same(declared: &BTreeSet<String>, other: &BTreeSet<String>, place: &str) -> Result<(), String> {
+/// Fails where two lists of functions differ, naming those that do.
+pub fn same(declared: &BTreeSet<String>, other: &BTreeSet<String>, place: &str) -> Result<(), String> {
     let missing: Vec<_> = declared.difference(other).cloned().collect();
     let surplus: Vec<_> = other.difference(declared).cloned().collect();
     nothing(&missing, &format!("not in {place}"))?;
@@ -74,10 +76,11 @@ fn nothing(names: &[String], what: &str) -> Result<(), String> {
     }
 }
 
-fn needed(ws: &Workspace, library: &Path) -> Result<(), String> {
+/// Fails where a library needs other libraries than libc, libm and `more`.
+pub fn needed(ws: &Workspace, library: &Path, more: &[&str]) -> Result<(), String> {
     let dynamic = ws.cmd("readelf").args(["-d", "-W"]).arg(library).capture()?;
     let needed = dynamic.lines().filter(|l| l.contains("(NEEDED)")).filter_map(|l| l.split(['[', ']']).nth(1));
-    let allowed = |name: &str| ["libc.so.", "libm.so.", "ld-linux"].iter().any(|a| name.starts_with(a));
+    let allowed = |name: &str| ["libc.so.", "libm.so.", "ld-linux"].iter().chain(more).any(|a| name.starts_with(a));
     nothing(&needed.filter(|n| !allowed(n)).map(String::from).collect::<Vec<_>>(), "needed too")
 }
 

@@ -2,41 +2,64 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::c::{expect, ACCURACY};
 use crate::builds::Builds;
 use crate::counts::Style;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
+use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let ws = run.ws;
-    let go = tools::go(ws)?;
-    tools::system_tool("pkg-config", "pkg-config")?;
     let prefix = Builds::prefix(run)?;
-    let cache = ws.out.join(format!("go-cache-{:016x}", fingerprint(&prefix)?));
-    let in_dir = |dir: &str| -> Cmd {
-        ws.cmd(&go)
-            .dir(&ws.root.join(dir))
-            .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig"))
-            .env("LD_LIBRARY_PATH", prefix.join("lib"))
-            .env("GOCACHE", &cache)
-    };
-    let vetted = run.step(in_dir("bindings/go").args(["vet", "./..."])).map(drop);
+    let go = Go::new(run, &prefix)?;
+    let vetted = run.step(go.at("bindings/go").args(["vet", "./..."])).map(drop);
     run.check("vet", vetted);
-    run.tests("tests with the race detector", Style::Go, in_dir("bindings/go").args(["test", "-race", "-v", "./..."]))?;
-    run.for_each_isa(|run, isa| {
-        let cases = in_dir("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
-        run.tests(&format!("cases {isa}"), Style::Cases, cases.env("TENSORLIB_ISA", isa))
-    })?;
-    let example = "examples/go/digits";
-    run.tests("digits' tests", Style::Go, in_dir(example).args(["test", "-v", "./..."]))?;
-    let file = ws.root.join("examples/data/digits.csv");
-    let printed = run.step(in_dir(example).args(["run", ".", "--threads", "2", "--file"]).arg(file));
-    run.check("digits", printed.and_then(|out| expect(&out.text, ACCURACY)));
+    let race = ["test", "-race", "-v", "./..."];
+    run.tests("tests with the race detector", Style::Go, go.at("bindings/go").args(race))?;
+    run.for_each_isa(|run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
+    go.digits(run, "cpu");
     Ok(())
+}
+
+/// The example that its Go module is in.
+pub const EXAMPLE: &str = "examples/go/digits";
+
+/// The Go tool against an installed prefix.
+pub struct Go<'a> {
+    ws: &'a Workspace,
+    go: PathBuf,
+    prefix: PathBuf,
+    cache: PathBuf,
+}
+
+impl<'a> Go<'a> {
+    /// Gets Go and pkg-config if need be.
+    pub fn new(run: &Run<'a>, prefix: &Path) -> Result<Self, String> {
+        let go = tools::go(run.ws)?;
+        tools::system_tool("pkg-config", "pkg-config")?;
+        let cache = run.ws.out.join(format!("go-cache-{:016x}", fingerprint(prefix)?));
+        Ok(Self { ws: run.ws, go, prefix: prefix.to_path_buf(), cache })
+    }
+
+    /// `go` in a folder of the tree.
+    pub fn at(&self, dir: &str) -> Cmd {
+        let cmd = self.ws.cmd(&self.go).dir(&self.ws.root.join(dir)).env("GOCACHE", &self.cache);
+        cmd.env("PKG_CONFIG_PATH", self.prefix.join("lib/pkgconfig")).env("LD_LIBRARY_PATH", self.prefix.join("lib"))
+    }
+
+    /// The cases with these variables set.
+    pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
+        let cases = self.at("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
+        run.tests(&format!("Go cases {}", super::c::title_of(envs)), Style::Cases, cases.envs(envs))
+    }
+
+    /// The digits example on a device.
+    pub fn digits(&self, run: &mut Run, device: &str) {
+        super::c::right_digits(run, &format!("Go digits {device}"), device, self.at(EXAMPLE).args(["run", "."]));
+    }
 }
 
 /// Go's cache knows nothing of headers outside the module: another header is another cache.

@@ -2,17 +2,20 @@
 //! row here.
 
 mod c;
-mod cpp;
+pub mod cpp;
+pub mod cuda;
 mod deep;
-mod export;
-mod go;
+mod devices;
+pub mod export;
+pub mod go;
 mod install;
 mod lint;
 mod package;
 mod portable;
-mod rust;
+pub mod rust;
 mod sanitize;
-mod zig;
+mod simt;
+pub mod zig;
 
 use std::process::ExitCode;
 
@@ -50,6 +53,9 @@ pub const ALL: &[Suite] = &[
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
     suite("sanitize", "AddressSanitizer and UBSan under the C++ and C suites", sanitize::run),
+    suite("simt", "the CUDA backend on a simulated GPU: all languages, and sanitizers", simt::run),
+    suite("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
+    deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),

@@ -1,9 +1,13 @@
 //! Both crates: tests, doc tests, features, documentation, cases, example.
 
+use std::path::Path;
+
 use crate::builds::Builds;
 use crate::counts::Style;
+use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
+use crate::workspace::Workspace;
 
 const CRATES: [&str; 4] = ["--package", "tensorlib-sys", "--package", "tensorlib"];
 
@@ -15,20 +19,35 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     run.tests("feature ndarray", Style::Cargo, ws.cargo().args(with).arg("ndarray"))?;
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
     run.tests("no default features", Style::Cargo, ws.cargo().args(bare))?;
-    run.for_each_isa(|run, isa| {
-        let cases = ["test", "--package", "tensorlib", "--test", "cases", "--", "--nocapture"];
-        run.tests(&format!("cases {isa}"), Style::Cases, ws.cargo().args(cases).env("TENSORLIB_ISA", isa))
-    })?;
+    run.for_each_isa(|run, isa| cases(run, ws.cargo(), &[], &[("TENSORLIB_ISA", isa)]))?;
     run.step(ws.cargo().args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("cargo/release/examples/digits"))?;
     let doc = ws.cargo().args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
     run.check("documentation without warnings", documented);
-    // Against an installed library instead of the bundled build, in a target folder of its own: the two builds
-    // of tensorlib-sys would evict each other.
-    tools::system_tool("pkg-config", "pkg-config")?;
     let prefix = Builds::prefix(run)?;
-    let system = ws.cargo().args(with).arg("system").env("CARGO_TARGET_DIR", ws.out.join("cargo-system"));
-    let system = system.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).env("LD_LIBRARY_PATH", prefix.join("lib"));
+    let system = against(ws, &prefix)?.args(with).arg("system");
     run.tests("feature system", Style::Cargo, system)
+}
+
+/// Cargo for the feature `system` against an installed prefix, in a target folder of the prefix's own: builds of
+/// tensorlib-sys with other libraries would evict each other.
+pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
+    tools::system_tool("pkg-config", "pkg-config")?;
+    let name = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let cargo = ws.cargo().env("CARGO_TARGET_DIR", ws.out.join(format!("cargo-system-{name}")));
+    Ok(cargo.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).env("LD_LIBRARY_PATH", prefix.join("lib")))
+}
+
+/// The cases by this cargo and these features, with these variables set.
+pub fn cases(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
+    let cargo = cargo.args(["test", "--package", "tensorlib"]).args(features);
+    let cargo = cargo.args(["--test", "cases", "--", "--nocapture"]);
+    run.tests(&format!("Rust cases {}", super::c::title_of(envs)), Style::Cases, cargo.envs(envs))
+}
+
+/// The digits example by this cargo and these features, on a device.
+pub fn digits(run: &mut Run, cargo: Cmd, features: &[&str], device: &str) {
+    let program = cargo.args(["run", "--release", "--package", "tensorlib", "--example", "digits"]);
+    super::c::right_digits(run, &format!("Rust digits {device}"), device, program.args(features).arg("--"));
 }

@@ -1,40 +1,68 @@
 //! bindings/zig against the installed prefix.
 
-use super::c::{expect, ACCURACY};
+use std::path::{Path, PathBuf};
+
 use crate::builds::Builds;
 use crate::counts::Style;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
+use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let ws = run.ws;
-    let zig = tools::zig()?;
     let prefix = Builds::prefix(run)?;
-    let out = ws.out.join("zig");
-    let in_dir = |dir: &str, step: &[&str]| -> Cmd {
-        zig.clone()
-            .dir(&ws.root.join(dir))
-            .arg("build")
-            .args(step)
-            .arg(format!("-Dprefix={}", prefix.display()))
+    let zig = Zig::new(run, &prefix)?;
+    let tests = ["test", "--summary", "all"];
+    run.tests("tests", Style::Zig, zig.build("bindings/zig", &tests))?;
+    run.for_each_isa(|run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
+    zig.digits(run, "cpu");
+    Ok(())
+}
+
+/// The example's package.
+pub const EXAMPLE: &str = "examples/zig/digits";
+
+/// `zig build` against an installed prefix.
+pub struct Zig<'a> {
+    ws: &'a Workspace,
+    zig: Cmd,
+    prefix: PathBuf,
+}
+
+impl<'a> Zig<'a> {
+    /// Gets Zig if need be.
+    pub fn new(run: &Run<'a>, prefix: &Path) -> Result<Self, String> {
+        Ok(Self { ws: run.ws, zig: tools::zig()?, prefix: prefix.to_path_buf() })
+    }
+
+    /// `zig build STEP` in a folder of the tree.
+    pub fn build(&self, dir: &str, step: &[&str]) -> Cmd {
+        let out = self.ws.out.join("zig");
+        let cmd = self.zig.clone().dir(&self.ws.root.join(dir)).arg("build").args(step);
+        cmd.arg(format!("-Dprefix={}", self.prefix.display()))
             .arg("--cache-dir")
             .arg(out.join("cache"))
             .arg("--global-cache-dir")
             .arg(out.join("global"))
             .arg("--prefix")
-            .arg(out.join("out"))
-    };
-    run.tests("tests", Style::Zig, in_dir("bindings/zig", &["test", "--summary", "all"]))?;
-    run.for_each_isa(|run, isa| {
-        let cases = in_dir("bindings/zig", &["cases"]).env("TENSORLIB_ISA", isa);
-        run.tests(&format!("cases {isa}"), Style::Cases, cases)
-    })?;
-    let example = "examples/zig/digits";
-    run.tests("digits' tests", Style::Zig, in_dir(example, &["test", "--summary", "all"]))?;
-    let file = ws.root.join("examples/data/digits.csv");
-    let digits = in_dir(example, &["run"]).args(["--", "--threads", "2", "--file"]).arg(file);
-    let printed = run.step(digits).and_then(|out| expect(&out.text, ACCURACY));
-    run.check("digits", printed);
-    Ok(())
+            .arg(self.out())
+    }
+
+    /// Where programs are installed to.
+    pub fn out(&self) -> PathBuf {
+        self.ws.out.join("zig/out")
+    }
+
+    /// The cases with these variables set.
+    pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
+        let cases = self.build("bindings/zig", &["cases"]).envs(envs);
+        run.tests(&format!("Zig cases {}", super::c::title_of(envs)), Style::Cases, cases)
+    }
+
+    /// The digits example on a device.
+    pub fn digits(&self, run: &mut Run, device: &str) {
+        let program = self.build(EXAMPLE, &["run"]).arg("--");
+        super::c::right_digits(run, &format!("Zig digits {device}"), device, program);
+    }
 }

@@ -1,0 +1,266 @@
+//! `cargo xtask gpu`: packs a folder for a machine that has a GPU and nothing else: the programs that reach the device
+//! in each language, the cases, and tests/gpu/run.sh, whose one command runs them all and writes results.md.
+//!
+//! The package must start on Debian 12 and Ubuntu 22.04: the C++ runtime is linked in, and a program that needs a later
+//! C library is refused. Loading libtensorlib from the package is run.sh's business, the same way for all languages.
+
+use std::path::{Path, PathBuf};
+
+use crate::builds::Builds;
+use crate::cases;
+use crate::process::Cmd;
+use crate::suite::Run;
+use crate::suites::{cpp, cuda, export, go, rust, zig};
+use crate::tools;
+use crate::workspace::{make_dir, remove_dir, Workspace};
+
+const USAGE: &str = "gpu takes --arch N (90), --also N, --out DIR, --with-sanitizer";
+/// Ubuntu 22.04's.
+const GLIBC: (u32, u32) = (2, 35);
+const LIMIT_MIB: f64 = 60.0;
+
+/// What the command line asks for.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    architectures: Vec<String>,
+    out: Option<PathBuf>,
+    sanitizer: bool,
+}
+
+impl Options {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let (mut arch, mut also, mut out, mut sanitizer) = ("90".to_string(), None, None, false);
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().map(ToString::to_string).ok_or(format!("{word} needs a value: {USAGE}"));
+            match *word {
+                "--arch" => arch = value()?,
+                "--also" => also = Some(value()?),
+                "--out" => out = Some(PathBuf::from(value()?)),
+                "--with-sanitizer" => sanitizer = true,
+                other => return Err(format!("unknown option {other}: {USAGE}")),
+            }
+        }
+        let mut architectures: Vec<String> = [Some(arch), also].into_iter().flatten().collect();
+        architectures.dedup();
+        match architectures.iter().find(|a| a.parse::<u32>().is_err()) {
+            Some(wrong) => Err(format!("{wrong} is no architecture: a number like 90 is valid")),
+            None => Ok(Self { architectures, out, sanitizer }),
+        }
+    }
+}
+
+/// The command.
+pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
+    let options = Options::parse(words)?;
+    let list: Vec<String> = options.architectures.iter().map(|a| format!("{a}-real")).collect();
+    let list = list.join(";");
+    let (_, missing) = cuda::split(&list, &ws.cmd(tools::cuda()?).arg("--list-gpu-code").capture()?);
+    if !missing.is_empty() {
+        return Err(format!("this nvcc does not know {missing}"));
+    }
+    let mut builds = Builds::default();
+    let mut run = Run::new("gpu", ws, &mut builds)?;
+    let build = Builds::cuda(&mut run, "gpu", &list, &LINK_FLAGS)?;
+    let prefix = Builds::installed(&mut run, "prefix-gpu", &build)?;
+    let out = options.out.unwrap_or_else(|| ws.out.join("gpu-package"));
+    let size = pack(&run, &build, &prefix, &out, &list, options.sanitizer)?;
+    println!("{}: {size:.1} MiB for {list}; there: ./run.sh", out.display());
+    Ok(())
+}
+
+/// For the build of a package: its programs take no C++ runtime of the machine; and of the one that is linked in, parts
+/// that nobody calls would ask for a later C library (std::random_device of Debian 12's wants arc4random of 2.36).
+pub const LINK_FLAGS: [&str; 2] = [
+    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
+    "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
+];
+
+/// Fills `out` anew, unless something else than a package is there; returns its size in MiB. `build` was made with
+/// [`LINK_FLAGS`] and installed to `prefix`.
+pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sanitizer: bool) -> Result<f64, String> {
+    if out.exists() && !out.join("run.sh").exists() && !is_empty(out) {
+        return Err(format!("{} is there and is no package of ours: name another folder", out.display()));
+    }
+    remove_dir(out)?;
+    for dir in ["bin", "lib", "cases"] {
+        make_dir(&out.join(dir))?;
+    }
+    let ws = run.ws;
+    println!("   packing {}", out.display());
+    // First, as it is the mark of a package: an interrupted one may be packed again.
+    copy(&ws.root.join("tests/gpu/run.sh"), &out.join("run.sh"))?;
+    copy(&prefix.join("lib/libtensorlib.so.1"), &out.join("lib/libtensorlib.so.1"))?;
+    native_programs(build, &out.join("bin"))?;
+    rust_programs(run, prefix, &out.join("bin"))?;
+    go_programs(run, prefix, &out.join("bin"))?;
+    zig_programs(run, prefix, &out.join("bin"))?;
+    for file in cpp::programs(&out.join("bin"))? {
+        run.step(ws.cmd("strip").arg(&file))?;
+        starts_elsewhere(ws, &file)?;
+    }
+    starts_elsewhere(ws, &out.join("lib/libtensorlib.so.1"))?;
+    for file in ws.files_of(&[".cases"], &["tests/cases"])? {
+        copy(&ws.root.join(&file), &out.join("cases").join(Path::new(&file).file_name().unwrap_or_default()))?;
+    }
+    copy(&ws.root.join("examples/data/digits.csv"), &out.join("digits.csv"))?;
+    write(&out.join("about"), &about(ws, what)?)?;
+    if sanitizer {
+        pack_sanitizer(run, &out.join("sanitizer"))?;
+    }
+    let size = size_of(out)?;
+    if size > LIMIT_MIB {
+        return Err(format!("{} has {size:.1} MiB, more than {LIMIT_MIB}: leave out --also", out.display()));
+    }
+    Ok(size)
+}
+
+/// What run.sh says of the package, a `key=value` on each line.
+fn about(ws: &Workspace, what: &str) -> Result<String, String> {
+    let git = |args: &[&str]| ws.cmd("git").args(args).capture().map(|text| text.trim().to_string());
+    let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|_| "unknown".into());
+    let changed = git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty());
+    let changed = if changed { ", with changes" } else { "" };
+    Ok(format!("commit={commit}{changed}\nbuilt_for={what}\ncases={}\n", cases::count(ws)?))
+}
+
+/// The C and C++ programs that reach a device; the engine's other tests need the source tree, and no GPU.
+fn native_programs(build: &Path, bin: &Path) -> Result<(), String> {
+    for (from, to) in [
+        ("tests/capi/tl_c_cases", "c_cases"),
+        ("tests/capi/tl_c_devices", "devices"),
+        ("tests/cpp/cases_test", "cpp_cases"),
+        ("examples/c/tl_c_digits", "c_digits"),
+        ("examples/cpp/tl_cpp_digits", "cpp_digits"),
+        ("benches/gpu/tl_bench_gpu", "bench"),
+    ] {
+        copy(&build.join(from), &bin.join(to))?;
+    }
+    for program in cpp::programs(&build.join("tests/cpp"))? {
+        let name = program.file_name().unwrap_or_default();
+        if name.to_string_lossy().starts_with("cuda_") {
+            copy(&program, &bin.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+fn rust_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
+    let features = ["--release", "--package", "tensorlib", "--features", "system"];
+    let cargo = || rust::against(run.ws, prefix).map(|cargo| cargo.env_remove("RUSTFLAGS"));
+    let tests = cargo()?.args(["test", "--no-run", "--message-format=json"]).args(features).args(["--test", "cases"]);
+    let example = cargo()?.args(["build", "--message-format=json"]).args(features).args(["--example", "digits"]);
+    for (cmd, name) in [(tests, "rust_cases"), (example, "rust_digits")] {
+        let built = executable(&cmd.capture()?).ok_or(format!("cargo names no program for {name}"))?;
+        copy(&built, &bin.join(name))?;
+    }
+    Ok(())
+}
+
+/// The last program that cargo's messages name.
+fn executable(messages: &str) -> Option<PathBuf> {
+    messages.lines().rev().find_map(|l| l.split("\"executable\":\"").nth(1)?.split('"').next()).map(PathBuf::from)
+}
+
+fn go_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
+    let go = go::Go::new(run, prefix)?;
+    run.step(go.at("bindings/go").args(["test", "-c", "-o"]).arg(bin.join("go_cases")).arg("."))?;
+    run.step(go.at(go::EXAMPLE).args(["build", "-o"]).arg(bin.join("go_digits")).arg(".")).map(drop)
+}
+
+fn zig_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
+    let zig = zig::Zig::new(run, prefix)?;
+    // Zig would take this machine's processor and C library.
+    let target = format!("-Dtarget={}-linux-gnu.{}.{}", std::env::consts::ARCH, GLIBC.0, GLIBC.1);
+    for (dir, built, name) in [("bindings/zig", "cases", "zig_cases"), (zig::EXAMPLE, "digits", "zig_digits")] {
+        run.step(zig.build(dir, &[&target, "-Dcpu=baseline", "--release=safe"]))?;
+        copy(&zig.out().join("bin").join(built), &bin.join(name))?;
+    }
+    Ok(())
+}
+
+/// Fails where a program needs a library, or a version of the C library, that the machine may not have.
+fn starts_elsewhere(ws: &Workspace, file: &Path) -> Result<(), String> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let common = ["libtensorlib.so.1", "libgcc_s.so.", "libdl.so.", "librt.so.", "libpthread.so.", "libresolv.so."];
+    export::needed(ws, file, &common).map_err(|why| format!("{name}: {why}"))?;
+    let versions = ws.cmd("readelf").args(["-V", "-W"]).arg(file).capture()?;
+    match newest_glibc(&versions) {
+        Some(newest) if newest > GLIBC => {
+            Err(format!("{name} needs glibc {}.{}: pack on Debian 12 or Ubuntu 22.04", newest.0, newest.1))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Of the versions in readelf's table: `Name: GLIBC_2.34`.
+fn newest_glibc(table: &str) -> Option<(u32, u32)> {
+    let versions = table.split("Name: GLIBC_").skip(1).filter_map(|rest| {
+        let mut numbers = rest.split_whitespace().next()?.split('.').map(str::parse);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+    });
+    versions.max()
+}
+
+/// compute-sanitizer of its Python package. The one library that it has twice is taken once.
+fn pack_sanitizer(run: &Run, to: &Path) -> Result<(), String> {
+    let from = tools::compute_sanitizer()?;
+    run.step(run.ws.cmd("cp").arg("-rL").arg(&from).arg(to))?;
+    run.step(run.ws.cmd("chmod").args(["-R", "u+rwX,go+rX"]).arg(to))?;
+    run.step(run.ws.cmd("chmod").arg("a+x").arg(to.join("bin/compute-sanitizer")))?;
+    run.step(run.ws.cmd("rm").arg("-f").arg(to.join("lib/libsanitizer-collection.so"))).map(drop)
+}
+
+fn is_empty(dir: &Path) -> bool {
+    std::fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    std::fs::copy(from, to).map(drop).map_err(|e| format!("{} to {}: {e}", from.display(), to.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Of all files in a folder, in MiB.
+fn size_of(dir: &Path) -> Result<f64, String> {
+    let bytes = Cmd::new("du").args(["-s", "--apparent-size", "-k"]).arg(dir).capture()?;
+    let kib = bytes.split_whitespace().next().and_then(|n| n.parse::<f64>().ok());
+    kib.map(|kib| kib / 1024.0).ok_or(format!("du gave {bytes}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Result<(String, bool), String> {
+        Options::parse(words).map(|o| (o.architectures.join(";"), o.sanitizer))
+    }
+
+    #[test]
+    fn options() {
+        assert_eq!(parsed(&[]), Ok(("90".into(), false)));
+        assert_eq!(parsed(&["--arch", "86", "--with-sanitizer"]), Ok(("86".into(), true)));
+        assert_eq!(parsed(&["--also", "80"]), Ok(("90;80".into(), false)));
+        assert_eq!(parsed(&["--also", "90"]), Ok(("90".into(), false)));
+        assert!(parsed(&["--arch"]).unwrap_err().contains("--arch needs a value"));
+        assert!(parsed(&["--arch", "sm_90"]).unwrap_err().contains("a number like 90"));
+        assert!(parsed(&["--fast"]).unwrap_err().contains("--with-sanitizer"));
+    }
+
+    #[test]
+    fn versions_of_the_c_library() {
+        let table = "0x0010: Name: GLIBC_2.34  Flags: none\n0x0020:   Name: GLIBC_2.4\n  Name: GLIBCXX_3.4.30\n";
+        assert_eq!(newest_glibc(table), Some((2, 34)));
+        assert_eq!(newest_glibc(""), None);
+    }
+
+    #[test]
+    fn the_program_in_cargos_messages() {
+        let messages =
+            "{\"executable\":null}\n{\"a\":1,\"executable\":\"/t/cases-1f\",\"fresh\":true}\n{\"reason\":\"x\"}\n";
+        assert_eq!(executable(messages), Some(PathBuf::from("/t/cases-1f")));
+        assert_eq!(executable("{\"executable\":null}"), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! The cases and the digits example on one device, in all five languages: for the suites that have a GPU, simulated or
+//! real.
+
+use std::path::Path;
+
+use super::{c, cpp, go, rust, zig};
+use crate::suite::Run;
+
+/// The cases in the five languages, then the digits in the five. C and C++ are those of `build`, the others use
+/// `prefix`, to which the same build was installed.
+pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -> Result<(), String> {
+    let envs = [("TENSORLIB_DEVICE", device)];
+    let ws = run.ws;
+    c_and_cpp(run, build, &envs)?;
+    let system = ["--features", "system"];
+    let cargo = rust::against(ws, prefix)?;
+    rust::cases(run, cargo.clone(), &system, &envs)?;
+    let (go, zig) = (go::Go::new(run, prefix)?, zig::Zig::new(run, prefix)?);
+    go.cases(run, &envs)?;
+    zig.cases(run, &envs)?;
+
+    c::right_digits(run, &format!("C digits {device}"), device, ws.cmd(build.join("examples/c/tl_c_digits")));
+    c::right_digits(run, &format!("C++ digits {device}"), device, ws.cmd(build.join("examples/cpp/tl_cpp_digits")));
+    rust::digits(run, cargo, &system, device);
+    go.digits(run, device);
+    zig.digits(run, device);
+    Ok(())
+}
+
+/// The C++ tests of the CUDA backend, and the cases in C and C++.
+pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    let chosen = |name: &str| name == "cases_test" || name.starts_with("cuda_");
+    cpp::some_programs(run, &build.join("tests/cpp"), chosen, envs)?;
+    c::cases(run, build, envs)
+}
+
+/// The devices that a build finds on this machine, but the CPU.
+pub fn found(run: &Run, build: &Path) -> Result<Vec<String>, String> {
+    let names = run.ws.cmd(build.join("tests/capi/tl_c_devices")).capture()?;
+    Ok(names.lines().filter(|name| *name != "cpu").map(String::from).collect())
+}
