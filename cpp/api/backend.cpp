@@ -5,9 +5,20 @@
 
 namespace tensorlib {
 
+std::vector<DeviceInfo> devices() {
+    std::vector<DeviceInfo> all;
+    for (std::size_t i = 0; i < core::device_count(); i++) {
+        const core::Device &device = core::device_at(i);
+        const core::DeviceProps props = device.props();
+        all.push_back({device.name(), props.description, props.memory_total, props.memory_free, props.capability, props.simulated});
+    }
+    return all;
+}
+
 Backend::Backend(std::string_view device, BackendOptions options) {
     core::BackendParams params;
     params.n_threads = options.n_threads;
+    params.allow_tf32 = options.allow_tf32;
     impl_ = share(core::open_backend(std::string(device).c_str(), params));
 }
 

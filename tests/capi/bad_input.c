@@ -60,6 +60,7 @@ int main(void) {
     }
     test_plain_functions();
     test_backends();
+    test_gpus();
     test_contexts();
     test_lifetimes();
     test_tensors();

@@ -37,7 +37,12 @@ TEST(Api, devices) {
     EXPECT_EQ(cpu.n_threads(), 3);
     EXPECT_GE(tl::Backend().n_threads(), 1);
     support::expect_error(tl::Status::invalid_argument, {"gpu7", "cpu"}, [] { tl::Backend("gpu7"); });
-    support::expect_error(tl::Status::unavailable, {"cuda:0", "cpu"}, [] { tl::Backend("cuda:0"); });
+    support::expect_error(tl::Status::unavailable, {"cuda:999", "cpu"}, [] { tl::Backend("cuda:999"); });
+    const auto devices = tl::devices();
+    EXPECT_EQ(devices.at(0).name, "cpu");
+    EXPECT_FALSE(devices[0].description.empty());
+    EXPECT_EQ(devices[0].capability, 0);
+    EXPECT_FALSE(devices[0].simulated);
     support::expect_error(tl::Status::invalid_argument, {"n_threads", "-5"}, [] { tl::Backend("cpu", {-5}); });
 }
 

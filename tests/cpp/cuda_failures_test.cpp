@@ -64,6 +64,23 @@ TEST_F(Absent, a_driver_that_is_too_old) {
         "6 backend_create: .*the NVIDIA driver is too old: it knows CUDA [0-9.]+, this library is built with 1[0-9.]+");
 }
 
+TEST_F(Absent, virtual_devices_are_one_gpu_under_several_names) {
+    EXPECT_EXIT(
+        {
+            setenv("TENSORLIB_SIMT_DEVICES", "1", 1);
+            setenv("TENSORLIB_CUDA_VIRTUAL_DEVICES", "3", 1);
+            std::string text;
+            for (const tl::DeviceInfo &device : tl::devices()) text += device.name + " ";
+            const tl::Backend first("cuda:0"), last("cuda:2");
+            const tl::Context one(first), other(last);
+            text += error_of([&] { (void)(leaf(one, {3}, 1) + leaf(other, {3}, 2)); });
+            const auto sum = leaf(other, {3}, 1) + leaf(other, {3}, 2);
+            last.compute({sum});
+            report(text);
+        },
+        testing::ExitedWithCode(0), "cpu cuda:0 cuda:1 cuda:2 4 add: .*cuda:.*cuda:");
+}
+
 TEST_F(Failing, a_launch_that_is_refused_leaves_the_device_usable) {
     EXPECT_EXIT(
         {

@@ -272,7 +272,8 @@ TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, 
 /* ====================================================================================================
  * Devices and backends
  *
- * A device is something that computes: the CPU, a GPU. A backend is a device opened for use. */
+ * A device is something that computes: "cpu", and "cuda:0", "cuda:1", ... where the library was built with CUDA and
+ * a driver and GPUs are there; tl_backend_create() says what is missing. A backend is a device opened for use. */
 
 /**
  * A device opened for computing, with its own threads or streams. Backends are independent of each
@@ -301,7 +302,7 @@ typedef struct tl_backend_params {
      */
     int32_t n_threads;
     /**
-     * CUDA: TF32 products are acceptable for F32. Ignored elsewhere.
+     * CUDA: products of F32 may be computed in TF32 (10 bits of fraction). Ignored elsewhere.
      */
     bool allow_tf32;
 } tl_backend_params;
@@ -342,7 +343,7 @@ typedef struct tl_device_props {
 TL_API size_t tl_device_count(void);
 
 /**
- * The name that tl_backend_create() takes, `"cpu"`; NULL where index is not below
+ * The name that tl_backend_create() takes, `"cpu"`, `"cuda:0"`; NULL where index is not below
  * tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_device_name(size_t index);
@@ -383,7 +384,8 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * which the caller frees with tl_backend_free(), or NULL on failure.
  *
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
- * level, or of the best one that the CPU has.
+ * level, or of the best one that the CPU has. For CUDA these are: `TENSORLIB_CUDA_DEBUG=1` waits for
+ * each operation, so that an error names the one that made it; `TENSORLIB_CUBLASLT=off`, or a path.
  *
  * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
  * `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
@@ -406,14 +408,14 @@ TL_API void tl_backend_free(tl_backend *backend);
 TL_API const char *tl_backend_device(const tl_backend *backend);
 
 /**
- * The instruction-set level of the backend's CPU kernels, `"avx512"`; NULL for NULL. Static
- * storage. Any thread. Since 0.1.
+ * The instruction-set level of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
+ * `"sm_90"` (`"simt"` where it is simulated); NULL for NULL. Static storage. Any thread. Since 0.1.
  */
 TL_API const char *tl_backend_isa(const tl_backend *backend);
 
 /**
- * The number of threads that the backend computes with, the calling one included; 0 for NULL. Any
- * thread. Since 0.1.
+ * The number of CPU threads that the backend computes with, the calling one included; 1 for a GPU; 0
+ * for NULL. Any thread. Since 0.1.
  */
 TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
 

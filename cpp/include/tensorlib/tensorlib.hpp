@@ -79,8 +79,21 @@ using Shape = std::vector<std::int64_t>;
 class Tensor;
 
 struct BackendOptions {
-    int n_threads = 0;  // the calling one included; 0 = all that this process may use
+    int n_threads = 0;        // the calling one included; 0 = all that this process may use
+    bool allow_tf32 = false;  // CUDA: products of F32 may be computed in TF32 (10 bits of fraction)
 };
+
+// What is known of a device; numbers are 0 where unknown.
+struct DeviceInfo {
+    std::string name;         // what Backend takes: "cpu", "cuda:0"
+    std::string description;  // the processor's or card's own
+    std::uint64_t memory_total = 0, memory_free = 0;  // bytes
+    int capability = 0;                               // CUDA: compute capability, 90 = 9.0
+    bool simulated = false;                           // for tests, not hardware
+};
+
+// The devices of this machine; "cpu" is always the first.
+std::vector<DeviceInfo> devices();
 
 // A device opened for computing. One graph runs at a time; a second caller waits.
 class Backend {
@@ -93,7 +106,7 @@ public:
     void compute(std::initializer_list<Tensor> outputs) const;
 
     std::string device() const;
-    std::string isa() const;  // "avx512"
+    std::string isa() const;  // "avx512"; of a GPU "sm_90"
     int n_threads() const;
 
 private:

@@ -1,6 +1,7 @@
 //! # Devices and backends
 //!
-//! A device is something that computes: the CPU, a GPU. A backend is a device opened for use.
+//! A device is something that computes: "cpu", and "cuda:0", "cuda:1", ... where the library was built with CUDA and
+//! a driver and GPUs are there; tl_backend_create() says what is missing. A backend is a device opened for use.
 
 use crate::{tl_error, tl_status};
 use core::ffi::c_char;
@@ -30,7 +31,7 @@ pub struct tl_backend_params {
     /// Threads for CPU work, the calling one included. 0 = all that this process may use: the affinity
     /// mask and the cgroup's quota are honoured. At most 1024.
     pub n_threads: i32,
-    /// CUDA: TF32 products are acceptable for F32. Ignored elsewhere.
+    /// CUDA: products of F32 may be computed in TF32 (10 bits of fraction). Ignored elsewhere.
     pub allow_tf32: bool,
 }
 
@@ -56,7 +57,7 @@ extern "C" {
     /// The number of devices; at least 1, as "cpu" is always there. Any thread. Since 0.1.
     pub fn tl_device_count() -> usize;
 
-    /// The name that tl_backend_create() takes, `"cpu"`; NULL where index is not below
+    /// The name that tl_backend_create() takes, `"cpu"`, `"cuda:0"`; NULL where index is not below
     /// tl_device_count(). Static storage, not to be freed. Any thread. Since 0.1.
     pub fn tl_device_name(index: usize) -> *const c_char;
 
@@ -87,7 +88,8 @@ extern "C" {
     /// which the caller frees with tl_backend_free(), or NULL on failure.
     ///
     /// The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
-    /// level, or of the best one that the CPU has.
+    /// level, or of the best one that the CPU has. For CUDA these are: `TENSORLIB_CUDA_DEBUG=1` waits for
+    /// each operation, so that an error names the one that made it; `TENSORLIB_CUBLASLT=off`, or a path.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
     /// `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
@@ -108,11 +110,11 @@ extern "C" {
     /// thread. Since 0.1.
     pub fn tl_backend_device(backend: *const tl_backend) -> *const c_char;
 
-    /// The instruction-set level of the backend's CPU kernels, `"avx512"`; NULL for NULL. Static
-    /// storage. Any thread. Since 0.1.
+    /// The instruction-set level of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
+    /// `"sm_90"` (`"simt"` where it is simulated); NULL for NULL. Static storage. Any thread. Since 0.1.
     pub fn tl_backend_isa(backend: *const tl_backend) -> *const c_char;
 
-    /// The number of threads that the backend computes with, the calling one included; 0 for NULL. Any
-    /// thread. Since 0.1.
+    /// The number of CPU threads that the backend computes with, the calling one included; 1 for a GPU; 0
+    /// for NULL. Any thread. Since 0.1.
     pub fn tl_backend_n_threads(backend: *const tl_backend) -> i32;
 }

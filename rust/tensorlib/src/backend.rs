@@ -12,7 +12,7 @@ use tensorlib_sys as sys;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeviceInfo {
-    /// The name that [`Backend::new`] takes: `"cpu"`.
+    /// The name that [`Backend::new`] takes: `"cpu"`, `"cuda:0"`.
     pub name: String,
     /// The processor's or card's own name.
     pub description: String,
@@ -20,11 +20,14 @@ pub struct DeviceInfo {
     pub memory_total: u64,
     /// Bytes that are free now; 0 = unknown.
     pub memory_free: u64,
+    /// CUDA: compute capability, 90 = 9.0; 0 elsewhere.
+    pub capability: i32,
     /// A simulation for tests, not hardware.
     pub simulated: bool,
 }
 
-/// The devices of this machine; `"cpu"` is always the first.
+/// The devices of this machine; `"cpu"` is always the first. GPUs are among them where the feature `cuda` is on and
+/// their driver is there.
 ///
 /// ```
 /// assert_eq!(tensorlib::devices()[0].name, "cpu");
@@ -53,6 +56,7 @@ fn device_info(index: usize) -> Result<DeviceInfo> {
         description,
         memory_total: props.memory_total,
         memory_free: props.memory_free,
+        capability: props.capability,
         simulated: props.simulated,
     })
 }
@@ -68,6 +72,7 @@ pub fn isa_levels() -> Vec<String> {
 #[derive(Clone, Debug, Default)]
 pub struct BackendOptions {
     n_threads: usize,
+    allow_tf32: bool,
 }
 
 impl BackendOptions {
@@ -79,6 +84,13 @@ impl BackendOptions {
     /// Threads for CPU work, the calling one included; 0 = all that this process may use.
     pub fn threads(mut self, n: usize) -> Self {
         self.n_threads = n;
+        self
+    }
+
+    /// CUDA: products of F32 may be computed in TF32, which has 10 bits of fraction. Off unless asked for; other
+    /// devices ignore it.
+    pub fn allow_tf32(mut self, allow: bool) -> Self {
+        self.allow_tf32 = allow;
         self
     }
 
@@ -94,7 +106,7 @@ impl BackendOptions {
             struct_size: std::mem::size_of::<sys::tl_backend_params>(),
             // A number that does not fit is refused by the engine all the same.
             n_threads: i32::try_from(self.n_threads).unwrap_or(i32::MAX),
-            allow_tf32: false,
+            allow_tf32: self.allow_tf32,
         };
         // A NUL inside a name would cut it: no device has one.
         let name = CString::new(device.replace('\0', "?")).unwrap_or_default();
