@@ -48,7 +48,9 @@ protected:
         if (plan.find("mul_mat_f32_cublaslt,") == std::string::npos) GTEST_SKIP() << plan;
     }
 
-    static tl::Tensor product(const tl::Context &ctx) { return mul_mat(ctx.zeros(tl::Type::f32, {128, 128}), ctx.zeros(tl::Type::f32, {128, 128})); }
+    static tl::Tensor product(const tl::Context &ctx) {
+        return mul_mat(ctx.zeros(tl::Type::f32, {128, 128}), ctx.zeros(tl::Type::f32, {128, 128}));
+    }
 
     static void expect_right(const tl::Tensor &a, const tl::Tensor &b, const tl::Backend &gpu) {
         const auto c = mul_mat(a, b);
@@ -68,14 +70,14 @@ TEST_F(Library, products_of_all_layouts) {
     const struct {
         tl::Shape a, b;
     } shapes[] = {
-        {{130, 90}, {130, 100}},            // one matrix
-        {{64, 64, 6}, {64, 64, 6}},         // a batch, slice for slice
-        {{64, 64, 3, 2}, {64, 64, 3, 2}},   // steady over both dimensions
-        {{64, 64, 2, 3}, {64, 64, 4, 3}},   // two slices of b share one of a
-        {{64, 64, 1, 2}, {64, 64, 3, 4}},   // shared along both dimensions
-        {{64, 64, 5, 1}, {64, 64, 5, 2}},   // shared along dimension 3 alone
-        {{64, 64}, {64, 64, 2, 3}},         // all share one
-        {{2000, 1}, {2000, 600}},           // one row
+        {{130, 90}, {130, 100}},           // one matrix
+        {{64, 64, 6}, {64, 64, 6}},        // a batch, slice for slice
+        {{64, 64, 3, 2}, {64, 64, 3, 2}},  // steady over both dimensions
+        {{64, 64, 2, 3}, {64, 64, 4, 3}},  // two slices of b share one of a
+        {{64, 64, 1, 2}, {64, 64, 3, 4}},  // shared along both dimensions
+        {{64, 64, 5, 1}, {64, 64, 5, 2}},  // shared along dimension 3 alone
+        {{64, 64}, {64, 64, 2, 3}},        // all share one
+        {{2000, 1}, {2000, 600}},          // one row
     };
     for (const auto &s : shapes) expect_right(leaf(ctx, s.a, 1), leaf(ctx, s.b, 2), gpu);
     // Rows with gaps, from an odd place on, and slices at no steady distance.

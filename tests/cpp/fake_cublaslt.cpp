@@ -67,9 +67,22 @@ int read(void *handle, void *desc, void *a, void *b, void *c, void *d, FakeProdu
     const auto strides_fit = [](const LayoutOf &l) { return l.stride >= static_cast<std::int64_t>(l.rows); };
     if (!fits || !strides_fit(*la) || !strides_fit(*lb) || !strides_fit(*lc)) return invalid_value;
     if (la->batch != lb->batch || la->batch != lc->batch || la->batch < 1) return invalid_value;
-    p = {static_cast<std::int64_t>(lc->rows), static_cast<std::int64_t>(lc->columns), static_cast<std::int64_t>(la->rows),
-         la->stride, lb->stride, lc->stride, la->batch, la->batch_stride, lb->batch_stride, lc->batch_stride, how->compute == 77,
-         nullptr, nullptr, nullptr, nullptr, nullptr};
+    p = {static_cast<std::int64_t>(lc->rows),
+         static_cast<std::int64_t>(lc->columns),
+         static_cast<std::int64_t>(la->rows),
+         la->stride,
+         lb->stride,
+         lc->stride,
+         la->batch,
+         la->batch_stride,
+         lb->batch_stride,
+         lc->batch_stride,
+         how->compute == 77,
+         nullptr,
+         nullptr,
+         nullptr,
+         nullptr,
+         nullptr};
     return ok;
 }
 
@@ -116,7 +129,9 @@ FAKE_API int cublasLtDestroy(void *p) {
     return ok;
 }
 
-FAKE_API int cublasLtMatmulDescCreate(void **out, int compute, int scale) { return create<Desc>(out, Object{Object::desc}, compute, scale); }
+FAKE_API int cublasLtMatmulDescCreate(void **out, int compute, int scale) {
+    return create<Desc>(out, Object{Object::desc}, compute, scale);
+}
 FAKE_API int cublasLtMatmulDescDestroy(void *p) { return destroy<Desc>(p, Object::desc); }
 FAKE_API int cublasLtMatmulDescSetAttribute(void *p, int attribute, const void *value, std::size_t size) {
     auto *desc = as<Desc>(p, Object::desc);

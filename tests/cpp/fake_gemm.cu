@@ -21,5 +21,6 @@ __global__ void multiply(FakeProduct p) {
 
 int fake_multiply(const FakeProduct &p) {
     const auto blocks = static_cast<unsigned>((p.M * p.N * p.batch + 255) / 256);
-    return simt::launch("fake_cublaslt", multiply, dim3(blocks), dim3(256), 0, static_cast<cudaStream_t>(p.stream), p) == cudaSuccess ? 0 : 14;
+    return simt::launch("fake_cublaslt", multiply, dim3(blocks), dim3(256), 0, static_cast<cudaStream_t>(p.stream), p) == cudaSuccess ? 0
+                                                                                                                                      : 14;
 }

@@ -4,8 +4,8 @@
 
 #include "runtime/kernel.hpp"
 
-#include <cstdint>
 #include <cuda_runtime.h>
+#include <cstdint>
 
 namespace tensorlib::core::device {
 

@@ -19,8 +19,8 @@ inline bool is_element(DType type) noexcept {
 __device__ inline float load_element(DType type, const char *p) {
     float value = 0;
     switch (type) {
-#define TL_DTYPE(name, id, Format)                                                                                    \
-    case DType::name:                                                                                                 \
+#define TL_DTYPE(name, id, Format)                                                                               \
+    case DType::name:                                                                                            \
         if constexpr (is_element_v<Format>) Format::decode(*reinterpret_cast<const Format::Block *>(p), &value); \
         break;
 #include "dtype/dtype_list.inc"
@@ -31,8 +31,8 @@ __device__ inline float load_element(DType type, const char *p) {
 
 __device__ inline void store_element(DType type, char *p, float value) {
     switch (type) {
-#define TL_DTYPE(name, id, Format)                                                                              \
-    case DType::name:                                                                                           \
+#define TL_DTYPE(name, id, Format)                                                                         \
+    case DType::name:                                                                                      \
         if constexpr (is_element_v<Format>) Format::encode(&value, *reinterpret_cast<Format::Block *>(p)); \
         break;
 #include "dtype/dtype_list.inc"

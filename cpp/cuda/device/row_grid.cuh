@@ -6,9 +6,9 @@
 // A unit is what one thread moves at a time: an element or a vector.
 #pragma once
 
+#include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
-#include <cuda_runtime.h>
 
 namespace tensorlib::core::device {
 
@@ -27,7 +27,8 @@ inline RowGrid row_grid(std::int64_t units, std::int64_t n_rows) noexcept {
     const std::int64_t y = threads_per_block / x;
     const std::int64_t blocks_x = std::clamp<std::int64_t>((units + x - 1) / x, 1, largest_grid_x);
     const std::int64_t blocks_y = std::clamp<std::int64_t>((n_rows + y - 1) / y, 1, largest_grid_y);
-    return {dim3(static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y)), dim3(static_cast<unsigned>(x), static_cast<unsigned>(y))};
+    return {dim3(static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y)),
+            dim3(static_cast<unsigned>(x), static_cast<unsigned>(y))};
 }
 
 // Calls work(row) for the thread's rows, and inside it for_each_unit() for its units of one.

@@ -129,8 +129,8 @@ cudaError_t launch_tiles(const Step &step, const Product &p, const CudaStream &s
     const auto tiles = [](std::int64_t n, int size) { return static_cast<unsigned>((n + size - 1) / size); };
     const dim3 grid(tiles(p.M, BM), std::min(tiles(p.N, BN), 65535u), grid_z(p.n_batches));
     const std::size_t shared = std::size_t{2} * (BM + BN) * row_floats * sizeof(float);
-    return launch(stream, {step.kernel->name, grid, dim3(side, side), shared}, mul_mat_tiled<BM, BN, Vectors>, p,
-                  load_of(step.src[0]), load_of(step.src[1]));
+    return launch(stream, {step.kernel->name, grid, dim3(side, side), shared}, mul_mat_tiled<BM, BN, Vectors>, p, load_of(step.src[0]),
+                  load_of(step.src[1]));
 }
 
 // Large tiles read less (128 x 128: a and b once for every 128 columns and rows), small ones fill the device sooner: from

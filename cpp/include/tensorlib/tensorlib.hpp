@@ -85,8 +85,8 @@ struct BackendOptions {
 
 // What is known of a device; numbers are 0 where unknown.
 struct DeviceInfo {
-    std::string name;         // what Backend takes: "cpu", "cuda:0"
-    std::string description;  // the processor's or card's own
+    std::string name;                                 // what Backend takes: "cpu", "cuda:0"
+    std::string description;                          // the processor's or card's own
     std::uint64_t memory_total = 0, memory_free = 0;  // bytes
     int capability = 0;                               // CUDA: compute capability, 90 = 9.0
     bool simulated = false;                           // for tests, not hardware
