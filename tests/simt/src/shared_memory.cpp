@@ -26,38 +26,39 @@ constexpr std::uint64_t epoch_of(std::uint64_t tag) { return tag >> 16 & 0x3fff;
 constexpr std::uint32_t lane_of(std::uint64_t tag) { return static_cast<std::uint32_t>(tag >> 4 & 0x3ff); }
 constexpr std::uint32_t warp_of(std::uint64_t tag) { return lane_of(tag) / 32; }
 
-const char *verb(Access access) { return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates atomically"; }
-
 [[noreturn]] void shared_fault(std::uintptr_t p, std::size_t n, Access access, const std::string &what) {
     const auto offset = static_cast<std::ptrdiff_t>(p - running.shared);
     fault(what.find("past") == 0 || what.find("before") == 0 || what.find("never") == 0 ? cudaErrorIllegalAddress : cudaErrorLaunchFailure,
           format("%s %zu bytes of shared memory at byte %td, %s", verb(access), n, offset, what.c_str()));
 }
 
-[[gnu::noinline, noreturn]] void outside(std::uintptr_t p, std::size_t n, Access access) {
-    const RuntimeCode unwatched;
-    if (p < running.shared) shared_fault(p, n, access, format("before the block's %zu bytes", running.shared_size));
-    shared_fault(p, n, access, format("past the block's %zu bytes", running.shared_size));
+[[gnu::noinline]] void outside(std::uintptr_t p, std::size_t n, Access access) {
+    in_runtime([&] {
+        if (p < running.shared) shared_fault(p, n, access, format("before the block's %zu bytes", running.shared_size));
+        shared_fault(p, n, access, format("past the block's %zu bytes", running.shared_size));
+    });
 }
 
 [[gnu::noinline]] void check_states(std::uintptr_t p, std::size_t n, Access access) {
-    const RuntimeCode unwatched;
-    const std::size_t offset = p - running.shared;
-    for (std::size_t i = 0; i < n; i++) {
-        if (states[offset + i] == shared_pending) {
-            shared_fault(p + i, n - i, access, "to which an asynchronous copy is under way: no wait has completed it");
+    in_runtime([&] {
+        const std::size_t offset = p - running.shared;
+        for (std::size_t i = 0; i < n; i++) {
+            if (states[offset + i] == shared_pending) {
+                shared_fault(p + i, n - i, access, "to which an asynchronous copy is under way: no wait has completed it");
+            }
+            if (states[offset + i] == shared_unwritten && access != Access::write)
+                shared_fault(p + i, n - i, access, "never written by this block");
         }
-        if (states[offset + i] == shared_unwritten && access != Access::write)
-            shared_fault(p + i, n - i, access, "never written by this block");
-    }
-    if (access == Access::write) std::memset(states + offset, shared_written, n);
+        if (access == Access::write) std::memset(states + offset, shared_written, n);
+    });
 }
 
-[[gnu::noinline, noreturn]] void race(std::size_t word, std::uint64_t other, bool other_wrote, Access access) {
-    const RuntimeCode unwatched;
-    const std::string who = other & several ? "several threads" : name_of(kernel.lanes[lane_of(other)]);
-    shared_fault(running.shared + word * 4, 4, access,
-                 format("which %s %s since the last barrier: a race within the block", who.c_str(), other_wrote ? "wrote" : "read"));
+[[gnu::noinline]] void race(std::size_t word, std::uint64_t other, bool other_wrote, Access access) {
+    in_runtime([&] {
+        const std::string who = other & several ? "several threads" : name_of(kernel.lanes[lane_of(other)]);
+        shared_fault(running.shared + word * 4, 4, access,
+                     format("which %s %s since the last barrier: a race within the block", who.c_str(), other_wrote ? "wrote" : "read"));
+    });
 }
 
 // The lane of `tag` (which is not this one, or several) and this one do not wait for each other in between.
@@ -166,10 +167,10 @@ void *shared_memory() noexcept {
     return buffer;
 }
 
+namespace {
+
 // The copy's reads count at once, its writes at the wait: until then nobody may touch the destination.
-void copy_async(void *to, const void *from, int size, int n_read) {
-    Lane &lane = lane_in("simt::copy_async");
-    const RuntimeCode unwatched;
+void issue_copy(Lane &lane, void *to, const void *from, int size, int n_read) {
     const auto p = reinterpret_cast<std::uintptr_t>(to), source = reinterpret_cast<std::uintptr_t>(from);
     if ((size != 4 && size != 8 && size != 16) || n_read < 0 || n_read > size) {
         fault(cudaErrorLaunchFailure,
@@ -196,11 +197,7 @@ void copy_async(void *to, const void *from, int size, int n_read) {
                            static_cast<std::uint32_t>(n_read), lane.group});
 }
 
-void copy_async_commit() { lane_in("simt::copy_async_commit").group++; }
-
-void copy_async_wait(int groups_left_pending) {
-    Lane &lane = lane_in("simt::copy_async_wait");
-    const RuntimeCode unwatched;
+void complete_copies(Lane &lane, int groups_left_pending) {
     if (groups_left_pending < 0)
         fault(cudaErrorLaunchFailure, format("waits for all but %d groups of asynchronous copies", groups_left_pending));
     std::size_t n_left = 0;
@@ -216,6 +213,20 @@ void copy_async_wait(int groups_left_pending) {
         note(offset, copy.size, Access::write);
     }
     lane.copies.resize(n_left);
+}
+
+}  // namespace
+
+void copy_async(void *to, const void *from, int size, int n_read) {
+    Lane &lane = lane_in("simt::copy_async");
+    in_runtime([&] { issue_copy(lane, to, from, size, n_read); });
+}
+
+void copy_async_commit() { lane_in("simt::copy_async_commit").group++; }
+
+void copy_async_wait(int groups_left_pending) {
+    Lane &lane = lane_in("simt::copy_async_wait");
+    in_runtime([&] { complete_copies(lane, groups_left_pending); });
 }
 
 }  // namespace simt
