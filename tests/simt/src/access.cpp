@@ -13,6 +13,21 @@ namespace simt {
 
 Running running;
 
+namespace {
+
+// Clocks of a slot only grow, so the search goes on where it ended for the slot's last work.
+Tag find_floor(int slot, const Clock &clock) {
+    Timeline &timeline = state().timeline;
+    const auto &records = timeline.records;
+    Tag &floor = timeline.floors[static_cast<std::size_t>(slot)];
+    auto record = std::lower_bound(records.begin(), records.end(), floor, [](const RunRecord &r, Tag tag) { return r.first_tag < tag; });
+    while (record != records.end() && clock.includes(record->point.slot, record->point.number)) ++record;
+    floor = record == records.end() ? timeline.next_tag : record->first_tag;
+    return floor;
+}
+
+}  // namespace
+
 void begin_run(Device &device, const Work &work, Point point, const Clock &clock, int stream_serial) {
     Timeline &timeline = state().timeline;
     const std::uint32_t n = work.n_blocks + tag_first_block;
@@ -20,6 +35,7 @@ void begin_run(Device &device, const Work &work, Point point, const Clock &clock
         // Out of tags: all accesses so far are forgotten, and races with them missed.
         for (auto &each : state().devices) each->memory.forget_all_accesses();
         timeline.records.clear();
+        timeline.floors.assign(timeline.floors.size(), 0);
         timeline.next_tag = 2;
     }
     running.device = &device;
@@ -31,12 +47,8 @@ void begin_run(Device &device, const Work &work, Point point, const Clock &clock
     running.state = device.memory.state;
     running.writer = device.memory.writer;
     running.reader = device.memory.reader;
-    running.first = running.mine = running.floor = timeline.next_tag;
-    for (const RunRecord &record : timeline.records) {
-        if (clock.includes(record.point.slot, record.point.number)) continue;
-        running.floor = record.first_tag;
-        break;
-    }
+    running.first = running.mine = timeline.next_tag;
+    running.floor = find_floor(point.slot, clock);
     timeline.next_tag += n;
     timeline.records.push_back({running.first, point, work.name, stream_serial});
 }

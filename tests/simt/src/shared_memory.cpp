@@ -79,6 +79,8 @@ void note_read(std::size_t word, std::uint64_t mask) {
     const std::uint64_t writer = writers[word];
     if (!same_lane(writer) && (writer & mask) && !by_this_lane(writer) && concurrent(writer)) race(word, writer, true, Access::read);
     std::uint64_t &reader = readers[word];
+    // Often all lanes read the same: nothing more to note.
+    if ((reader & several_warps) && interval_of(reader) == interval_of(running.lane_tag) && (reader & mask) == mask) return;
     if (same_lane(reader)) {
         reader |= mask;
     } else if (!concurrent(reader) || by_this_lane(reader) || (reader & mask) == 0) {
