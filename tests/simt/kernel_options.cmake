@@ -9,7 +9,7 @@ set(TENSORLIB_SIMT_DIR ${CMAKE_CURRENT_LIST_DIR} CACHE INTERNAL "where the simul
 # the simulator checks itself, and both together do not go.
 function(tensorlib_simt_kernel_sources target)
   set(options -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -O2 -fno-tree-vectorize
-      -fno-tree-loop-distribute-patterns -ffp-contract=off -Wno-unknown-pragmas -Wno-attributes
+      -fno-tree-loop-distribute-patterns -ffp-contract=off -Wno-unknown-pragmas
       -include ${TENSORLIB_SIMT_DIR}/include/simt/kernel_prelude.h)
   if(TENSORLIB_SANITIZE MATCHES address)
     # -fsanitize=address,thread is refused when it is read, so the one goes before the other comes.
