@@ -16,7 +16,8 @@ namespace simt {
 class DeviceMemory;
 struct Device;
 
-// A fault of a copy or memset, thrown to the queue. Kernels' faults never unwind: see fault() in kernel.hpp.
+// A fault of the work that runs. It unwinds the runtime's own code only: of a copy up to the queue, of a kernel's
+// thread up to where the kernel called (in_runtime), which then leaves the thread for ever.
 struct WorkFault {
     cudaError_t code;
     std::string text;
@@ -50,6 +51,19 @@ void end_run();
 // Checks a range of device memory for the running work and notes the access. A fault throws or ends the kernel.
 enum class Access { read, write, atomic };
 void check_device_range(DeviceMemory &memory, const void *p, std::size_t n, Access access, bool must_be_written = true);
+
+using Tag = std::uint32_t;
+
+// Parts of the checks that most accesses do not need. The first byte that may not be accessed is a fault; bytes
+// written are noted.
+[[gnu::noinline]] void check_states(DeviceMemory &memory, std::size_t offset, std::size_t n, Access access, bool must_be_written);
+// Another tag has accessed the same bytes: fine if that work happened before.
+[[gnu::noinline]] void check_order(DeviceMemory &memory, std::size_t word, Tag other, bool other_wrote, Access access);
+// Memory that is no device's, not the thread's stack and not shared.
+[[gnu::noinline]] void check_elsewhere(std::uintptr_t p, std::size_t n, Access access);
+[[gnu::noinline]] void misaligned(std::uintptr_t p, std::size_t n, Access access);
+
+const char *verb(Access access);
 
 // Who and what, for a report: "kernel k, block (0,0,0), thread (3,0,0)" or "copy of 8 bytes to the host, stream #2".
 std::string subject();

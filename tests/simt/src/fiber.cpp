@@ -31,6 +31,9 @@ const void *host_stack = nullptr;
 std::size_t host_stack_size = 0;
 bool to_fiber = false;
 
+// Of a fiber that has ended or was abandoned there are frames left, which the sanitizer still guards.
+void clean_stack(int stack) { __asan_unpoison_memory_region(reinterpret_cast<void *>(FiberPool::base(stack)), fiber_stack_size); }
+
 void before_switch(Fiber &from, const Fiber &to, bool from_ends) {
     to_fiber = to.stack >= 0;
     const void *bottom = to_fiber ? reinterpret_cast<const void *>(FiberPool::base(to.stack)) : host_stack;
@@ -46,6 +49,7 @@ void after_switch(Fiber *arrived) {
     }
 }
 #else
+void clean_stack(int) {}
 void before_switch(Fiber &, const Fiber &, bool) {}
 void after_switch(Fiber *) {}
 #endif
@@ -86,12 +90,6 @@ bool FiberPool::is_guard(std::uintptr_t address) noexcept { return contains(addr
 
 void fiber_started() { after_switch(nullptr); }
 
-void clean_stacks() {
-#if defined(__SANITIZE_ADDRESS__)
-    for (int i = 0; i < max_fibers; i++) __asan_unpoison_memory_region(reinterpret_cast<void *>(FiberPool::base(i)), fiber_stack_size);
-#endif
-}
-
 #if defined(__x86_64__)
 
 // Saves what the calling convention keeps for the caller, swaps stacks, restores. Rounding modes are never changed.
@@ -122,6 +120,7 @@ simt_switch_stack:
 extern "C" void simt_switch_stack(void **save, void *to);
 
 void prepare_fiber(Fiber &fiber, int stack, void (*entry)()) {
+    clean_stack(stack);
     fiber.stack = stack;
     fiber.fake_stack = nullptr;
     // From the top: a word that stands for the return address of entry, which never returns, so that the stack is
@@ -148,6 +147,7 @@ ucontext_t &context_of(const Fiber &fiber) { return contexts[fiber.stack < 0 ? m
 }  // namespace
 
 void prepare_fiber(Fiber &fiber, int stack, void (*entry)()) {
+    clean_stack(stack);
     fiber.stack = stack;
     fiber.fake_stack = nullptr;
     ucontext_t &context = context_of(fiber);

@@ -35,7 +35,4 @@ void switch_fiber(Fiber &from, Fiber &to, bool from_ends);
 // First thing a new fiber does: the address sanitizer wants to know that it has arrived.
 void fiber_started();
 
-// The stacks hold abandoned frames, which the address sanitizer still guards.
-void clean_stacks();
-
 }  // namespace simt

@@ -21,12 +21,7 @@ uint3 position(std::uint64_t linear, dim3 of) {
     return {static_cast<unsigned>(linear % of.x), row % of.y, row / of.y};
 }
 
-// Where a new fiber begins. It never returns: its last switch is for ever.
-void run_lane_to_its_end() {
-    fiber_started();
-    kernel.call.run_thread(kernel.call.arguments.get());
-    watched_lane = nullptr;
-    Lane &lane = *kernel.turn;
+void end_lane(Lane &lane) {
     Warp &warp = kernel.warps[lane.index / 32];
     const unsigned bit = 1u << (lane.index % 32);
     if (kernel.n_at_barrier > 0) {
@@ -40,6 +35,14 @@ void run_lane_to_its_end() {
     if (kernel.n_exited++ == 0) kernel.first_exited = lane.index;
     warp.exited |= bit;
     warp.ready &= ~bit;
+}
+
+// Where a new fiber begins. It never returns: its last switch is for ever.
+void run_lane_to_its_end() {
+    fiber_started();
+    kernel.call.run_thread(kernel.call.arguments.get());
+    Lane &lane = *kernel.turn;
+    in_runtime([&] { end_lane(lane); });
     switch_fiber(lane.fiber, kernel.scheduler, true);
     die("internal: a thread went on after its end");
 }
@@ -111,7 +114,7 @@ void run_block() {
         Warp &warp = kernel.warps[w];
         while (warp.ready != 0) {
             resume(kernel.lanes[w * 32 + pick(warp.ready)]);
-            if (kernel.abandoned) throw WorkFault{kernel.error, kernel.report};
+            if (kernel.abandoned) throw std::move(kernel.fault);
         }
         kernel.ready_warps &= ~(1u << w);
     }
@@ -120,9 +123,8 @@ void run_block() {
 
 void end_kernel() {
     kernel.call = {};
-    if (kernel.abandoned) clean_stacks();
     kernel.abandoned = false;
-    kernel.report.clear();
+    kernel.fault = {};
 }
 
 }  // namespace
@@ -140,10 +142,8 @@ bool is_kernel_argument(std::uintptr_t p, std::size_t n) noexcept {
     return p - begin < kernel.call.arguments_size && n <= kernel.call.arguments_size - (p - begin);
 }
 
-void abandon_kernel(cudaError_t error, const std::string &report) {
+void abandon_kernel() {
     kernel.abandoned = true;
-    kernel.error = error;
-    kernel.report = report;
     switch_fiber(kernel.turn->fiber, kernel.scheduler, false);
     die("internal: an abandoned thread went on");
 }

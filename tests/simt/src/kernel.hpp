@@ -1,6 +1,7 @@
 // A kernel that runs: its blocks one after another, the threads of a block as fibers in turns.
 #pragma once
 
+#include "access.hpp"
 #include "fiber.hpp"
 
 #include <cuda_runtime_api.h>
@@ -62,8 +63,7 @@ struct KernelRun {
     Fiber scheduler;
     Lane *turn = nullptr;
     bool abandoned = false;
-    cudaError_t error = cudaSuccess;
-    std::string report;
+    WorkFault fault{};
 };
 extern KernelRun kernel;
 
@@ -74,24 +74,30 @@ extern KernelRun kernel;
 extern constinit thread_local Lane *watched_lane __attribute__((tls_model("initial-exec")));
 
 // The lane whose turn it is, also inside of the runtime's code; null between the lanes.
-inline Lane *this_lane() noexcept;
-
-// Held while a lane runs the runtime's own code.
-class RuntimeCode {
-public:
-    RuntimeCode() noexcept : lane_(watched_lane) { watched_lane = nullptr; }
-    ~RuntimeCode() { watched_lane = lane_; }
-    RuntimeCode(const RuntimeCode &) = delete;
-    RuntimeCode &operator=(const RuntimeCode &) = delete;
-
-private:
-    Lane *lane_;
-};
-
-// The same, where a built-in makes no sense on the host.
-Lane &lane_in(const char *what);
-
 inline Lane *this_lane() noexcept { return kernel.turn; }
+
+// Leaves the running lane for ever; the kernel ends with the fault that it holds.
+[[noreturn]] void abandon_kernel();
+
+// The runtime's own code, called by a kernel: unwatched, and a fault goes no further up than here. All of the code's
+// objects are gone before the lane is left. Elsewhere, or inside of such code, just f().
+template <class F>
+void in_runtime(F f) {
+    Lane *lane = watched_lane;
+    if (!lane) return f();
+    watched_lane = nullptr;
+    try {
+        f();
+        watched_lane = lane;
+        return;
+    } catch (WorkFault &fault) {
+        kernel.fault = std::move(fault);
+    }
+    abandon_kernel();
+}
+
+// The watched lane, where a built-in makes no sense on the host.
+Lane &lane_in(const char *what);
 
 // "thread (3,0,0)", and "kernel k, block (0,0,0), thread (3,0,0)".
 std::string name_of(const Lane &lane);
@@ -100,9 +106,6 @@ std::string coordinates(uint3 at);
 std::string block_coordinates(std::uint64_t linear);
 
 bool is_kernel_argument(std::uintptr_t p, std::size_t n) noexcept;
-
-// Leaves the running lane for ever; the kernel ends with this error.
-[[noreturn]] void abandon_kernel(cudaError_t error, const std::string &report);
 
 // Suspends the running lane until something makes it ready.
 void wait_here(Lane &lane);

@@ -12,27 +12,36 @@ namespace simt {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr std::size_t large_page = 2 << 20;
 constexpr std::size_t start_in_page = 256;
 constexpr std::size_t largest_guard = 64 << 10;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
 
+// Addresses on a boundary of large pages, which are asked for: closing and opening costs by the page, and 64 MB of
+// small ones take 5 ms, of large ones 13 us (measured on a virtual machine).
 void *reserve_pages(std::size_t size, int protection) {
-    void *p = mmap(nullptr, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return p == MAP_FAILED ? nullptr : p;
+    void *p = mmap(nullptr, size + large_page, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return nullptr;
+    const auto address = reinterpret_cast<std::uintptr_t>(p), begin = round_up(address, large_page);
+    if (begin > address) munmap(p, begin - address);
+    if (const std::size_t rest = address + large_page - begin) munmap(reinterpret_cast<void *>(begin + size), rest);
+    madvise(reinterpret_cast<void *>(begin), size, MADV_HUGEPAGE);
+    return reinterpret_cast<void *>(begin);
 }
 
-// Back to zeros, and the pages to the system.
+// Back to zeros. Giving pages back to the system splits large ones, so only for ranges that are worth it.
 template <class T>
-void drop_pages(T *shadow, std::size_t offset, std::size_t size) {
-    madvise(reinterpret_cast<std::byte *>(shadow) + offset, size, MADV_DONTNEED);
+void clear(T *shadow, std::size_t offset, std::size_t size) {
+    std::byte *p = reinterpret_cast<std::byte *>(shadow) + offset;
+    if (size < 2 * large_page || madvise(p, size, MADV_DONTNEED) != 0) std::memset(p, 0, size);
 }
 
 }  // namespace
 
 bool DeviceMemory::reserve(std::size_t bytes) {
     limit = bytes;
-    size = round_up(4 * bytes, page) + (std::size_t{64} << 20);
+    size = round_up(4 * bytes, large_page) + (std::size_t{64} << 20);
     base = static_cast<std::byte *>(reserve_pages(size, PROT_NONE));
     state = static_cast<std::uint8_t *>(reserve_pages(size, PROT_READ | PROT_WRITE));
     writer = static_cast<std::uint32_t *>(reserve_pages(size, PROT_READ | PROT_WRITE));
@@ -127,10 +136,9 @@ void DeviceMemory::free(const void *p) {
     n_live--;
     const std::size_t begin = offset - start_in_page;
     const std::size_t data = round_up(start_in_page + a.size + 1, page);
-    drop_pages(base, begin, data);
-    drop_pages(state, begin, data);
-    drop_pages(writer, begin, data);
-    drop_pages(reader, begin, data);
+    clear(state, begin, data);
+    clear(writer, begin, data);
+    clear(reader, begin, data);
     quarantine_.push_back({begin, data + std::min(data, largest_guard)});
 }
 
@@ -144,13 +152,15 @@ const Allocation *DeviceMemory::holding(const void *p, std::size_t n) const {
 
 void DeviceMemory::open() {
     if (open_ || !base) return;
-    if (mprotect(base, frontier_, PROT_READ | PROT_WRITE) != 0) die("mprotect of the device's memory failed: %s", std::strerror(errno));
+    if (mprotect(base, round_up(frontier_, large_page), PROT_READ | PROT_WRITE) != 0)
+        die("mprotect of the device's memory failed: %s", std::strerror(errno));
     open_ = true;
 }
 
 void DeviceMemory::close() {
     if (!open_) return;
-    if (mprotect(base, frontier_, PROT_NONE) != 0) die("mprotect of the device's memory failed: %s", std::strerror(errno));
+    if (mprotect(base, round_up(frontier_, large_page), PROT_NONE) != 0)
+        die("mprotect of the device's memory failed: %s", std::strerror(errno));
     open_ = false;
 }
 
@@ -164,8 +174,8 @@ void DeviceMemory::forget_accesses(const void *p, std::size_t n) {
 }
 
 void DeviceMemory::forget_all_accesses() {
-    drop_pages(writer, 0, size);
-    drop_pages(reader, 0, size);
+    clear(writer, 0, size);
+    clear(reader, 0, size);
 }
 
 std::string DeviceMemory::describe(std::uintptr_t address) const {

@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace simt {
@@ -15,7 +16,11 @@ enum SharedState : std::uint8_t { shared_unwritten = 0, shared_written = 1, shar
 
 std::byte *buffer = nullptr;
 std::uint8_t states[SharedMemory::capacity];
-std::uint64_t writers[SharedMemory::capacity / 4], readers[SharedMemory::capacity / 4];
+struct Tags {
+    std::uint64_t writer, reader;
+};
+Tags word_tags[SharedMemory::capacity / 4], byte_tags[SharedMemory::capacity];
+bool split[SharedMemory::capacity / 4];
 std::size_t last_size = 0;
 
 constexpr std::uint64_t several_lanes = std::uint64_t{1} << 14, several_warps = std::uint64_t{2} << 14,
@@ -26,38 +31,40 @@ constexpr std::uint64_t epoch_of(std::uint64_t tag) { return tag >> 16 & 0x3fff;
 constexpr std::uint32_t lane_of(std::uint64_t tag) { return static_cast<std::uint32_t>(tag >> 4 & 0x3ff); }
 constexpr std::uint32_t warp_of(std::uint64_t tag) { return lane_of(tag) / 32; }
 
-const char *verb(Access access) { return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates atomically"; }
-
-[[noreturn]] void shared_fault(std::uintptr_t p, std::size_t n, Access access, const std::string &what) {
-    const auto offset = static_cast<std::ptrdiff_t>(p - running.shared);
-    fault(what.find("past") == 0 || what.find("before") == 0 || what.find("never") == 0 ? cudaErrorIllegalAddress : cudaErrorLaunchFailure,
-          format("%s %zu bytes of shared memory at byte %td, %s", verb(access), n, offset, what.c_str()));
+[[noreturn]] void shared_fault(cudaError_t code, std::uintptr_t p, std::size_t n, Access access, const std::string &what) {
+    fault(code, format("%s %zu bytes of shared memory at byte %td, %s", verb(access), n, static_cast<std::ptrdiff_t>(p - running.shared),
+                       what.c_str()));
 }
 
-[[gnu::noinline, noreturn]] void outside(std::uintptr_t p, std::size_t n, Access access) {
-    const RuntimeCode unwatched;
-    if (p < running.shared) shared_fault(p, n, access, format("before the block's %zu bytes", running.shared_size));
-    shared_fault(p, n, access, format("past the block's %zu bytes", running.shared_size));
+[[gnu::noinline]] void outside(std::uintptr_t p, std::size_t n, Access access) {
+    in_runtime([&] {
+        if (p < running.shared)
+            shared_fault(cudaErrorIllegalAddress, p, n, access, format("before the block's %zu bytes", running.shared_size));
+        shared_fault(cudaErrorIllegalAddress, p, n, access, format("past the block's %zu bytes", running.shared_size));
+    });
 }
 
 [[gnu::noinline]] void check_states(std::uintptr_t p, std::size_t n, Access access) {
-    const RuntimeCode unwatched;
-    const std::size_t offset = p - running.shared;
-    for (std::size_t i = 0; i < n; i++) {
-        if (states[offset + i] == shared_pending) {
-            shared_fault(p + i, n - i, access, "to which an asynchronous copy is under way: no wait has completed it");
+    in_runtime([&] {
+        const std::size_t offset = p - running.shared;
+        for (std::size_t i = 0; i < n; i++) {
+            if (states[offset + i] == shared_pending) {
+                shared_fault(cudaErrorLaunchFailure, p + i, n - i, access,
+                             "to which an asynchronous copy is under way: no wait has completed it");
+            }
+            if (states[offset + i] == shared_unwritten && access != Access::write)
+                shared_fault(cudaErrorIllegalAddress, p + i, n - i, access, "never written by this block");
         }
-        if (states[offset + i] == shared_unwritten && access != Access::write)
-            shared_fault(p + i, n - i, access, "never written by this block");
-    }
-    if (access == Access::write) std::memset(states + offset, shared_written, n);
+        if (access == Access::write) std::memset(states + offset, shared_written, n);
+    });
 }
 
-[[gnu::noinline, noreturn]] void race(std::size_t word, std::uint64_t other, bool other_wrote, Access access) {
-    const RuntimeCode unwatched;
-    const std::string who = other & several ? "several threads" : name_of(kernel.lanes[lane_of(other)]);
-    shared_fault(running.shared + word * 4, 4, access,
-                 format("which %s %s since the last barrier: a race within the block", who.c_str(), other_wrote ? "wrote" : "read"));
+[[gnu::noinline]] void race(std::size_t offset, std::size_t n, std::uint64_t other, bool other_wrote, Access access) {
+    in_runtime([&] {
+        const std::string who = other & several ? "several threads" : name_of(kernel.lanes[lane_of(other)]);
+        shared_fault(cudaErrorLaunchFailure, running.shared + offset, n, access,
+                     format("which %s %s since the last barrier: a race within the block", who.c_str(), other_wrote ? "wrote" : "read"));
+    });
 }
 
 // The lane of `tag` (which is not this one, or several) and this one do not wait for each other in between.
@@ -69,55 +76,58 @@ bool concurrent(std::uint64_t tag) {
     return epoch_of(tag) == epoch_of(mine);
 }
 
-bool same_lane(std::uint64_t tag) { return ((tag ^ running.lane_tag) >> 4) == 0; }
 bool by_this_lane(std::uint64_t tag) {
     return (tag & several) == 0 && lane_of(tag) == lane_of(running.lane_tag) && interval_of(tag) == interval_of(running.lane_tag);
 }
 
-void note_read(std::size_t word, std::uint64_t mask) {
-    const std::uint64_t writer = writers[word];
-    if (!same_lane(writer) && (writer & mask) && !by_this_lane(writer) && concurrent(writer)) race(word, writer, true, Access::read);
-    std::uint64_t &reader = readers[word];
-    if (same_lane(reader)) {
-        reader |= mask;
-    } else if (!concurrent(reader) || by_this_lane(reader) || (reader & mask) == 0) {
-        // Nobody that this lane would not stand for: an earlier reader of the warp is behind a __syncwarp, and what
-        // other warps may not do beside that one they may not do beside this one either.
-        if ((reader & several) == 0 || interval_of(reader) != interval_of(running.lane_tag) || (reader & mask) == 0)
-            reader = running.lane_tag | mask;
-    } else {
-        const bool one_warp = (reader & several_warps) == 0 && warp_of(reader) == warp_of(running.lane_tag);
-        reader = running.lane_tag | (one_warp ? several_lanes : several_warps) | (reader & mask & 15);
+bool races(std::uint64_t tag) { return tag != running.lane_tag && concurrent(tag) && !by_this_lane(tag); }
+
+void note_read(Tags &tags, std::size_t offset, std::size_t n) {
+    if (races(tags.writer)) race(offset, n, tags.writer, true, Access::read);
+    if (!races(tags.reader)) {
+        // Earlier readers of this warp are behind a __syncwarp; to other warps this lane stands for them.
+        tags.reader = running.lane_tag;
+    } else if ((tags.reader & several_warps) == 0) {
+        tags.reader = running.lane_tag | (warp_of(tags.reader) == warp_of(running.lane_tag) ? several_lanes : several_warps);
     }
 }
 
 // An atomic update and a plain access of another lane are a race, two atomic updates are none. So an atomic one
-// leaves its tag as "several lanes" of the writers, which plain tags of writers never are.
-void note_write(std::size_t word, std::uint64_t mask, Access access) {
-    std::uint64_t &writer = writers[word];
-    if (!same_lane(writer) && (writer & mask)) {
-        const bool both_atomic = access == Access::atomic && (writer & several);
-        if (!both_atomic && !by_this_lane(writer) && concurrent(writer)) race(word, writer, true, access);
-    }
-    const std::uint64_t reader = readers[word];
-    if (!same_lane(reader) && (reader & mask) && !by_this_lane(reader) && concurrent(reader)) race(word, reader, false, access);
-    if (same_lane(writer)) {
-        writer |= mask;
-    } else {
-        writer = running.lane_tag | mask | (access == Access::atomic ? several_warps : 0);
+// leaves its tag as "several warps" of the writers, which plain tags of writers never are.
+void note_write(Tags &tags, std::size_t offset, std::size_t n, Access access) {
+    const bool both_atomic = access == Access::atomic && (tags.writer & several);
+    if (!both_atomic && races(tags.writer)) race(offset, n, tags.writer, true, access);
+    if (races(tags.reader)) race(offset, n, tags.reader, false, access);
+    if (access != Access::atomic) {
+        tags.writer = running.lane_tag;
+    } else if (!by_this_lane(tags.writer)) {
+        tags.writer = running.lane_tag | several_warps;
     }
 }
 
+void note(Tags &tags, std::size_t offset, std::size_t n, Access access) {
+    if (access == Access::read) {
+        note_read(tags, offset, n);
+    } else {
+        note_write(tags, offset, n, access);
+    }
+}
+
+// A word has one pair of tags until a part of it is accessed; from then on, in this block, each byte has its own.
 void note(std::size_t offset, std::size_t n, Access access) {
-    for (std::size_t word = offset / 4; word <= (offset + n - 1) / 4; word++) {
-        unsigned mask = 15;
-        if (word * 4 < offset) mask &= 15u << (offset - word * 4);
-        if (word * 4 + 4 > offset + n) mask &= 15u >> (word * 4 + 4 - offset - n);
-        if (access == Access::read) {
-            note_read(word, mask);
-        } else {
-            note_write(word, mask, access);
+    for (const std::size_t end = offset + n; offset < end;) {
+        const std::size_t word = offset / 4;
+        if (offset % 4 == 0 && end - offset >= 4 && !split[word]) {
+            note(word_tags[word], offset, 4, access);
+            offset += 4;
+            continue;
         }
+        if (!split[word]) {
+            split[word] = true;
+            std::fill_n(byte_tags + word * 4, 4, word_tags[word]);
+        }
+        note(byte_tags[offset], offset, 1, access);
+        offset++;
     }
 }
 
@@ -149,6 +159,7 @@ void SharedMemory::reserve() {
 void SharedMemory::start_block(std::size_t size) {
     running.shared_size = size;
     std::memset(states, shared_unwritten, std::max(size, last_size));
+    std::memset(split, 0, (std::max(size, last_size) + 3) / 4);
     last_size = size;
 }
 
@@ -166,10 +177,10 @@ void *shared_memory() noexcept {
     return buffer;
 }
 
+namespace {
+
 // The copy's reads count at once, its writes at the wait: until then nobody may touch the destination.
-void copy_async(void *to, const void *from, int size, int n_read) {
-    Lane &lane = lane_in("simt::copy_async");
-    const RuntimeCode unwatched;
+void issue_copy(Lane &lane, void *to, const void *from, int size, int n_read) {
     const auto p = reinterpret_cast<std::uintptr_t>(to), source = reinterpret_cast<std::uintptr_t>(from);
     if ((size != 4 && size != 8 && size != 16) || n_read < 0 || n_read > size) {
         fault(cudaErrorLaunchFailure,
@@ -196,11 +207,7 @@ void copy_async(void *to, const void *from, int size, int n_read) {
                            static_cast<std::uint32_t>(n_read), lane.group});
 }
 
-void copy_async_commit() { lane_in("simt::copy_async_commit").group++; }
-
-void copy_async_wait(int groups_left_pending) {
-    Lane &lane = lane_in("simt::copy_async_wait");
-    const RuntimeCode unwatched;
+void complete_copies(Lane &lane, int groups_left_pending) {
     if (groups_left_pending < 0)
         fault(cudaErrorLaunchFailure, format("waits for all but %d groups of asynchronous copies", groups_left_pending));
     std::size_t n_left = 0;
@@ -216,6 +223,20 @@ void copy_async_wait(int groups_left_pending) {
         note(offset, copy.size, Access::write);
     }
     lane.copies.resize(n_left);
+}
+
+}  // namespace
+
+void copy_async(void *to, const void *from, int size, int n_read) {
+    Lane &lane = lane_in("simt::copy_async");
+    in_runtime([&] { issue_copy(lane, to, from, size, n_read); });
+}
+
+void copy_async_commit() { lane_in("simt::copy_async_commit").group++; }
+
+void copy_async_wait(int groups_left_pending) {
+    Lane &lane = lane_in("simt::copy_async_wait");
+    in_runtime([&] { complete_copies(lane, groups_left_pending); });
 }
 
 }  // namespace simt

@@ -11,10 +11,12 @@ int Timeline::take_slot() {
     if (!free_slots.empty()) {
         const int slot = free_slots.back();
         free_slots.pop_back();
+        floors[static_cast<std::size_t>(slot)] = 0;
         return slot;
     }
     issued.push_back(0);
     done.push_back(0);
+    floors.push_back(0);
     return static_cast<int>(issued.size()) - 1;
 }
 

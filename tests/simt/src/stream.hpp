@@ -134,6 +134,7 @@ struct Timeline {
     Handles<GraphExec> execs;
     std::vector<std::weak_ptr<Capture>> captures;
     std::deque<RunRecord> records;
+    std::vector<std::uint32_t> floors;  // per slot: tags below are of work that happened before what the slot runs next
     std::uint32_t next_tag = 2;
     int n_streams_made = 0;
     bool eager = false;

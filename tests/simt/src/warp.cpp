@@ -14,11 +14,11 @@ void update_lane_tag(const Lane &lane) {
     running.lane_tag = SharedMemory::tag(kernel.interval, kernel.warps[lane.index / 32].epoch, lane.index);
 }
 
+namespace {
+
 // CUDA lets threads that have exited count as arrived. Here that is an error, as on other architectures it hangs and
 // in our kernels it would be an early return by mistake.
-void block_barrier(std::source_location where) {
-    Lane &lane = lane_in("__syncthreads");
-    const RuntimeCode unwatched;
+void arrive_at_barrier(Lane &lane, std::source_location where) {
     if (kernel.n_exited > 0) {
         fault(cudaErrorLaunchFailure, format("reaches __syncthreads at %s:%u, but %s has exited: a divergent barrier", where.file_name(),
                                              where.line(), name_of(kernel.lanes[kernel.first_exited]).c_str()));
@@ -45,9 +45,16 @@ void block_barrier(std::source_location where) {
     update_lane_tag(lane);
 }
 
+}  // namespace
+
+void block_barrier(std::source_location where) {
+    Lane &lane = lane_in("__syncthreads");
+    in_runtime([&] { arrive_at_barrier(lane, where); });
+}
+
 void WarpExchange::fail(int lane, const char *text) const {
     const Lane &guilty = kernel.lanes[this_lane()->index / 32 * 32 + static_cast<std::uint32_t>(lane)];
-    abandon_kernel(cudaErrorLaunchFailure, report_of(name_in_kernel(guilty), text));
+    throw WorkFault{cudaErrorLaunchFailure, report_of(name_in_kernel(guilty), text)};
 }
 
 namespace {
@@ -78,11 +85,7 @@ Gathering &gathering_for(Warp &warp, WarpFunction function, const char *name, un
     return warp.gatherings.emplace_back(Gathering{function, name, mask, 0});
 }
 
-}  // namespace
-
-void warp_collective(WarpFunction function, const char *name, unsigned mask, const void *in, void *out) {
-    Lane &lane = lane_in(name);
-    const RuntimeCode unwatched;
+void arrive_at_collective(Lane &lane, WarpFunction function, const char *name, unsigned mask, const void *in, void *out) {
     const std::uint32_t w = lane.index / 32;
     Warp &warp = kernel.warps[w];
     check_mask(lane, warp, name, mask);
@@ -104,6 +107,13 @@ void warp_collective(WarpFunction function, const char *name, unsigned mask, con
     function(exchange);
     make_ready(w, mask);
     update_lane_tag(lane);
+}
+
+}  // namespace
+
+void warp_collective(WarpFunction function, const char *name, unsigned mask, const void *in, void *out) {
+    Lane &lane = lane_in(name);
+    in_runtime([&] { arrive_at_collective(lane, function, name, mask, in, out); });
 }
 
 namespace {

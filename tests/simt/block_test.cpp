@@ -27,7 +27,7 @@ const Fault faults[] = {
      {"writes 4 bytes of shared memory at byte 0", "wrote since the last barrier: a race"}},
     {"warp_passes_on", 1, 256, cudaErrorLaunchFailure, {"a race within the block"}},
     {"warps_pass_on", 1, 256, cudaErrorIllegalAddress, {}},
-    {"own_bytes", 1, 256, cudaErrorLaunchFailure, {}},
+    {"own_bytes", 1, 256, cudaErrorIllegalAddress, {}},
     {"shared_atomics", 1, 4, cudaErrorLaunchFailure, {"a race within the block"}},
     {"shared_unwritten",
      1,
