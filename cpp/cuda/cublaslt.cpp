@@ -1,6 +1,7 @@
 #include "cuda/cublaslt.hpp"
 
 #include "base/platform.hpp"
+#include "cuda/cublaslt_calls.hpp"
 #include "cuda/cuda_device.hpp"
 #include "cuda/shared_library.hpp"
 
@@ -10,50 +11,6 @@
 namespace tensorlib::core {
 
 namespace {
-
-// What is used of cuBLASLt's interface, written from its reference manual; the same in versions 12 and 13. tests/gpu
-// compares it with cublasLt.h where that is there.
-namespace lt {
-
-constexpr int success = 0;
-constexpr int data_r_32f = 0;
-constexpr int op_t = 1;
-constexpr int compute_32f = 68, compute_32f_fast_tf32 = 77;
-constexpr int desc_transa = 3;
-constexpr int layout_batch_count = 5, layout_strided_batch_offset = 6;
-constexpr int pref_max_workspace_bytes = 1, pref_min_alignment_a_bytes = 5;  // then b, c, d
-constexpr std::size_t oldest_version = 120000, first_unknown_version = 140000;
-
-struct Heuristic {
-    CublasLt::Algorithm algorithm;
-    std::size_t workspace_size;
-    int state;
-    float waves;
-    int reserved[4];
-};
-
-// All handles are pointers to structures of the library's own.
-struct Calls {
-    std::size_t (*GetVersion)();
-    int (*Create)(void **);
-    int (*Destroy)(void *);
-    int (*MatmulDescCreate)(void **, int compute, int scale_type);
-    int (*MatmulDescDestroy)(void *);
-    int (*MatmulDescSetAttribute)(void *, int attribute, const void *value, std::size_t size);
-    int (*MatrixLayoutCreate)(void **, int type, std::uint64_t rows, std::uint64_t columns, std::int64_t stride);
-    int (*MatrixLayoutDestroy)(void *);
-    int (*MatrixLayoutSetAttribute)(void *, int attribute, const void *value, std::size_t size);
-    int (*MatmulPreferenceCreate)(void **);
-    int (*MatmulPreferenceDestroy)(void *);
-    int (*MatmulPreferenceSetAttribute)(void *, int attribute, const void *value, std::size_t size);
-    int (*MatmulAlgoGetHeuristic)(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int asked, Heuristic *,
-                                  int *found);
-    int (*Matmul)(void *handle, void *desc, const void *alpha, const void *a, void *a_layout, const void *b, void *b_layout,
-                  const void *beta, const void *c, void *c_layout, void *d, void *d_layout, const CublasLt::Algorithm *, void *workspace,
-                  std::size_t workspace_size, cudaStream_t stream);
-};
-
-}  // namespace lt
 
 // The library, opened once in a process and never closed: its threads and the driver's hooks stay.
 struct Library {

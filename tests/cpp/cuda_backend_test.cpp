@@ -1,6 +1,7 @@
 // The CUDA backend: transfers, recorded graphs, several backends and devices, and what bad use of them gives.
 #include "cuda_support.hpp"
 
+#include <cuda_runtime_api.h>
 #include <numeric>
 #include <thread>
 
@@ -37,6 +38,21 @@ TEST_F(Devices, say_what_they_are) {
     }
     EXPECT_EQ(tl::Backend("CUDA:0").device(), "cuda:0") << "names are taken whatever the case";
     expect_error(tl::Status::invalid_argument, {"n_threads", "-1", "cuda:0"}, [] { tl::Backend("cuda:0", {-1}); });
+}
+
+TEST_F(Devices, the_callers_device_stays) {
+    const std::string last = support::cuda_devices().back();
+    int device = -1;
+    ASSERT_EQ(cudaSetDevice(0), cudaSuccess);
+    const tl::Backend gpu(last);
+    const tl::Context ctx(gpu);
+    const auto sum = leaf(ctx, {100}, 1) + leaf(ctx, {100}, 2);
+    const tl::Graph graph({sum});
+    for (int i = 0; i < 3; i++) graph.compute(gpu);
+    sum.read_f32();
+    expect_error(tl::Status::out_of_memory, {last}, [&] { ctx.zeros(tl::Type::f32, {std::int64_t{1} << 40}); });
+    ASSERT_EQ(cudaGetDevice(&device), cudaSuccess);
+    EXPECT_EQ(device, 0);
 }
 
 TEST_F(Devices, one_that_is_not_there_is_named_with_those_that_are) {

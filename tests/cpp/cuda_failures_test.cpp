@@ -71,8 +71,10 @@ TEST_F(Absent, virtual_devices_are_one_gpu_under_several_names) {
             setenv("TENSORLIB_CUDA_VIRTUAL_DEVICES", "3", 1);
             std::string text;
             for (const tl::DeviceInfo &device : tl::devices()) text += device.name + " ";
-            const tl::Backend first("cuda:0"), last("cuda:2");
-            const tl::Context one(first), other(last);
+            const tl::Backend first("cuda:0");
+            const tl::Backend last("cuda:2");
+            const tl::Context one(first);
+            const tl::Context other(last);
             text += error_of([&] { (void)(leaf(one, {3}, 1) + leaf(other, {3}, 2)); });
             const auto sum = leaf(other, {3}, 1) + leaf(other, {3}, 2);
             last.compute({sum});

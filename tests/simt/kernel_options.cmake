@@ -15,5 +15,10 @@ function(tensorlib_simt_kernel_sources target)
     # -fsanitize=address,thread is refused when it is read, so the one goes before the other comes.
     list(PREPEND options -fno-sanitize=address)
   endif()
+  if(NOT TENSORLIB_SANITIZE MATCHES undefined)
+    # A member read through a misaligned vector pointer is not seen as an access of the vector. The compiler's check
+    # calls the simulator, unless the sanitizer's library is there anyway.
+    list(APPEND options -fsanitize=alignment)
+  endif()
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++;${options}")
 endfunction()

@@ -406,6 +406,21 @@ void __tsan_write_range(void *p, std::size_t n) { simt::on_range(p, n, Access::w
 void __tsan_atomic_thread_fence(int) {}
 void __tsan_atomic_signal_fence(int) {}
 
+// The compiler's check of alignment where the undefined-behaviour sanitizer's library is not linked.
+struct AlignmentCheck {
+    const char *file;
+    std::uint32_t line, column;
+    const void *type;
+    unsigned char log_alignment, kind;
+};
+[[gnu::weak]] void __ubsan_handle_type_mismatch_v1(AlignmentCheck *check, void *p) {
+    if (!simt::watched_lane)
+        simt::die("%s:%u: the host uses %p, which is not a multiple of %u", check->file, check->line, p, 1u << check->log_alignment);
+    const simt::RuntimeCode unwatched;
+    simt::fault(cudaErrorMisalignedAddress,
+                simt::format("at %s:%u uses %p, which is not a multiple of %u", check->file, check->line, p, 1u << check->log_alignment));
+}
+
 // kernel_prelude.h gives memcpy, memmove and memset these names in kernel files.
 void *simt_memcpy(void *to, const void *from, std::size_t n) {
     simt::on_range(from, n, Access::read);

@@ -41,14 +41,17 @@ std::shared_ptr<Stream> find_stream(cudaStream_t handle) {
 
 namespace {
 
-// Forgets what every later work is ordered after.
+// Forgets what all work to come is ordered after: what the host will queue, and what it has queued already. A stream's
+// clocks only grow, so its next task speaks for all.
 void retire_records() {
     Timeline &timeline = state().timeline;
-    while (!timeline.records.empty()) {
-        const Point &point = timeline.records.front().point;
-        if (!timeline.host.includes(point.slot, point.number)) return;
-        timeline.records.pop_front();
-    }
+    const auto ordered = [&](Point point) {
+        if (!timeline.host.includes(point.slot, point.number)) return false;
+        return std::all_of(timeline.streams.begin(), timeline.streams.end(), [&](const auto &stream) {
+            return stream->queue.empty() || stream->queue.front().clock.includes(point.slot, point.number);
+        });
+    };
+    while (!timeline.records.empty() && ordered(timeline.records.front().point)) timeline.records.pop_front();
 }
 
 void run_work(const Stream &stream, const Work &work, Point point, const Clock &clock) {
