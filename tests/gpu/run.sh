@@ -57,14 +57,14 @@ why() {
     fi
 }
 
-# counts NAME: the numbers in logs/NAME.log, of a case runner's line or of GoogleTest's summary. Sets n_passed, n_failed,
+# counts NAME: the numbers in logs/NAME.log, of a line of counts or of GoogleTest's summary. Sets n_passed, n_failed,
 # n_skipped; fails where there are none, so that a crash is no pass.
 counts() {
     local line found=1
     n_passed=0 n_failed=0 n_skipped=0
     while IFS= read -r line; do
-        if [[ $line =~ cases\ .*:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped ]]; then
-            n_passed=${BASH_REMATCH[1]} n_failed=${BASH_REMATCH[2]} n_skipped=${BASH_REMATCH[3]}
+        if [[ $line =~ ^(.*cases\ .*:\ )?([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]; then
+            n_passed=${BASH_REMATCH[2]} n_failed=${BASH_REMATCH[3]} n_skipped=${BASH_REMATCH[4]}
             return 0
         elif [[ $line =~ ^\[\ \ PASSED\ \ \]\ ([0-9]+)\ test ]]; then
             n_passed=${BASH_REMATCH[1]} found=0
@@ -133,6 +133,7 @@ say "" "## Tests" "" "| program | passed | failed | skipped | seconds | |" "|---
 for program in bin/cuda_*; do
     [[ -x $program ]] && tests 90 "${program#bin/}" "$program" --gtest_color=no
 done
+tests 60 c_bad_input bin/c_bad_input
 uneven=
 for gpu in "${gpus[@]}"; do
     export TENSORLIB_DEVICE=$gpu

@@ -8,6 +8,9 @@
 //! One file per chapter of the header, in the header's order: `status`, `types`,
 //! `backend`, `context`, `tensor`, `ops`, `graph`. The `//!` text at the head of each file is its chapter's
 //! introduction.
+//!
+//! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA
+//! backend to the bundled build, which then takes nvcc of CUDA 12.8 or later. The declarations are the same.
 #![no_std]
 #![allow(non_camel_case_types)]
 

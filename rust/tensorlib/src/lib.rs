@@ -34,6 +34,14 @@
 //! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
 //!   is valid.
 //! - A callback's panic is caught before it could cross C, stops the run, and goes on after the C call has returned.
+//!
+//! # Features
+//! - `half` (default): [`f16`] and [`bf16`] as elements.
+//! - `ndarray`: conversions from and to ndarray's arrays.
+//! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or later;
+//!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.
+//! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. Whether it
+//!   has GPUs is decided by that library, with and without `cuda`.
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

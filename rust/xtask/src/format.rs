@@ -13,10 +13,10 @@ pub fn run_all(ws: &Workspace, check: bool) -> Result<(), String> {
     Err(wrong.join("\n"))
 }
 
-/// clang-format over C and C++; the generated header is as its generator writes it.
+/// clang-format over C, C++ and CUDA; the generated header is as its generator writes it.
 pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
-    let mut files =
-        ws.files_of(&[".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"], &["cpp", "capi", "tests", "examples", "benches"])?;
+    let endings = [".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"];
+    let mut files = ws.files_of(&endings, &["cpp", "capi", "tests", "examples", "benches"])?;
     files.retain(|f| f != "capi/include/tensorlib/tensorlib.h" && f != "capi/prologue.h");
     let format = tools::clang_format()?.dir(&ws.root);
     if !check {

@@ -128,6 +128,7 @@ fn about(ws: &Workspace, what: &str) -> Result<String, String> {
 fn native_programs(build: &Path, bin: &Path) -> Result<(), String> {
     for (from, to) in [
         ("tests/capi/tl_c_cases", "c_cases"),
+        ("tests/capi/tl_c_bad_input", "c_bad_input"),
         ("tests/capi/tl_c_devices", "devices"),
         ("tests/cpp/cases_test", "cpp_cases"),
         ("examples/c/tl_c_digits", "c_digits"),

@@ -156,6 +156,9 @@ fn feature(run: &mut Run, architectures: &str) -> Result<(), String> {
     let target: PathBuf = run.ws.out.join("cargo-cuda");
     let cargo = with_nvcc(run.ws)?.env("CARGO_TARGET_DIR", target);
     let cargo = cargo.env("TENSORLIB_CUDA_ARCHITECTURES", architectures);
+    let clippy = ["clippy", "--package", "tensorlib-sys", "--package", "tensorlib", "--features", "cuda"];
+    let clean = run.step(cargo.clone().args(clippy).args(["--", "-D", "warnings"])).map(drop);
+    run.check("clippy, feature cuda", clean);
     rust::cases(run, cargo.clone(), &["--features", "cuda"], &[])?;
     let unit = ["test", "--package", "tensorlib", "--features", "cuda", "--lib"];
     run.tests("Rust unit tests, feature cuda", Style::Cargo, cargo.args(unit))

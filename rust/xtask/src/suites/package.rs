@@ -1,6 +1,7 @@
 //! The crates as a stranger gets them: packed, laid into a registry on disk, added to an empty project in an
 //! empty folder with a fresh cargo home, without network and without this source tree.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::c::expect;
@@ -43,6 +44,7 @@ fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
     let packed = fill_registry(run, &registry);
     run.check("cargo package, and a registry on disk", packed.clone());
     packed?;
+    run.check("tensorlib-sys has every source of the engine", has_sources(run));
     let config = format!(
         "[source.crates-io]\nreplace-with = \"disk\"\n[source.disk]\ndirectory = {:?}\n",
         registry.display().to_string()
@@ -103,6 +105,20 @@ fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
         write(&folder.join(".cargo-checksum.json"), &format!("{{\"files\":{{}},\"package\":\"{sum}\"}}"))?;
     }
     Ok(())
+}
+
+/// Fails where a file of the native part did not get into the crate; kernels for GPUs are built by a feature only.
+fn has_sources(run: &Run) -> Result<(), String> {
+    let folders = ["cpp", "capi", "cmake"];
+    let crate_file = packed_file(&run.ws.out.join("package/package"), CRATES[0])?;
+    let listed = run.ws.cmd("tar").arg("-tzf").arg(&crate_file).capture()?;
+    let packed: BTreeSet<_> = listed.lines().filter_map(|l| l.split_once("/native/")).map(|(_, file)| file).collect();
+    let files = run.ws.files_of(&[""], &folders)?;
+    let missing: Vec<_> = files.iter().filter(|file| !packed.contains(file.as_str())).map(String::as_str).collect();
+    match (missing.is_empty(), files.is_empty()) {
+        (true, false) => Ok(()),
+        _ => Err(format!("not in {}: {}", crate_file.display(), missing.join(", "))),
+    }
 }
 
 /// `tensorlib-0.1.0.crate`: the name, then a digit, so that tensorlib-sys is not taken for tensorlib.

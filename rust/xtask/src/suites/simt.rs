@@ -26,7 +26,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 
 /// The tests of the simulator itself.
 fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    cpp::some_programs(run, &build.join("tests/simt"), |_| true, envs)
+    cpp::some_programs(run, &build.join("tests/simt/tests"), |_| true, envs)
 }
 
 /// What `cargo xtask gpu` would pack, of the simulated GPU: its script must work before a GPU is to be had.
