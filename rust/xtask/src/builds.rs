@@ -50,17 +50,18 @@ impl Builds {
         Self::cmake(run, name, &[&library[..], &options].concat())
     }
 
-    /// All tests with the CUDA backend on the simulated GPU of tests/simt, instrumented if `sanitizers` are named.
+    /// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt; instrumented if `sanitizers` are
+    /// named.
     pub fn simt(run: &mut Run, sanitizers: Option<&str>) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
         let simt = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"]].concat();
         match sanitizers {
             // Also what the packing for a GPU machine is tried with.
-            None => Self::cmake(run, "simt", &[&simt[..], &LINK_FLAGS].concat()),
+            None => Self::targets(run, "simt", &[&simt[..], &LINK_FLAGS].concat(), Some(reaches_devices)),
             Some(names) => {
                 let sanitize = format!("-DTENSORLIB_SANITIZE={names}");
                 let name = format!("simt-{}", names.replace(',', "-"));
-                Self::cmake(run, &name, &[&simt[..], &[&sanitize, LINES]].concat())
+                Self::targets(run, &name, &[&simt[..], &[&sanitize, LINES]].concat(), Some(reaches_devices))
             }
         }
     }
@@ -113,6 +114,16 @@ impl Builds {
     }
 
     fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String> {
+        Self::targets(run, name, options, None)
+    }
+
+    /// All targets, or those whose names `wanted` takes.
+    fn targets(
+        run: &mut Run,
+        name: &str,
+        options: &[&str],
+        wanted: Option<fn(&str) -> bool>,
+    ) -> Result<PathBuf, String> {
         Self::once(run, name, |run| {
             tools::native(run.ws)?;
             println!("   building {name}");
@@ -124,7 +135,12 @@ impl Builds {
                 configure = configure.args(["-G", "Ninja"]);
             }
             run.step(configure)?;
-            run.step(run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]))?;
+            let mut make = run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]);
+            if let Some(wanted) = wanted {
+                let help = run.ws.cmd("cmake").arg("--build").arg(&build).args(["--target", "help"]).capture()?;
+                make = make.arg("--target").args(target_names(&help).into_iter().filter(|name| wanted(name)));
+            }
+            run.step(make)?;
             Ok(build)
         })
     }
@@ -143,8 +159,42 @@ impl Builds {
     }
 }
 
+/// The names in CMake's list of targets: `NAME: phony` by Ninja, `... NAME` by make.
+fn target_names(help: &str) -> Vec<&str> {
+    let lines = help.lines().map(str::trim);
+    let names = lines.filter_map(|line| line.strip_suffix(": phony").or(line.strip_prefix("... ")));
+    names.filter(|name| !name.contains('/')).collect()
+}
+
+/// The other tests of the engine see the CPU alone, and take most of the time of an instrumented build.
+fn reaches_devices(target: &str) -> bool {
+    let tests = target.ends_with("_test") && (target.starts_with("cuda_") || target.starts_with("simt_"));
+    let c = target.starts_with("tl_c_") || target == "tl_cpp_digits";
+    tests || c || ["tensorlib", "tensorlib_cpp", "cases_test", "tl_bench_gpu"].contains(&target)
+}
+
 fn cuda_options(architectures: Option<&str>) -> Result<Vec<String>, String> {
     let mut options = vec!["-DTENSORLIB_CUDA=ON".into(), format!("-DCMAKE_CUDA_COMPILER={}", tools::cuda()?.display())];
     options.extend(architectures.map(|list| format!("-DTENSORLIB_CUDA_ARCHITECTURES={list}")));
     Ok(options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{reaches_devices, target_names};
+
+    #[test]
+    fn targets_that_reach_devices() {
+        let ninja = "[1/1] All primary targets available:\ncases_test: phony\napi_test: phony\ntests/all: phony\n";
+        let make =
+            "The following are some of the valid targets for this Makefile:\n... all (the default)\n... simt_x_test\n";
+        assert_eq!(target_names(ninja), ["cases_test", "api_test"]);
+        assert!(target_names(make).contains(&"simt_x_test"));
+        for wanted in ["cases_test", "cuda_kernels_test", "simt_x_test", "tl_c_cases", "tl_cpp_digits", "tensorlib"] {
+            assert!(reaches_devices(wanted), "{wanted}");
+        }
+        for other in ["api_test", "tl_bench_micro", "simt_test_kernels", "test", "all"] {
+            assert!(!reaches_devices(other), "{other}");
+        }
+    }
 }
