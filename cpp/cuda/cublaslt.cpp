@@ -112,7 +112,7 @@ private:
 }  // namespace
 
 CublasLt::~CublasLt() {
-    if (!handle_) return;
+    if (!handle_ || !device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
     library().calls.Destroy(handle_);
 }

@@ -15,7 +15,7 @@ constexpr const char *what = "graph_compute";
 struct CudaRecording final : Backend::Recording {
     explicit CudaRecording(const CudaDevice &d) : device(d) {}
     ~CudaRecording() override {
-        if (!graph) return;
+        if (!graph || !device.reachable()) return;
         const CudaDevice::Scope scope(device);
         if (cudaGraphExecDestroy(graph) != cudaSuccess) cudaGetLastError();
     }
@@ -59,6 +59,7 @@ CudaBackend::CudaBackend(const CudaDevice &device, const BackendParams &params)
 }
 
 CudaBackend::~CudaBackend() {
+    if (!device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
     if (stream_ && cudaStreamDestroy(stream_) != cudaSuccess) cudaGetLastError();
 }
@@ -143,6 +144,7 @@ void CudaBackend::finish() {
 }
 
 void CudaBackend::drain() noexcept {
+    if (!device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
     if (cudaStreamSynchronize(stream_) != cudaSuccess) cudaGetLastError();
 }

@@ -45,7 +45,7 @@ DeviceProps CudaDevice::props() const {
     props.capability = capability_;
     props.simulated = simulated;
     // A device that has failed says nothing of its memory: 0 = unknown.
-    if (failed_.load(std::memory_order_acquire) || owner_process_ != platform::process_id()) return props;
+    if (failed_.load(std::memory_order_acquire) || !reachable()) return props;
     const Scope scope(*this);
     std::size_t free = 0, total = 0;
     if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
@@ -58,8 +58,10 @@ DeviceProps CudaDevice::props() const {
 
 Ref<Backend> CudaDevice::open(const BackendParams &params) const { return Ref<Backend>::adopt(new CudaBackend(*this, params)); }
 
+bool CudaDevice::reachable() const noexcept { return owner_process_ == platform::process_id(); }
+
 void CudaDevice::check_usable(const char *what) const {
-    if (owner_process_ != platform::process_id()) {
+    if (!reachable()) {
         fail(Status::unavailable, "%s: %s was opened before fork(), and CUDA does not reach a forked child: start a new program", what,
              name());
     }
@@ -84,6 +86,7 @@ void CudaDevice::check(cudaError_t status, const char *what) const {
 
 CudaDevice::Scope::Scope(const CudaDevice &device) noexcept {
     int current;
+    if (!device.reachable()) return;
     if (cudaGetDevice(&current) != cudaSuccess || current == device.physical_) return;
     if (cudaSetDevice(device.physical_) == cudaSuccess) before_ = current;
 }

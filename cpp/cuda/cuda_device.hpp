@@ -34,6 +34,9 @@ public:
     // anything else makes check_usable() throw from now on. To be called in a Scope.
     void check(cudaError_t status, const char *what) const;
 
+    // Not so in a forked child, where even giving back must be left to the parent.
+    bool reachable() const noexcept;
+
     // Makes the device the calling thread's current one, and the one before it when it ends.
     class Scope {
     public:

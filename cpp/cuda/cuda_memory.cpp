@@ -38,8 +38,9 @@ void *CudaMemory::acquire(std::size_t size) {
 }
 
 void CudaMemory::release(void *memory, std::size_t) noexcept {
+    if (!device_.reachable()) return;
     const CudaDevice::Scope scope(device_);
-    // After a failure of the device, and in a forked child, there is nothing left to free.
+    // After a failure of the device there is nothing left to free.
     if (cudaFree(memory) != cudaSuccess) cudaGetLastError();
 }
 

@@ -160,6 +160,17 @@ TEST(Errors, a_fault_drops_what_is_queued_after_it) {
     EXPECT_EQ(pinned[0], 5);
 }
 
+TEST(Errors, an_older_report_does_not_stand_for_a_new_error) {
+    const auto environment = with_seed(1);
+    float on_host = 0;
+    EXPECT_EQ(cudaFree(&on_host), cudaErrorInvalidValue);
+    EXPECT_NE(std::strstr(cudaGetErrorString(cudaErrorInvalidValue), "cudaFree"), nullptr);
+    EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+    EXPECT_NE(std::strstr(cudaGetErrorString(cudaErrorInvalidValue), "cudaFree"), nullptr);
+    EXPECT_EQ(cudaMemGetInfo(nullptr, nullptr), cudaErrorInvalidValue);
+    EXPECT_STREQ(cudaGetErrorString(cudaErrorInvalidValue), "invalid argument");
+}
+
 TEST(Errors, texts) {
     EXPECT_STREQ(cudaGetErrorName(cudaErrorStreamCaptureImplicit), "cudaErrorStreamCaptureImplicit");
     EXPECT_STREQ(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory");

@@ -69,8 +69,6 @@ void fault(cudaError_t code, const std::string &text) {
     throw WorkFault{code, report};
 }
 
-namespace {}  // namespace
-
 const char *verb(Access access) { return access == Access::read ? "reads" : access == Access::write ? "writes" : "updates atomically"; }
 
 namespace {

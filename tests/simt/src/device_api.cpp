@@ -28,7 +28,7 @@ cudaError_t cudaSetDevice(int device) {
     return call("cudaSetDevice", works_when_dead, [&]() -> cudaError_t {
         if (!is_device(device)) return cudaErrorInvalidDevice;
         current_device_index() = device;
-        return current_device().dead;
+        return health(current_device());
     });
 }
 
@@ -124,6 +124,6 @@ cudaError_t cudaRuntimeGetVersion(int *version) {
 cudaError_t cudaDeviceSynchronize() {
     return call("cudaDeviceSynchronize", unsafe_during_capture, [&]() -> cudaError_t {
         synchronise(current_device());
-        return current_device().dead;
+        return health(current_device());
     });
 }

@@ -23,8 +23,8 @@ struct LastError {
     cudaError_t code = cudaSuccess;
     std::string report;  // the last one, and its code
     cudaError_t report_code = cudaSuccess;
-    int device = 0;
-    std::string shown;  // what cudaGetErrorString returned
+    bool fresh = false;  // of the call that runs
+    std::string shown;   // what cudaGetErrorString returned
 };
 
 LastError &last_error() {
@@ -69,6 +69,7 @@ bool is_sticky(cudaError_t code) {
 void set_report(cudaError_t code, const std::string &text) {
     last_error().report = text;
     last_error().report_code = code;
+    last_error().fresh = true;
 }
 
 cudaError_t pass(State &s, const char *name, unsigned gate) {
@@ -84,10 +85,7 @@ cudaError_t pass(State &s, const char *name, unsigned gate) {
     if ((gate & works_without_driver) == 0) {
         if (s.config.driver != Driver::ok) return cudaErrorInsufficientDriver;
         if (s.devices.empty()) return cudaErrorNoDevice;
-        if ((gate & works_when_dead) == 0 && current_device().dead) {
-            set_report(current_device().dead, current_device().report);
-            return current_device().dead;
-        }
+        if ((gate & works_when_dead) == 0 && current_device().dead) return health(current_device());
     }
     if (gate & (unsafe_during_capture | implicit_during_capture)) {
         if (const auto capture = forbidding_capture()) {
@@ -115,6 +113,8 @@ Device &current_device() {
 
 cudaError_t call(const char *name, unsigned gate, const std::function<cudaError_t()> &body) {
     cudaError_t result = cudaErrorInitializationError;
+    LastError &last = last_error();
+    last.fresh = false;
     // The child of a fork has the parent's lock in whatever state it was, and none of its work.
     if (!in_child_of_fork) {
         std::lock_guard guard(lock);
@@ -123,7 +123,11 @@ cudaError_t call(const char *name, unsigned gate, const std::function<cudaError_
         if (result == cudaSuccess) result = body();
         for (auto &device : instance->devices) device->memory.close();
     }
-    if (result != cudaSuccess && result != cudaErrorNotReady) last_error().code = result;
+    if (result != cudaSuccess && result != cudaErrorNotReady) {
+        last.code = result;
+        // An older error's report would mislead.
+        if (!last.fresh && last.report_code == result) last.report_code = cudaSuccess;
+    }
     return result;
 }
 
@@ -158,13 +162,18 @@ cudaError_t refuse(cudaError_t code, const char *format, ...) {
     return code;
 }
 
+cudaError_t health(const Device &device) {
+    if (device.dead) set_report(device.dead, device.report);
+    return device.dead;
+}
+
 void kill_device(Device &device, cudaError_t code, const std::string &text) {
     if (device.dead) return;
     std::fprintf(stderr, "%s\n", text.c_str());
     device.dead = code;
     device.report = text;
     drop_queue(device);
-    if (&device == &current_device()) set_report(code, text);
+    set_report(code, text);
 }
 
 std::size_t live_allocations() {
@@ -213,10 +222,7 @@ cudaError_t cudaPeekAtLastError() {
     if (in_child_of_fork) return cudaErrorInitializationError;
     std::lock_guard guard(lock);
     // A dead device is an error for ever.
-    if (instance && !instance->devices.empty() && current_device().dead) {
-        set_report(current_device().dead, current_device().report);
-        return current_device().dead;
-    }
+    if (instance && !instance->devices.empty() && current_device().dead) return health(current_device());
     return last_error().code;
 }
 

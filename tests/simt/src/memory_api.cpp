@@ -126,7 +126,7 @@ cudaError_t queue_copy(const char *what, Copy copy, cudaMemcpyKind kind, cudaStr
     const bool wait = pageable_target || (may_wait && kind != cudaMemcpyDeviceToDevice);
     if (wait && !stream->capture) {
         synchronise(*stream);
-        return stream->device->dead;
+        return health(*stream->device);
     }
     return cudaSuccess;
 }
@@ -211,7 +211,7 @@ cudaError_t cudaFree(void *p) {
                           device->memory.describe(reinterpret_cast<std::uintptr_t>(p)).c_str());
         }
         synchronise(*device);
-        if (device->dead) return device->dead;
+        if (device->dead) return health(*device);
         device->memory.open();
         device->memory.free(p);
         return cudaSuccess;

@@ -60,6 +60,9 @@ cudaError_t call(const char *name, unsigned gate, const std::function<cudaError_
 // A fault of work that ran: the device is dead from now on, its queued work is dropped.
 void kill_device(Device &device, cudaError_t code, const std::string &text);
 
+// A device's sticky error, if it has one, with its report for the calling thread.
+cudaError_t health(const Device &device);
+
 // The calling thread's device.
 int &current_device_index() noexcept;
 Device &current_device();

@@ -181,7 +181,7 @@ Task &append_task(Stream &stream) {
 }
 
 cudaError_t enqueue(Stream &stream, Work work) {
-    if (stream.device->dead) return stream.device->dead;
+    if (stream.device->dead) return health(*stream.device);
     auto shared = std::make_shared<const Work>(std::move(work));
     if (stream.capture) {
         if (stream.capture->invalid) return cudaErrorStreamCaptureInvalidated;

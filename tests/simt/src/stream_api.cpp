@@ -16,9 +16,6 @@ cudaError_t answer(bool done, int &polls) {
     return polls++ == 0 ? cudaErrorNotReady : cudaSuccess;
 }
 
-// A fault that ran just now is what the call returns.
-cudaError_t outcome(const Device &device) { return device.dead; }
-
 cudaError_t refuse_captured(Event &event, const char *what) {
     if (!event.capture) return cudaSuccess;
     if (event.capture->open) invalidate(*event.capture);
@@ -94,7 +91,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
         if (!stream) return bad_handle("cudaStreamSynchronize");
         if (const cudaError_t e = refuse_capturing(*stream, "cudaStreamSynchronize")) return e;
         synchronise(*stream);
-        return outcome(*stream->device);
+        return health(*stream->device);
     });
 }
 
@@ -106,7 +103,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
         const cudaError_t result = answer(stream->queue.empty(), stream->polls);
         if (result != cudaSuccess) return result;
         synchronise(*stream);
-        return outcome(*stream->device);
+        return health(*stream->device);
     });
 }
 
@@ -174,7 +171,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
         if (!event) return bad_handle("cudaEventSynchronize");
         if (const cudaError_t e = refuse_captured(*event, "cudaEventSynchronize")) return e;
         reach(*event);
-        return outcome(*event->device);
+        return health(*event->device);
     });
 }
 
@@ -186,7 +183,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
         const cudaError_t result = answer(state().timeline.is_done(event->point), event->polls);
         if (result != cudaSuccess) return result;
         reach(*event);
-        return outcome(*event->device);
+        return health(*event->device);
     });
 }
 
