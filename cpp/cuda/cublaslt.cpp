@@ -12,6 +12,8 @@ namespace tensorlib::core {
 
 namespace {
 
+constexpr const char *switched_off = "off";
+
 // The library, opened once in a process and never closed: its threads and the driver's hooks stay.
 struct Library {
     lt::Calls calls{};
@@ -20,11 +22,7 @@ struct Library {
     Library() {
         const std::string wanted = platform::environment("TENSORLIB_CUBLASLT");
         void *library = nullptr;
-        if (wanted == "off") {
-            refusal = "cuBLASLt is switched off (TENSORLIB_CUBLASLT)";
-            return;
-        }
-        if (!wanted.empty()) {
+        if (!wanted.empty() && wanted != switched_off) {
             library = open_library(wanted.c_str());
         } else {
             for (const char *name : {"libcublasLt.so.13", "libcublasLt.so.12"}) {
@@ -110,6 +108,12 @@ private:
 };
 
 }  // namespace
+
+CublasLt::CublasLt(const CudaDevice &device) : device_(device) {
+    if (platform::environment("TENSORLIB_CUBLASLT") != switched_off) return;
+    asked_ = true;
+    refusal_ = "cuBLASLt is switched off (TENSORLIB_CUBLASLT)";
+}
 
 CublasLt::~CublasLt() {
     if (!handle_ || !device_.reachable()) return;

@@ -23,7 +23,8 @@ struct GemmF32 {
 
 class CublasLt {
 public:
-    explicit CublasLt(const CudaDevice &device) noexcept : device_(device) {}
+    // TENSORLIB_CUBLASLT=off, at this time, keeps it from being used.
+    explicit CublasLt(const CudaDevice &device);
     ~CublasLt();
     CublasLt(const CublasLt &) = delete;
     CublasLt &operator=(const CublasLt &) = delete;
@@ -34,8 +35,8 @@ public:
     };
     static constexpr std::size_t largest_workspace = std::size_t{32} << 20;
 
-    // Why it can not be used, or nullptr. Opens it when first asked. TENSORLIB_CUBLASLT=off, or the path of the library,
-    // instead of a search. A static text.
+    // Why it can not be used, or nullptr. Opens it when first asked: the library whose path
+    // TENSORLIB_CUBLASLT has, or the one that the system finds. A static text.
     const char *refuse() const noexcept;
     // The library's choice, with the workspace that it needs; false where it has none.
     bool choose(const GemmF32 &gemm, Algorithm &algorithm, std::size_t &workspace) const noexcept;

@@ -128,6 +128,18 @@ TEST(Declarations, are_those_of_the_librarys_own_header) {
 #endif
 }
 
+TEST_F(Library, each_backend_may_do_without) {
+    const tl::Backend with("cuda:0");
+    const tl::Backend without = [] {
+        const support::Environment off("TENSORLIB_CUBLASLT", "off");
+        return tl::Backend("cuda:0");
+    }();
+    const tl::Context ctx(with);
+    const tl::Graph graph({product(ctx)});
+    EXPECT_NE(graph.plan_text(with).find("mul_mat_f32_cublaslt,"), std::string::npos);
+    EXPECT_NE(graph.plan_text(without).find("mul_mat_f32_tiled,"), std::string::npos);
+}
+
 #if defined(TENSORLIB_SIMT)
 TEST_F(Library, tf32_only_where_it_was_asked_for) {
     // The fake takes TF32 for another product: an algorithm that was chosen for one is refused for the other.
