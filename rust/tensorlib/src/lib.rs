@@ -36,7 +36,7 @@
 //! - A callback's panic is caught before it could cross C, stops the run, and goes on after the C call has returned.
 //!
 //! # Features
-//! - `half` (default): [`f16`] and [`bf16`] as elements.
+//! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
 //! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or later;
 //!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.

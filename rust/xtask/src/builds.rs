@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::gpu::LINK_FLAGS;
 use crate::process::on_path;
 use crate::suite::Run;
 use crate::tools;
@@ -11,6 +10,13 @@ use crate::workspace::{jobs, remove_dir};
 
 /// Shared, with all tests and examples, and no warning overlooked.
 const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"];
+
+/// For the build of a package for machines with a GPU: its programs take no C++ runtime of the machine; and of the one that is linked in, parts
+/// that nobody calls would ask for a later C library (std::random_device of Debian 12's wants arc4random of 2.36).
+pub const LINK_FLAGS: [&str; 2] = [
+    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
+    "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
+];
 
 /// For a sanitizer's report to name lines.
 const LINES: &str = "-DCMAKE_BUILD_TYPE=RelWithDebInfo";
@@ -34,36 +40,34 @@ impl Builds {
         Self::cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
     }
 
-    /// All tests with the CUDA backend, for these architectures. `more` are options of the caller's own.
+    /// What reaches devices, with the CUDA backend for these architectures. `more` are options of the caller's own.
     pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
         let options = cuda_options(Some(architectures))?;
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        Self::cmake(run, name, &[&TESTS[..], &options, more].concat())
+        Self::targets(run, name, &[&TESTS[..], &options, more].concat(), Some(reaches_devices))
     }
 
     /// The library alone with the CUDA backend; no architectures means those that are shipped.
-    pub fn cuda_library(run: &mut Run, name: &str, architectures: Option<&str>) -> Result<PathBuf, String> {
+    pub fn cuda_library(
+        run: &mut Run,
+        name: &str,
+        architectures: Option<&str>,
+        shared: bool,
+    ) -> Result<PathBuf, String> {
         let options = cuda_options(architectures)?;
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let library = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=OFF", "-DTENSORLIB_WERROR=ON"];
+        let linkage = if shared { "-DBUILD_SHARED_LIBS=ON" } else { "-DBUILD_SHARED_LIBS=OFF" };
+        let library = [linkage, "-DBUILD_TESTING=OFF", "-DTENSORLIB_WERROR=ON"];
         Self::cmake(run, name, &[&library[..], &options].concat())
     }
 
-    /// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt; instrumented if `sanitizers` are
-    /// named.
-    pub fn simt(run: &mut Run, sanitizers: Option<&str>) -> Result<PathBuf, String> {
+    /// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt. Also what the packing for a GPU
+    /// machine is tried with.
+    pub fn simt(run: &mut Run) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
-        let simt = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"]].concat();
-        match sanitizers {
-            // Also what the packing for a GPU machine is tried with.
-            None => Self::targets(run, "simt", &[&simt[..], &LINK_FLAGS].concat(), Some(reaches_devices)),
-            Some(names) => {
-                let sanitize = format!("-DTENSORLIB_SANITIZE={names}");
-                let name = format!("simt-{}", names.replace(',', "-"));
-                Self::targets(run, &name, &[&simt[..], &[&sanitize, LINES]].concat(), Some(reaches_devices))
-            }
-        }
+        let options = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"], &LINK_FLAGS].concat();
+        Self::targets(run, "simt", &options, Some(reaches_devices))
     }
 
     /// The library alone, as users build it.
@@ -72,12 +76,17 @@ impl Builds {
         Self::cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF"])
     }
 
-    /// All tests, instrumented: `address,undefined` or `thread`.
-    pub fn sanitized(run: &mut Run, sanitizers: &str) -> Result<PathBuf, String> {
+    /// All tests with AddressSanitizer and UBSan, the simulated GPU's too.
+    pub fn address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
         tools::google_test(run.ws)?;
-        let name = sanitizers.replace(',', "-");
-        let sanitize = format!("-DTENSORLIB_SANITIZE={sanitizers}");
-        Self::cmake(run, &name, &["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", &sanitize, LINES])
+        let more = ["-DTENSORLIB_CUDA=simt", "-DTENSORLIB_SANITIZE=address,undefined", LINES];
+        Self::cmake(run, "address-undefined", &[&TESTS[..], &more].concat())
+    }
+
+    /// All tests with ThreadSanitizer. Without the simulated GPU, which stands in that one's place.
+    pub fn thread_sanitized(run: &mut Run) -> Result<PathBuf, String> {
+        tools::google_test(run.ws)?;
+        Self::cmake(run, "thread", &[&TESTS[..], &["-DTENSORLIB_SANITIZE=thread", LINES]].concat())
     }
 
     /// The prefix that the shared library was installed to, for the bindings.
@@ -170,7 +179,7 @@ fn target_names(help: &str) -> Vec<&str> {
 fn reaches_devices(target: &str) -> bool {
     let tests = target.ends_with("_test") && (target.starts_with("cuda_") || target.starts_with("simt_"));
     let c = target.starts_with("tl_c_") || target == "tl_cpp_digits";
-    tests || c || ["tensorlib", "tensorlib_cpp", "cases_test", "tl_bench_gpu"].contains(&target)
+    tests || c || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "tl_bench_gpu"].contains(&target)
 }
 
 fn cuda_options(architectures: Option<&str>) -> Result<Vec<String>, String> {
@@ -193,7 +202,7 @@ mod tests {
         for wanted in ["cases_test", "cuda_kernels_test", "simt_x_test", "tl_c_cases", "tl_cpp_digits", "tensorlib"] {
             assert!(reaches_devices(wanted), "{wanted}");
         }
-        for other in ["api_test", "tl_bench_micro", "simt_test_kernels", "test", "all"] {
+        for other in ["arena_test", "tl_bench_micro", "simt_test_kernels", "test", "all"] {
             assert!(!reaches_devices(other), "{other}");
         }
     }

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::builds::Builds;
+use crate::builds::{Builds, LINK_FLAGS};
 use crate::cases;
 use crate::process::Cmd;
 use crate::suite::Run;
@@ -68,13 +68,6 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     println!("{}: {size:.1} MiB for {list}; there: ./run.sh", out.display());
     Ok(())
 }
-
-/// For the build of a package: its programs take no C++ runtime of the machine; and of the one that is linked in, parts
-/// that nobody calls would ask for a later C library (std::random_device of Debian 12's wants arc4random of 2.36).
-pub const LINK_FLAGS: [&str; 2] = [
-    "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
-    "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
-];
 
 /// Fills `out` anew, unless something else than a package is there; returns its size in MiB. `build` was made with
 /// [`LINK_FLAGS`] and installed to `prefix`.

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use super::{c, cpp, devices, export, rust};
+use super::{c, cpp, devices, export, install, rust};
 use crate::builds::Builds;
 use crate::counts::Style;
 use crate::suite::Run;
@@ -30,6 +30,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 
     c::programs(run, &build, &[])?;
     cpp::all_programs(run, &build, &[])?;
+    install::strangers(run, "shared with CUDA", &build)?;
     feature(run, &architectures)?;
     let gpus = devices::found(run, &build)?;
     if gpus.is_empty() {
@@ -42,7 +43,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     gpus.iter().try_for_each(|gpu| devices::all_languages(run, &build, &prefix, gpu))
 }
 
-/// Every architecture, in a clean build; then what is shipped, its time and its size.
+/// Every architecture, in a clean build; then what is shipped, its time and its size; then a static library in
+/// strangers' programs.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let known = run.ws.cmd(tools::cuda()?).arg("--list-gpu-code").capture()?;
     let (here, missing) = split(ALL, &known);
@@ -52,13 +54,14 @@ pub fn all(run: &mut Run) -> Result<(), String> {
     for (name, architectures) in [("cuda-all", Some(here.as_str())), ("cuda-shipped", None)] {
         remove_dir(&run.ws.out.join("build").join(name))?;
         let start = Instant::now();
-        let build = Builds::cuda_library(run, name, architectures)?;
+        let build = Builds::cuda_library(run, name, architectures, true)?;
         let seconds = start.elapsed().as_secs();
         let size = size_of(&build.join("capi/libtensorlib.so"))?;
         let list = architectures.unwrap_or("the shipped list");
         run.check(&format!("{list}: {seconds} s from clean, libtensorlib.so {size:.1} MiB"), Ok(()));
     }
-    Ok(())
+    let build = Builds::cuda_library(run, "cuda-static", Some("90-real"), false)?;
+    install::strangers(run, "static with CUDA", &build)
 }
 
 /// Asks for the cards' compute capabilities: `9.0` on a line each.

@@ -6,7 +6,7 @@ use crate::suite::Run;
 use crate::tools;
 
 pub fn tsan(run: &mut Run) -> Result<(), String> {
-    let build = Builds::sanitized(run, "thread")?;
+    let build = Builds::thread_sanitized(run)?;
     let envs = [
         ("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"),
         ("TENSORLIB_TEST_THREADS", "4"),

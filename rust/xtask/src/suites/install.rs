@@ -14,25 +14,29 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
     tools::system_tool("pkg-config", "pkg-config")?;
     for shared in [true, false] {
-        let linkage = if shared { "shared" } else { "static" };
         let build = Builds::library(run, shared)?;
-        let dir = run.ws.out.join("install").join(linkage);
-        remove_dir(&dir)?;
-        make_dir(&dir)?;
-        let (first, moved) = (dir.join("first"), dir.join("moved"));
-        run.step(run.ws.cmd("cmake").arg("--install").arg(&build).arg("--prefix").arg(&first))?;
-        run.check(&format!("{linkage}: no file names the source tree"), super::names_no_tree(run, &first, "-I"));
-        programs(run, linkage, &first)?;
-        std::fs::rename(&first, &moved).map_err(|e| e.to_string())?;
-        programs(run, linkage, &moved)?;
+        strangers(run, if shared { "shared" } else { "static" }, &build)?;
     }
     Ok(())
 }
 
+/// A build of this `kind` (shared, static, ...) installed, used, moved, and used again.
+pub fn strangers(run: &mut Run, kind: &str, build: &Path) -> Result<(), String> {
+    let dir = run.ws.out.join("install").join(kind.replace(' ', "-"));
+    remove_dir(&dir)?;
+    make_dir(&dir)?;
+    let (first, moved) = (dir.join("first"), dir.join("moved"));
+    run.step(run.ws.cmd("cmake").arg("--install").arg(build).arg("--prefix").arg(&first))?;
+    run.check(&format!("{kind}: no file names the source tree"), super::names_no_tree(run, &first, "-I"));
+    programs(run, kind, &first)?;
+    std::fs::rename(&first, &moved).map_err(|e| e.to_string())?;
+    programs(run, kind, &moved)
+}
+
 /// Both ways of finding the library, each program run. `prefix` also names the builds' folders.
-fn programs(run: &mut Run, linkage: &str, prefix: &Path) -> Result<(), String> {
+fn programs(run: &mut Run, kind: &str, prefix: &Path) -> Result<(), String> {
     let place = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let title = |what: &str| format!("{linkage}, {place}: {what}");
+    let title = |what: &str| format!("{kind}, {place}: {what}");
     let build = prefix.with_file_name(format!("build-{place}"));
     for language in ["c", "cpp"] {
         let dir = build.join(language);
@@ -40,7 +44,7 @@ fn programs(run: &mut Run, linkage: &str, prefix: &Path) -> Result<(), String> {
         let outcome = outcome.and_then(|()| prints_product(run, run.ws.cmd(dir.join("consumer"))));
         run.check(&title(&format!("find_package from {language}")), outcome);
     }
-    let outcome = pkg_config(run, linkage, prefix, &build)
+    let outcome = pkg_config(run, kind.starts_with("static"), prefix, &build)
         .and_then(|program| prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib"))));
     run.check(&title("pkg-config from c"), outcome);
     Ok(())
@@ -53,9 +57,9 @@ fn configure(run: &Run, prefix: &Path, language: &str, build: &Path) -> Result<(
     run.step(run.ws.cmd("cmake").arg("--build").arg(build)).map(drop)
 }
 
-fn pkg_config(run: &Run, linkage: &str, prefix: &Path, build: &Path) -> Result<PathBuf, String> {
+fn pkg_config(run: &Run, is_static: bool, prefix: &Path, build: &Path) -> Result<PathBuf, String> {
     let mut ask = run.ws.cmd("pkg-config").args(["--cflags", "--libs"]);
-    if linkage == "static" {
+    if is_static {
         ask = ask.arg("--static");
     }
     // Nothing but this prefix: a library that the system has must not stand in.

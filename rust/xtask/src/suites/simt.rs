@@ -1,36 +1,27 @@
-//! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`, then the C and
-//! C++ part under AddressSanitizer and UBSan. Needs no GPU and no nvcc.
+//! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`. Needs
+//! no GPU and no nvcc. The suite `sanitize` has the C and C++ part once more.
 
 use std::path::Path;
 
 use super::c::expect;
-use super::{cpp, devices, sanitize};
+use super::{cpp, devices};
 use crate::builds::Builds;
 use crate::gpu;
 use crate::suite::Run;
-
-/// As in the suite `sanitize`, but for uses of a stack frame after its return: each lane is a fiber, and a shadow stack
-/// for each takes seventeen times as long (112 s instead of 7 s for the cases in C).
-const SANITIZER_OPTIONS: [(&str, &str); 2] =
-    [("ASAN_OPTIONS", "detect_leaks=1:allocator_may_return_null=1:detect_stack_use_after_return=0"), sanitize::UBSAN];
 
 /// The simulated device.
 pub const DEVICE: &str = "cuda:0";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::simt(run, None)?;
+    let build = Builds::simt(run)?;
     simulator(run, &build, &[])?;
     let prefix = Builds::installed(run, "prefix-simt", &build)?;
     devices::all_languages(run, &build, &prefix, DEVICE)?;
-    package(run, &build, &prefix)?;
-
-    let build = Builds::simt(run, Some("address,undefined"))?;
-    simulator(run, &build, &SANITIZER_OPTIONS)?;
-    devices::c_and_cpp(run, &build, &[&[("TENSORLIB_DEVICE", DEVICE)], &SANITIZER_OPTIONS[..]].concat())
+    package(run, &build, &prefix)
 }
 
 /// The tests of the simulator itself.
-fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+pub fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     cpp::some_programs(run, &build.join("tests/simt"), |name| name.starts_with("simt_"), envs)
 }
 
