@@ -3,8 +3,9 @@
 #
 #     ./run.sh [--tiny]        --tiny: the benchmark with sizes for a simulated GPU
 #
-# Needs bash, coreutils and a driver; `cargo xtask gpu` has packed the rest. Every step has a time limit, and all of
-# them one together. The exit status is 0 if nothing failed. Each program's output is kept in logs/.
+# Needs bash, coreutils and a driver, and tar and gzip for a packed compute-sanitizer; `cargo xtask gpu` has packed the
+# rest. Every step has a time limit, and all of them one together. The exit status is 0 if nothing failed. Each
+# program's output is kept in logs/.
 set -u
 cd "$(dirname "$0")" || exit 2
 export LD_LIBRARY_PATH="$PWD/lib" TENSORLIB_CASES="$PWD/cases"
@@ -167,6 +168,10 @@ done
 
 say "" "## compute-sanitizer" ""
 sanitizer=
+if [[ -f sanitizer.tar.gz && ! -d sanitizer ]]; then
+    mkdir sanitizer && step 30 unpack tar -C sanitizer -xzf sanitizer.tar.gz
+    ((status == 0)) || say "It was packed, but could not be unpacked: $(why unpack)" ""
+fi
 for place in "$PWD/sanitizer/bin" /usr/local/cuda/bin /opt/cuda/bin; do
     [[ -z $sanitizer && -x $place/compute-sanitizer ]] && sanitizer=$place/compute-sanitizer
 done

@@ -11,8 +11,9 @@ use crate::workspace::{jobs, remove_dir};
 /// Shared, with all tests and examples, and no warning overlooked.
 const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"];
 
-/// For the build of a package for machines with a GPU: its programs take no C++ runtime of the machine; and of the one that is linked in, parts
-/// that nobody calls would ask for a later C library (std::random_device of Debian 12's wants arc4random of 2.36).
+/// For the build of a package for machines with a GPU: its programs take no C++ runtime of the machine; and of the one
+/// that is linked in, parts that nobody calls would ask for a later C library (std::random_device of Debian 12's wants
+/// arc4random of 2.36).
 pub const LINK_FLAGS: [&str; 2] = [
     "-DCMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -static-libgcc -Wl,--gc-sections",
     "-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections",
