@@ -177,7 +177,6 @@ std::string plan_with(const char *library, const char *version) {
 }
 
 TEST(LibraryThatIsNotUsable, leaves_the_built_in_kernels) {
-    testing::FLAGS_gtest_death_test_style = "threadsafe";
     const struct {
         const char *library, *version, *reason;
     } cases[] = {

@@ -38,12 +38,6 @@ bool cpu_works() {
     std::_Exit(cpu_works() ? 0 : 1);
 }
 
-class InOwnProcess {
-public:
-    InOwnProcess() { testing::FLAGS_gtest_death_test_style = "threadsafe"; }
-};
-const InOwnProcess in_own_process;
-
 TEST_F(Absent, no_driver) {
     EXPECT_EXIT(
         {

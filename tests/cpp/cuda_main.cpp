@@ -5,6 +5,8 @@
 
 int main(int argc, char **argv) {
     testing::InitGoogleTest(&argc, argv);
+    // A process of its own for each death test, begun anew: a forked child has lost the driver.
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
     // Two simulated GPUs, or one real one as two.
     setenv("TENSORLIB_SIMT_DEVICES", "2", 0);
 #if !defined(TENSORLIB_SIMT)
