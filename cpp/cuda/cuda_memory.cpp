@@ -172,6 +172,14 @@ void CudaMemory::read_rows(void *host_to, const void *from, const Rows &rows) {
     }
 }
 
+void CudaMemory::settle() noexcept {
+    if (!device_.reachable()) return;
+    const CudaDevice::Scope scope(device_);
+    std::lock_guard lock(lock_);
+    // A device that has failed writes nothing any more; the next call says so.
+    if (written_ && cudaEventSynchronize(written_) != cudaSuccess) cudaGetLastError();
+}
+
 void CudaMemory::mark_used(void *memory, std::size_t size) noexcept { checker::mark_unwritten_now(memory, size); }
 void CudaMemory::mark_unused(void *memory, std::size_t size) noexcept { checker::mark_no_access(memory, size); }
 

@@ -39,6 +39,7 @@ public:
     void write_rows(void *to, const void *host_from, const Rows &rows) override;
     void read_rows(void *host_to, const void *from, const Rows &rows) override;
 
+    void settle() noexcept override;
     void mark_used(void *memory, std::size_t size) noexcept override;
     void mark_unused(void *memory, std::size_t size) noexcept override;
 

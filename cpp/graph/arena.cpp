@@ -159,6 +159,7 @@ void Arena::release(void *block, std::size_t size) noexcept {
 void Arena::reset() noexcept {
     budget_.used -= used_;
     used_ = 0;
+    memory_.settle();
     for (Chunk &chunk : chunks_) {
         chunk.top = chunk.begin;
         memory_.mark_unused(chunk.begin, room(chunk.begin, chunk.end));

@@ -38,6 +38,9 @@ public:
     virtual void write_rows(void *to, const void *host_from, const Rows &rows);
     virtual void read_rows(void *host_to, const void *from, const Rows &rows);
 
+    // Returns when writes that were begun are done: before memory is handed out anew.
+    virtual void settle() noexcept {}
+
     // For those who check accesses (AddressSanitizer, the simulated GPU): what an arena has handed out, with contents
     // that are open, and what it has not.
     virtual void mark_used(void *, std::size_t) noexcept {}

@@ -73,6 +73,21 @@ TEST_F(Transfers, leafs_start_as_zeros_and_hold_what_is_written) {
     EXPECT_EQ(ctx.zeros(tl::Type::f32, {1000}).read_f32(), std::vector<float>(1000, 0.0f)) << "memory used before";
 }
 
+TEST_F(Transfers, a_reset_right_after_a_write) {
+    const tl::Backend gpu("cuda:0");
+    tl::Context ctx(gpu);
+    for (int round = 0; round < 3; round++) {
+        ctx.zeros(tl::Type::f32, {1000}).write_f32(counted(1000));
+        ctx.reset();
+        EXPECT_EQ(ctx.zeros(tl::Type::f32, {1000}).read_f32(), std::vector<float>(1000, 0.0f));
+        ctx.zeros(tl::Type::f32, {3000}).write_f32(counted(3000));
+        ctx.reset();
+        const auto sum = leaf(ctx, {2000}, 1) + leaf(ctx, {2000}, 2);
+        gpu.compute({sum});
+        EXPECT_EQ(sum.read_f32().size(), 2000u);
+    }
+}
+
 // Longer than the slots that transfers are staged through, all of them together too.
 TEST_F(Transfers, more_than_all_slots_hold) {
     const tl::Backend gpu("cuda:0");

@@ -1,4 +1,4 @@
-//! What takes too long for every change: ThreadSanitizer, valgrind, long runs.
+//! What takes too long for every change: ThreadSanitizer, valgrind, long runs, the simulated GPU in other orders.
 
 use crate::builds::Builds;
 use crate::counts::Style;
@@ -43,4 +43,16 @@ pub fn long(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let tests = ws.cargo().args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
     run.tests("Rust", Style::Cargo, tests)
+}
+
+/// The order of blocks, warps, lanes and streams follows from the seed; every fourth one also runs work early.
+pub fn seeds(run: &mut Run) -> Result<(), String> {
+    let build = Builds::simt(run)?;
+    for seed in 2..=16u64 {
+        let seed = seed.to_string();
+        let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE), ("TENSORLIB_SIMT_SEED", seed.as_str())];
+        super::cpp::some_programs(run, &build.join("tests/cpp"), |name| name.starts_with("cuda_"), &envs)?;
+        super::c::cases(run, &build, &envs)?;
+    }
+    Ok(())
 }

@@ -62,6 +62,7 @@ pub const ALL: &[Suite] = &[
     deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
+    deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
 
