@@ -26,7 +26,7 @@ public:
 
     const char *device() const noexcept override;
     bool host_accessible() const noexcept override { return false; }
-    // What cudaMalloc gives, and twice what one warp reads at a time.
+    // What cudaMalloc gives; a warp reads 128 bytes of floats at a time, or 512 as vectors.
     std::size_t alignment() const noexcept override { return 256; }
     bool acquires_zeros() const noexcept override { return false; }
     void *acquire(std::size_t size) override;
