@@ -1,6 +1,6 @@
 // Elementwise work over rows: which thread owns what, for all kernels that walk tensors so.
 //
-//   block  256 threads, x along dimension 0 (a power of two, no more than the row has units), y over rows
+//   block  up to 256 threads, x along dimension 0, y over rows: powers of two, no more than the next one to what is there
 //   grid   x over the rest of a row, y over the rest of the rows; threads go on in steps of the grid where that ends
 //
 // A unit is what one thread moves at a time: an element or a vector.
@@ -22,9 +22,9 @@ struct RowGrid {
 };
 
 inline RowGrid row_grid(std::int64_t units, std::int64_t n_rows) noexcept {
-    std::int64_t x = 1;
+    std::int64_t x = 1, y = 1;
     while (x < threads_per_block && x < units) x *= 2;
-    const std::int64_t y = threads_per_block / x;
+    while (x * y < threads_per_block && y < n_rows) y *= 2;
     const std::int64_t blocks_x = std::clamp<std::int64_t>((units + x - 1) / x, 1, largest_grid_x);
     const std::int64_t blocks_y = std::clamp<std::int64_t>((n_rows + y - 1) / y, 1, largest_grid_y);
     return {dim3(static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y)),
