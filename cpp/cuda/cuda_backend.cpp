@@ -27,10 +27,8 @@ struct CudaRecording final : Backend::Recording {
 
 // "mul_mat of 'weights' [2, 4] f32, [2, 3] f32 to [4, 3] f32 by mul_mat_f32_vec"
 std::string step_text(const Step &step) {
-    std::string operands;
-    for (const Tensor *source : step.node->sources()) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
-    return format_text("%s of %s to %s by %s", op_name(step.node->op), operands.c_str(), tensor_text(*step.node).c_str(),
-                       step.kernel->name);
+    const Tensor &node = *step.node;
+    return format_text("%s of %s to %s by %s", op_name(node.op), sources_text(node).c_str(), tensor_text(node).c_str(), step.kernel->name);
 }
 
 cudaError_t launch(const Step &step, const CudaStream &to) noexcept {
@@ -92,18 +90,14 @@ void CudaBackend::execute(const Step &step) {
     device_.check(status, (std::string(what) + ": " + step_text(step)).c_str());
 }
 
-void CudaBackend::launch_all(std::span<const Step> steps) {
-    for (const Step &step : steps) execute(step);
-}
-
 void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) {
     if (debug_ || steps.empty()) {
-        launch_all(steps);
+        Backend::execute_all(steps, recording);
         return;
     }
     if (!recording) {
         recording = std::make_unique<CudaRecording>(device_);
-        launch_all(steps);
+        Backend::execute_all(steps, recording);
         return;
     }
     auto &own = static_cast<CudaRecording &>(*recording);
@@ -118,7 +112,7 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
         }
     }
     if (own.refused) {
-        launch_all(steps);
+        Backend::execute_all(steps, recording);
     } else {
         device_.check(cudaGraphLaunch(own.graph, stream_), what);
     }

@@ -34,7 +34,6 @@ private:
     ~CudaBackend() override;
 
     cudaError_t record(std::span<const Step> steps, cudaGraphExec_t &graph);
-    void launch_all(std::span<const Step> steps);
 
     const CudaDevice &device_;
     const bool allow_tf32_;

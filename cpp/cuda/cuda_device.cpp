@@ -18,11 +18,10 @@ std::string architecture_of(const cudaDeviceProp &props) {
     return simulated ? "simt" : "sm_" + std::to_string(props.major) + std::to_string(props.minor);
 }
 
-// Errors that concern one call and leave nothing behind. All others are asked about again: a sticky one answers every
-// call from then on.
-bool concerns_one_call(cudaError_t status) noexcept {
+// Whether an error concerned one call and left nothing behind: a sticky one answers every call from then on.
+bool answers_again() noexcept {
     std::size_t free, total;
-    return cudaMemGetInfo(&free, &total) == cudaSuccess || status == cudaErrorStreamCaptureUnsupported;
+    return cudaMemGetInfo(&free, &total) == cudaSuccess;
 }
 
 }  // namespace
@@ -33,7 +32,6 @@ CudaDevice::CudaDevice(int index, int physical, const cudaDeviceProp &props)
       architecture_(architecture_of(props)),
       physical_(physical),
       capability_(props.major * 10 + props.minor),
-      multiprocessors_(props.multiProcessorCount),
       memory_total_(props.totalGlobalMem),
       owner_process_(platform::process_id()),
       memory_(*this) {}
@@ -75,7 +73,7 @@ void CudaDevice::check(cudaError_t status, const char *what) const {
     const std::string reason = cudaGetErrorString(status);
     cudaGetLastError();
     if (status == cudaErrorMemoryAllocation) fail(Status::out_of_memory, "%s: %s has not enough memory left", what, name());
-    if (!concerns_one_call(status)) {
+    if (!answers_again()) {
         cudaGetLastError();
         std::lock_guard lock(failure_lock_);
         if (!failed_.load(std::memory_order_relaxed)) failure_ = std::string(what) + ": " + reason;

@@ -24,7 +24,6 @@ public:
     CudaMemory &cuda_memory() const noexcept { return memory_; }
     // "sm_90", or "simt" where it is the simulated one.
     const char *architecture() const noexcept { return architecture_.c_str(); }
-    std::int64_t multiprocessors() const noexcept { return multiprocessors_; }
 
     // Throws Error(unavailable) in a forked child, which CUDA does not reach, and Error(device) once a failure has made
     // the device unusable for this process.
@@ -53,7 +52,6 @@ private:
     const std::string name_, description_, architecture_;
     const int physical_;
     const std::int32_t capability_;
-    const std::int64_t multiprocessors_;
     const std::uint64_t memory_total_;
     const std::int64_t owner_process_;
     mutable CudaMemory memory_;

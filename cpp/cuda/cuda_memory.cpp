@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 namespace tensorlib::core {
 
@@ -68,8 +67,8 @@ void CudaMemory::enqueue(bool to_device, std::byte *address, std::byte *host, co
     const cudaMemcpyKind kind = to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
     void *to = to_device ? address : host;
     const void *from = to_device ? host : address;
-    if (rows.count == 1 || rows.pitch == rows.width) {
-        device_.check(cudaMemcpyAsync(to, from, rows.width * rows.count, kind, stream_), "transfer");
+    if (rows.count == 1) {
+        device_.check(cudaMemcpyAsync(to, from, rows.width, kind, stream_), "transfer");
         return;
     }
     const std::size_t to_pitch = to_device ? rows.pitch : rows.width, from_pitch = to_device ? rows.width : rows.pitch;
@@ -93,20 +92,20 @@ void CudaMemory::read(void *host_to, const void *from, std::size_t size) { read_
 
 namespace {
 
-// Cuts rows into parts that fit in a slot: whole rows, or pieces of one.
+// Cuts rows into parts that fit in a slot: whole rows, or pieces of one. Rows without gaps are one row.
 class Parts {
 public:
-    explicit Parts(const DeviceMemory::Rows &rows) : rows_(rows), split_(rows.width > slot_size || rows.pitch > longest_pitch) {}
+    explicit Parts(const DeviceMemory::Rows &rows)
+        : rows_(rows.pitch == rows.width ? one_row(rows.width * rows.count) : rows),
+          split_(rows_.count == 1 || rows_.width > slot_size || rows_.pitch > longest_pitch) {}
 
     bool done() const { return row_ == rows_.count || rows_.width == 0; }
     // Where the next part begins on either side, and what it is.
     std::size_t device_offset() const { return row_ * rows_.pitch + in_row_; }
     std::size_t host_offset() const { return row_ * rows_.width + in_row_; }
     DeviceMemory::Rows take() {
-        if (rows_.pitch == rows_.width || rows_.count == 1 || split_) {
-            // What lies side by side may be cut anywhere.
-            const std::size_t rest = split_ || rows_.count == 1 ? rows_.width - in_row_ : (rows_.count - row_) * rows_.width - in_row_;
-            const std::size_t n = std::min(slot_size, rest), at = in_row_ + n;
+        if (split_) {
+            const std::size_t n = std::min(slot_size, rows_.width - in_row_), at = in_row_ + n;
             row_ += at / rows_.width;
             in_row_ = at % rows_.width;
             return one_row(n);

@@ -24,6 +24,12 @@ std::string tensor_text(const Tensor &t) {
     return *name ? format_text("'%s' %s", name, layout_text(t.layout).c_str()) : layout_text(t.layout);
 }
 
+std::string sources_text(const Tensor &node) {
+    std::string text;
+    for (const Tensor *source : node.sources()) text += (text.empty() ? "" : ", ") + tensor_text(*source);
+    return text;
+}
+
 Ref<Context> Context::create(const ContextParams &params) {
     if (params.mem_buffer && params.mem_buffer_size == 0) {
         fail(Status::invalid_argument, "context: mem_buffer is set, but mem_buffer_size is 0: its size in bytes is valid");

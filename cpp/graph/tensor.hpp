@@ -55,4 +55,7 @@ static_assert(std::is_trivially_destructible_v<Tensor>);
 // "'weights' [2, 4] f32", for messages.
 std::string tensor_text(const Tensor &t);
 
+// The same of all that a node is made of: "[2, 4] f32, [2, 3] f32".
+std::string sources_text(const Tensor &node);
+
 }  // namespace tensorlib::core

@@ -48,10 +48,8 @@ void Plan::choose_kernels(Backend &backend) {
         Step step{};
         step.kernel = backend.find_kernel(problem);
         if (!step.kernel) {
-            std::string operands;
-            for (const Tensor *source : node.sources()) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
             const std::string reasons = backend.explain(problem);
-            fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), operands.c_str(),
+            fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), sources_text(node).c_str(),
                  layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
         }
         step.node = &node;
