@@ -186,13 +186,13 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     }
     const DTypeTraits &type = traits(t.layout.type);
     const auto total = static_cast<std::int64_t>(n);
-    std::byte stage[stage_elements * sizeof(double)];
+    alignas(8) std::byte stage[stage_elements * sizeof(double)];
     // Two passes, so that nothing is written where one value does not fit.
     for (const bool write : {false, true}) {
         if (!write && type.kind == Kind::floating) continue;
         for (std::int64_t i = 0; i < total; i += stage_elements) {
             const std::int64_t count = std::min(stage_elements, total - i);
-            const std::int64_t bad = type.encode(data + i, stage, count);
+            const std::int64_t bad = type.encode(data + i, nullptr, stage, count);
             if (bad >= 0) fail_unrepresentable(what, t, i + bad, data[i + bad]);
             const auto blocks = static_cast<std::size_t>(count / type.block_size);
             const auto first = static_cast<std::size_t>(i / type.block_size);
@@ -269,7 +269,7 @@ void set_f32(Tensor &t, const Extents &index, float value) {
     read_unlocked(t, block, offset, type.size);
     type.decode(block, values, type.block_size);
     values[index[0] % type.block_size] = value;
-    if (type.encode(values, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
+    if (type.encode(values, nullptr, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
     write_unlocked(t, block, offset, type.size);
 }
 

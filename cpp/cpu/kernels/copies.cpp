@@ -103,7 +103,7 @@ void run_convert(const Step &step, const Slice &slice) noexcept {
     float values[stage];
     for_each_run(step, slice, stage, [&](std::byte *to, const std::byte *from, std::int64_t n) {
         from_type.decode(from, values, n);
-        to_type.encode(values, to, n);
+        to_type.encode(values, nullptr, to, n);
     });
 }
 
