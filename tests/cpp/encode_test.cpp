@@ -347,4 +347,79 @@ TEST(Encode, eight_bit_types_keep_to_the_rule) {
     }
 }
 
+// The public function against the traits', at any number of threads, with rows that chunks cut anywhere.
+TEST(Quantize, same_bytes_at_any_number_of_threads) {
+    for (const DType dtype : {DType::q8_0, DType::q4_K, DType::mxfp4, DType::iq4_nl, DType::q1_0, DType::f16}) {
+        const DTypeTraits &type = traits(dtype);
+        const std::size_t n_per_row = 768, n_rows = 400;
+        const std::vector<float> x = normal(n_per_row * n_rows, 50);
+        std::vector<float> importance = normal(n_per_row, 51), repeated;
+        for (float &w : importance) w = std::fabs(w);
+        for (std::size_t r = 0; r < n_rows; r++) repeated.insert(repeated.end(), importance.begin(), importance.end());
+        const auto tl_type = static_cast<tl::Type>(dtype);
+        const std::vector<std::uint8_t> plain = encoded(type, x), weighted = encoded(type, x, repeated.data());
+        const auto same = [&](const std::vector<std::byte> &got, const std::vector<std::uint8_t> &want) {
+            return got.size() == want.size() && std::memcmp(got.data(), want.data(), want.size()) == 0;
+        };
+        EXPECT_TRUE(same(tl::quantize(tl_type, x, n_per_row), plain)) << type.name;
+        EXPECT_TRUE(same(tl::quantize(tl_type, x, n_per_row, importance), weighted)) << type.name;
+        for (int threads = 1; threads <= 8; threads++) {
+            const tl::Backend cpu("cpu", {.n_threads = threads});
+            EXPECT_TRUE(same(cpu.quantize(tl_type, x, n_per_row), plain)) << type.name << ", threads: " << threads;
+            EXPECT_TRUE(same(cpu.quantize(tl_type, x, n_per_row, importance), weighted)) << type.name << ", threads: " << threads;
+        }
+        const std::vector<std::byte> blocks = tl::quantize(tl_type, x, n_per_row);
+        EXPECT_EQ(tl::dequantize(tl_type, blocks), decoded(type, plain)) << type.name;
+    }
+}
+
+TEST(Quantize, the_first_bad_value_is_named_whatever_thread_meets_it) {
+    std::vector<float> x = normal(1024 * 512, 60);
+    const tl::Backend cpu("cpu", {.n_threads = 4});
+    for (const std::size_t at : {x.size() - 1, std::size_t{300 * 1024 + 1}, std::size_t{70 * 1024 + 1023}, std::size_t{17}}) {
+        x[at] = NAN;  // those behind stay
+        const std::string position = "value " + std::to_string(at % 1024) + " of row " + std::to_string(at / 1024) + " is nan";
+        for (int repeat = 0; repeat < support::repeats(5, 100); repeat++) {
+            support::expect_error(tl::Status::invalid_argument, {"backend_quantize", position, "q8_0 holds finite numbers only"},
+                                  [&] { (void)cpu.quantize(tl::Type::q8_0, x, 1024); });
+        }
+        support::expect_error(tl::Status::invalid_argument, {"quantize", position}, [&] { (void)tl::quantize(tl::Type::q8_0, x, 1024); });
+    }
+}
+
+TEST(Quantize, the_level_is_TENSORLIB_ISA) {
+    const std::vector<float> x = normal(256, 61);
+    const std::vector<std::byte> want = tl::quantize(tl::Type::q4_K, x, 256);
+    for (const std::string &isa : support::isa_levels()) {
+        const support::Environment environment("TENSORLIB_ISA", isa.c_str());
+        EXPECT_EQ(tl::quantize(tl::Type::q4_K, x, 256), want);
+        EXPECT_EQ(tl::dequantize(tl::Type::q4_K, want).size(), x.size());
+    }
+    const support::Environment environment("TENSORLIB_ISA", "abacus");
+    support::expect_error(tl::Status::invalid_argument, {"quantize", "abacus"}, [&] { (void)tl::quantize(tl::Type::q4_K, x, 256); });
+    support::expect_error(tl::Status::invalid_argument, {"dequantize", "abacus"}, [&] { (void)tl::dequantize(tl::Type::q4_K, want); });
+}
+
+TEST(Quantize, lengths_must_fit) {
+    const std::vector<float> x(512, 1.0f);
+    std::vector<std::byte> blocks(2 * 144);
+    std::vector<float> back(512);
+    using tl::Type;
+    const auto refused = [](const char *word, const std::function<void()> &f) {
+        support::expect_error(tl::Status::invalid_argument, {word}, f);
+    };
+    refused("no whole rows of 500", [&] { (void)tl::quantize(Type::q4_K, x, 500); });
+    refused("no whole rows of -1", [&] { (void)tl::quantize(Type::q4_K, x, -1); });
+    refused("a multiple of 256", [&] { (void)tl::quantize(Type::q4_K, x, 128); });
+    refused("256 weights", [&] { (void)tl::quantize(Type::q4_K, x, 512, std::span(x).first(256)); });
+    refused("144 bytes", [&] { tl::quantize_into(Type::q4_K, x, 256, std::span(blocks).first(144)); });
+    refused("287 bytes", [&] { tl::dequantize_into(Type::q4_K, std::span(blocks).first(287), back); });
+    refused("143 bytes", [&] { (void)tl::dequantize(Type::q4_K, std::span(blocks).first(143)); });
+    refused("no type 99", [&] { (void)tl::quantize(static_cast<Type>(99), x, 512); });
+    tl::quantize_into(Type::q4_K, x, 256, blocks);
+    tl::dequantize_into(Type::q4_K, blocks, back);
+    EXPECT_TRUE(tl::quantize(Type::q4_K, {}, 256).empty());
+    EXPECT_TRUE(tl::dequantize(Type::q4_K, {}).empty());
+}
+
 }  // namespace
