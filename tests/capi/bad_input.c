@@ -69,6 +69,7 @@ int main(void) {
     test_op_by_name();
     test_graphs();
     test_callbacks();
+    test_quantize();
     test_processes();
     tl_backend_free(backend);
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);

@@ -52,5 +52,6 @@ void test_op_by_name(void);
 void test_graphs(void);
 void test_callbacks(void);
 void test_processes(void);
+void test_quantize(void);
 
 #endif

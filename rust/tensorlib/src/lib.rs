@@ -57,6 +57,7 @@ mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
+mod quantize;
 mod tensor;
 
 pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const CHAPTERS: [&str; 7] = ["status", "types", "backend", "context", "tensor", "ops", "graph"];
+const CHAPTERS: [&str; 8] = ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph"];
 
 const MACROS: &str = "
 #ifndef TL_API
