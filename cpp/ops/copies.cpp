@@ -95,7 +95,7 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
              tensor_text(to).c_str());
     }
     if (to.root->constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "cpy: dst is %s, which is promised constant: it cannot be written", tensor_text(to).c_str());
+        fail(Status::invalid_argument, "cpy: dst is %s, which %s: it cannot be written", tensor_text(to).c_str(), constant_text(*to.root));
     }
     if (overlaps(from, to)) {
         fail(Status::invalid_argument, "cpy: src is %s, dst is %s, and they overlap in memory: copy by way of dup",
