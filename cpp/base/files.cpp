@@ -10,6 +10,7 @@
 #include <limits>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #if (defined(__unix__) || defined(__APPLE__)) && !defined(TL_PORTABLE)
 #define TL_POSIX 1
@@ -63,7 +64,10 @@ public:
         if (fd_ >= 0) (void)::close(fd_);
     }
     Descriptor(Descriptor &&other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
-    Descriptor &operator=(Descriptor &&) = delete;
+    Descriptor &operator=(Descriptor &&other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
     int get() const noexcept { return fd_; }
 
 private:
@@ -139,17 +143,18 @@ public:
             size -= static_cast<std::size_t>(n);
         }
     }
-    void sync() override {
+    void close() override {
         if (fsync(file_.get()) != 0) fail_io(what_, path_, "cannot be brought to the disk", errno);
-    }
-    void publish(const std::string &path) override {
         if (name_.empty()) {
             // A link cannot replace a file, a rename can: so by way of a temporary name.
-            std::string name = temporary_name(path);
+            std::string name = temporary_name(path_);
             if (linkat(AT_FDCWD, link_of(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) != 0)
-                fail_io(what_, path, "cannot be named", errno);
+                fail_io(what_, path_, "cannot be named", errno);
             name_ = std::move(name);
         }
+        file_ = Descriptor(-1);
+    }
+    void publish(const std::string &path) override {
         if (::rename(name_.c_str(), path.c_str()) != 0) fail_io(what_, path, "cannot be named", errno);
         name_.clear();
         // The folder's entry too is to survive a loss of power; a file system that cannot has nothing to lose.
@@ -241,11 +246,10 @@ public:
     void write(const void *data, std::size_t size) override {
         if (std::fwrite(data, 1, size, file_.get()) != size) fail_io(what_, path_, "cannot be written", errno);
     }
-    void sync() override {
-        if (std::fflush(file_.get()) != 0) fail_io(what_, path_, "cannot be brought to the disk", errno);
+    void close() override {
+        if (std::fclose(file_.release()) != 0) fail_io(what_, path_, "cannot be brought to the disk", errno);
     }
     void publish(const std::string &path) override {
-        file_.reset();
         std::error_code error;
         std::filesystem::rename(name_, path, error);
         if (error) fail_io(what_, path, "cannot be named", error.value());

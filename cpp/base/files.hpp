@@ -31,8 +31,9 @@ public:
     static std::unique_ptr<NewFile> create(const char *what, const std::string &path);
     virtual ~NewFile() = default;  // not published: the bytes are gone
     virtual void write(const void *data, std::size_t size) = 0;
-    // Returns when the bytes are on the disk.
-    virtual void sync() = 0;
+    // Returns when the bytes are on the disk; the file has its temporary name then, and takes no descriptor any more.
+    virtual void close() = 0;
+    // After close().
     virtual void publish(const std::string &path) = 0;
 };
 

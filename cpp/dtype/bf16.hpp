@@ -6,18 +6,18 @@
 // upper bits and is made quiet.
 #pragma once
 
-#include "dtype/host_device.hpp"
+#include "dtype/format.hpp"
 
 #include <cstdint>
 #include <cstring>
 
-namespace tensorlib::core {
+namespace TL_FORMATS {
 
 struct BF16 {
     using Block = std::uint16_t;
     static constexpr const char *name = "bf16";
     static constexpr std::int64_t block_size = 1;
-    static constexpr bool is_float = true;
+    static constexpr Kind kind = Kind::floating;
 
     TL_HOST_DEVICE static void decode(const Block &half, float *values) {
         const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
@@ -38,4 +38,4 @@ struct BF16 {
 
 static_assert(sizeof(BF16::Block) == 2);
 
-}  // namespace tensorlib::core
+}  // namespace TL_FORMATS

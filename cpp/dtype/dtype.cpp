@@ -12,7 +12,7 @@ namespace {
 template <class Format>
 void decode(const void *blocks, float *values, std::int64_t n) noexcept {
     const auto *block = static_cast<const typename Format::Block *>(blocks);
-    for (std::int64_t i = 0; i < n; i += Format::block_size) Format::decode(*block++, values + i);
+    for (std::int64_t i = 0; i < n; i += Format::block_size) decode_block<Format>(*block++, values + i);
 }
 
 template <class Format>
@@ -25,12 +25,23 @@ std::int64_t encode(const float *values, void *blocks, std::int64_t n) noexcept 
 }
 
 template <class Format>
-constexpr DTypeTraits make_traits(DType type) {
-    return {type, Format::name, Format::block_size, sizeof(typename Format::Block), Format::is_float, decode<Format>, encode<Format>};
+constexpr DTypeTraits make_traits() {
+    DTypeTraits t{dtype_of<Format>, Format::name,     Format::block_size, sizeof(typename Format::Block),
+                  Format::kind,     dtype_of<Format>, decode<Format>,     nullptr};
+    if constexpr (requires { typename Format::Partner; }) t.partner = dtype_of<typename Format::Partner>;
+    if constexpr (Format::block_size == 1) t.encode = encode<Format>;
+    return t;
 }
 
+// A type's place in the list.
+enum class Place : std::size_t {
+#define TL_DTYPE(name, id, format) name,
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+};
+
 constexpr DTypeTraits table[] = {
-#define TL_DTYPE(name, id, format) make_traits<format>(DType::name),
+#define TL_DTYPE(name, id, format) make_traits<format>(),
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
 };
@@ -47,10 +58,10 @@ const DTypeTraits *find_traits(std::int32_t id) noexcept {
 // A switch, not a search: this is on the way of every tensor made.
 const DTypeTraits &traits(DType type) noexcept {
     switch (type) {
-#define TL_DTYPE(name, id, format)                                         \
-    case DType::name: {                                                    \
-        static constexpr DTypeTraits t = make_traits<format>(DType::name); \
-        return t;                                                          \
+#define TL_DTYPE(name, id, format)                              \
+    case DType::name: {                                         \
+        static constexpr DTypeTraits t = make_traits<format>(); \
+        return t;                                               \
     }
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
@@ -76,5 +87,15 @@ const DTypeTraits &traits_named(const char *what, std::string_view name) {
 
 std::size_t dtype_count() noexcept { return sizeof table / sizeof table[0]; }
 const DTypeTraits &dtype_at(std::size_t index) noexcept { return table[index]; }
+
+std::size_t dtype_index(DType type) noexcept {
+    switch (type) {
+#define TL_DTYPE(name, id, format) \
+    case DType::name: return static_cast<std::size_t>(Place::name);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return 0;  // not reached: a DType is one of the list
+}
 
 }  // namespace tensorlib::core

@@ -1,11 +1,7 @@
 // Storage types at run time: the enumeration, its traits and the one visitor, all from dtype_list.inc.
 #pragma once
 
-#include "dtype/bf16.hpp"
-#include "dtype/f16.hpp"
-#include "dtype/f32.hpp"
-#include "dtype/f64.hpp"
-#include "dtype/integers.hpp"
+#include "dtype/formats.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,17 +16,27 @@ enum class DType : std::int32_t {
 #undef TL_DTYPE
 };
 
+// The type that a format's struct stands for.
+template <class Format>
+constexpr DType dtype_of = DType::f32;
+#define TL_DTYPE(name, id, format) \
+    template <>                    \
+    inline constexpr DType dtype_of<format> = DType::name;
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+
 struct DTypeTraits {
     DType type;
     const char *name;
     std::int64_t block_size;  // elements
     std::size_t size;         // bytes per block
-    bool is_float;            // a floating-point or weight type: an operand of arithmetic
+    Kind kind;
+    DType partner;  // what activations are converted to on the way into a product with this type; itself for activations
 
     // Decodes n elements, a multiple of block_size.
     void (*decode)(const void *blocks, float *values, std::int64_t n) noexcept;
     // Encodes n elements; returns the first position that the type cannot hold, or -1. From there on nothing is
-    // written.
+    // written. Null where there is no way to encode the type yet.
     std::int64_t (*encode)(const float *values, void *blocks, std::int64_t n) noexcept;
 };
 
@@ -49,6 +55,7 @@ const DTypeTraits &traits_named(const char *what, std::string_view name);
 // All types in the list's order, for messages and enumerations.
 std::size_t dtype_count() noexcept;
 const DTypeTraits &dtype_at(std::size_t index) noexcept;
+std::size_t dtype_index(DType type) noexcept;
 
 // Calls f with the format's struct as a value: visit(type, [](auto format) { using Format = decltype(format); ... }).
 template <class F>

@@ -6,18 +6,18 @@
 // results are multiples of 2^-24 (gradual underflow). NaN becomes the quiet NaN 0x7E00 with its sign.
 #pragma once
 
-#include "dtype/host_device.hpp"
+#include "dtype/format.hpp"
 
 #include <cstdint>
 #include <cstring>
 
-namespace tensorlib::core {
+namespace TL_FORMATS {
 
 struct F16 {
     using Block = std::uint16_t;
     static constexpr const char *name = "f16";
     static constexpr std::int64_t block_size = 1;
-    static constexpr bool is_float = true;
+    static constexpr Kind kind = Kind::floating;
 
     TL_HOST_DEVICE static void decode(const Block &half, float *values) {
         const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
@@ -61,4 +61,11 @@ struct F16 {
 
 static_assert(sizeof(F16::Block) == 2);
 
-}  // namespace tensorlib::core
+// A block's scale.
+TL_HOST_DEVICE inline float from_half(std::uint16_t bits) {
+    float value;
+    F16::decode(bits, &value);
+    return value;
+}
+
+}  // namespace TL_FORMATS

@@ -1,17 +1,17 @@
 // F32: IEEE 754 binary32, the type that everything is computed in.
 #pragma once
 
-#include "dtype/host_device.hpp"
+#include "dtype/format.hpp"
 
 #include <cstdint>
 
-namespace tensorlib::core {
+namespace TL_FORMATS {
 
 struct F32 {
     using Block = float;
     static constexpr const char *name = "f32";
     static constexpr std::int64_t block_size = 1;
-    static constexpr bool is_float = true;
+    static constexpr Kind kind = Kind::floating;
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = block; }
     TL_HOST_DEVICE static bool encode(const float *values, Block &block) {
@@ -22,4 +22,4 @@ struct F32 {
 
 static_assert(sizeof(F32::Block) == 4);
 
-}  // namespace tensorlib::core
+}  // namespace TL_FORMATS

@@ -1,20 +1,20 @@
 // F64: IEEE 754 binary64, for storage; reading it as F32 rounds to nearest even.
 #pragma once
 
-#include "dtype/host_device.hpp"
+#include "dtype/format.hpp"
 
 #include <cstdint>
 
-namespace tensorlib::core {
+namespace TL_FORMATS {
 
 struct F64 {
     using Block = double;
     static constexpr const char *name = "f64";
     static constexpr std::int64_t block_size = 1;
-    static constexpr bool is_float = true;
+    static constexpr Kind kind = Kind::floating;
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = static_cast<float>(block); }
-    static bool encode(const float *values, Block &block) {
+    TL_HOST_DEVICE static bool encode(const float *values, Block &block) {
         block = static_cast<double>(*values);
         return true;
     }
@@ -22,4 +22,4 @@ struct F64 {
 
 static_assert(sizeof(F64::Block) == 8);
 
-}  // namespace tensorlib::core
+}  // namespace TL_FORMATS

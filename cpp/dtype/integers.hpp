@@ -2,25 +2,24 @@
 // rounds to nearest even and refuses NaN and what does not fit.
 #pragma once
 
-#include "dtype/host_device.hpp"
+#include "dtype/format.hpp"
 
-#include <cmath>
-#include <cstdint>
+#include <math.h>
 #include <limits>
 
-namespace tensorlib::core {
+namespace TL_FORMATS {
 
 template <class T>
 struct Integer {
     using Block = T;
     static constexpr std::int64_t block_size = 1;
-    static constexpr bool is_float = false;
+    static constexpr Kind kind = Kind::integer;
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = static_cast<float>(block); }
-    static bool encode(const float *values, Block &block) {
+    TL_HOST_DEVICE static bool encode(const float *values, Block &block) {
         // The default rounding mode is to nearest even. -min is a power of two, which F32 holds exactly, and max is
         // one less: so the valid range is [min, -min) in F32 too. A NaN fails both comparisons.
-        const float rounded = std::nearbyint(*values);
+        const float rounded = rintf(*values);
         constexpr float end = -static_cast<float>(std::numeric_limits<T>::min());
         if (!(rounded >= -end && rounded < end)) return false;
         block = static_cast<T>(rounded);
@@ -41,4 +40,4 @@ struct I64 : Integer<std::int64_t> {
     static constexpr const char *name = "i64";
 };
 
-}  // namespace tensorlib::core
+}  // namespace TL_FORMATS

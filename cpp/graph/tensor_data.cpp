@@ -189,7 +189,7 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     std::byte stage[stage_elements * sizeof(double)];
     // Two passes, so that nothing is written where one value does not fit.
     for (const bool write : {false, true}) {
-        if (!write && type.is_float) continue;
+        if (!write && type.kind == Kind::floating) continue;
         for (std::int64_t i = 0; i < total; i += stage_elements) {
             const std::int64_t count = std::min(stage_elements, total - i);
             const std::int64_t bad = type.encode(data + i, stage, count);

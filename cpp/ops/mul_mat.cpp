@@ -21,8 +21,9 @@ void mul_mat_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result
     const Tensor &a = *src[0], &b = *src[1];
     const Extents &na = a.layout.ne, &nb = b.layout.ne;
     const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
-    if (!traits(a.layout.type).is_float || a.layout.type == DType::f64) {
-        fail(Status::type_mismatch, "mul_mat: %s: a must be f32, f16, bf16 or a weight format", both().c_str());
+    const Kind kind = traits(a.layout.type).kind;
+    if (kind != Kind::floating && kind != Kind::weight) {
+        fail(Status::type_mismatch, "mul_mat: %s: a must be of a float type or a weight format", both().c_str());
     }
     if (b.layout.type != DType::f32 && b.layout.type != DType::f16 && b.layout.type != DType::bf16) {
         fail(Status::type_mismatch, "mul_mat: %s: b must be f32, f16 or bf16", both().c_str());

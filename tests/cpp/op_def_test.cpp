@@ -73,6 +73,7 @@ TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
     both(mm, S::shape_mismatch, {"mul_mat", "dimension 2", "3 and 2"}, f({2, 4, 2}), f({2, 3, 3}));
     both(mm, S::shape_mismatch, {"mul_mat", "dimension 3"}, f({2, 4, 2, 0}), f({2, 3, 2, 1}));
     both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
     both(mm, S::type_mismatch, {"mul_mat", "f64"}, f({2, 4}), f({2, 3}, tl::Type::f64));
     both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
     both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));

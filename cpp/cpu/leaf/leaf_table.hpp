@@ -14,6 +14,7 @@ namespace tensorlib::core::leaf {
 constexpr int max_gemm_columns = 16;
 constexpr int max_dot_rows = 4;
 constexpr int max_dot_columns = 4;
+constexpr int max_formats = 64;
 
 struct LeafTable {
     // Packed product of a panel of gemm_rows rows and one of n columns (n <= gemm_columns), one kernel per n:
@@ -38,6 +39,12 @@ struct LeafTable {
     // dst[i] = a[i] + b[i], and with one b for all.
     void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);
     void (*add_scalar_f32)(int64_t n, const float *a, float b, float *dst);
+
+    // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks.
+    struct FormatLoops {
+        void (*decode)(const void *blocks, float *values, int64_t n);
+    };
+    FormatLoops formats[max_formats];
 };
 
 }  // namespace tensorlib::core::leaf

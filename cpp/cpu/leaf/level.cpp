@@ -7,6 +7,7 @@ void fill(LeafTable &table) {
     fill_pack(table);
     fill_dot(table);
     fill_elementwise(table);
+    fill_formats(table);
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -11,6 +11,7 @@ void fill_gemm(LeafTable &table);
 void fill_pack(LeafTable &table);
 void fill_dot(LeafTable &table);
 void fill_elementwise(LeafTable &table);
+void fill_formats(LeafTable &table);
 
 // All of them.
 void fill(LeafTable &table);

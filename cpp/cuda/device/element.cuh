@@ -10,7 +10,7 @@ namespace tensorlib::core::device {
 
 // Types of one element a block that hold a float: F32, F16, BF16.
 template <class Format>
-constexpr bool is_element_v = Format::block_size == 1 && Format::is_float && sizeof(typename Format::Block) <= 4;
+constexpr bool is_element_v = Format::block_size == 1 && Format::kind == Kind::floating && sizeof(typename Format::Block) <= 4;
 
 inline bool is_element(DType type) noexcept {
     return visit(type, [](auto format) { return is_element_v<decltype(format)>; });

@@ -1,0 +1,34 @@
+// The storage formats' loops: the code of cpp/dtype, compiled for this level. Every product in decoding is exact, so the
+// bits are the same on each.
+#include "cpu/leaf/level.hpp"
+
+#include "dtype/formats.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+namespace {
+
+template <class Format>
+void decode(const void *blocks, float *values, int64_t n) {
+    const auto *block = static_cast<const typename Format::Block *>(blocks);
+    for (int64_t i = 0; i < n; i += Format::block_size) decode_block<Format>(*block++, values + i);
+}
+
+template <class Format>
+constexpr LeafTable::FormatLoops loops() {
+    return {decode<Format>};
+}
+
+}  // namespace
+
+void fill_formats(LeafTable &table) {
+    constexpr LeafTable::FormatLoops all[] = {
+#define TL_DTYPE(name, id, format) loops<format>(),
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    };
+    static_assert(sizeof all <= sizeof table.formats);
+    for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) table.formats[i] = all[i];
+}
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -1,0 +1,72 @@
+// The tables of values that formats index: grids of eight or four elements, and sixteen values for 4-bit codes.
+//
+// A grid's entry is a word with a byte an element, element 0 lowest. The grids are data, the same for every instruction
+// set, so there is one copy in the library (codebooks.cpp), and one in the device code of each CUDA source.
+#pragma once
+
+#include "dtype/format.hpp"
+
+namespace tensorlib::core::codebooks {
+
+struct Grids {
+    std::uint64_t iq2xxs[256], iq2xs[512], iq2s[1024], iq1s[2048];
+    std::uint32_t iq3xxs[256], iq3s[512];
+};
+
+extern const Grids host_grids;
+
+}  // namespace tensorlib::core::codebooks
+
+#if defined(__CUDACC__)
+#include "dtype/grid_expansion.hpp"
+namespace tensorlib::core::codebooks {
+static __device__ const Grids device_grids = expand();
+}
+#endif
+
+namespace TL_FORMATS {
+
+TL_HOST_DEVICE inline const core::codebooks::Grids &grids() {
+#if defined(__CUDA_ARCH__)
+    return core::codebooks::device_grids;
+#else
+    return core::codebooks::host_grids;
+#endif
+}
+
+TL_HOST_DEVICE inline std::uint64_t iq2xxs_grid(int index) { return grids().iq2xxs[index]; }
+TL_HOST_DEVICE inline std::uint64_t iq2xs_grid(int index) { return grids().iq2xs[index]; }
+TL_HOST_DEVICE inline std::uint64_t iq2s_grid(int index) { return grids().iq2s[index]; }
+TL_HOST_DEVICE inline std::uint64_t iq1s_grid(int index) { return grids().iq1s[index]; }
+TL_HOST_DEVICE inline std::uint32_t iq3xxs_grid(int index) { return grids().iq3xxs[index]; }
+TL_HOST_DEVICE inline std::uint32_t iq3s_grid(int index) { return grids().iq3s[index]; }
+
+// Sixteen signed bytes in two words: a shift is faster than memory on a device, and vectorises.
+struct Table16 {
+    std::uint64_t low, high;
+
+    TL_HOST_DEVICE constexpr int operator[](int q) const { return static_cast<std::int8_t>((q < 8 ? low : high) >> 8 * (q & 7)); }
+};
+
+constexpr Table16 table16(const std::int8_t (&values)[16]) {
+    Table16 table{};
+    for (int i = 0; i < 8; i++) {
+        table.low |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[i])) << 8 * i;
+        table.high |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[8 + i])) << 8 * i;
+    }
+    return table;
+}
+
+// IQ4_NL, IQ4_XS.
+TL_HOST_DEVICE inline int iq4nl_value(int q) {
+    constexpr Table16 table = table16({-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113});
+    return table[q];
+}
+
+// E2M1, doubled: bit 3 of the code is the sign.
+TL_HOST_DEVICE inline int fp4_value(int q) {
+    constexpr Table16 table = table16({0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12});
+    return table[q];
+}
+
+}  // namespace TL_FORMATS

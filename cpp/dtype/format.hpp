@@ -1,0 +1,60 @@
+// What every format header stands on.
+//
+// A format is a struct: its Block as it lies in memory, its name, the elements of a block, what it may be used for, its
+// partner, and its decoding. Types of one element a block have decode() and encode(); formats with blocks have
+// decode_run(), which decodes eight elements of a block, the finest cut that all of them allow: a thread of a GPU takes
+// a run, the CPU's loops all runs of a block.
+//
+// Decoding multiplies as the formulas are written, left to right, in F32. Every product is exact (scales have 11
+// significant bits, and no integer factor takes a product beyond 24), so fused or not, wide or not, the bits are the
+// same; only the grouping decides the sign of a zero.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+// Lets a format's decode run on the host and, compiled by nvcc, on a device.
+#if defined(__CUDACC__)
+#define TL_HOST_DEVICE __host__ __device__
+#else
+#define TL_HOST_DEVICE
+#endif
+
+// Where the formats live. Each instruction-set level of cpu/leaf compiles a copy of its own into its own namespace: one
+// copy for all would be whichever the linker kept.
+#if !defined(TL_FORMATS)
+#define TL_FORMATS tensorlib::core
+#endif
+
+namespace TL_FORMATS {
+
+enum class Kind : std::uint8_t {
+    floating,   // a plain float
+    integer,    // indices and storage: no operand of arithmetic
+    weight,     // blocks of quantised weights
+    activation  // blocks that activations are quantised to on the way into a product: no operand
+};
+
+constexpr int run_length = 8;
+
+// All elements of a block.
+template <class Format>
+TL_HOST_DEVICE inline void decode_block(const typename Format::Block &block, float *values) {
+    if constexpr (Format::block_size == 1) {
+        Format::decode(block, values);
+    } else {
+        for (int run = 0; run < static_cast<int>(Format::block_size) / run_length; run++) {
+            Format::decode_run(block, run, values + run * run_length);
+        }
+    }
+}
+
+// v's bit k.
+TL_HOST_DEVICE constexpr unsigned bit(std::uint32_t v, int k) { return (v >> k) & 1u; }
+
+// Sub-blocks' bytes and words are not aligned in a block.
+TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {
+    return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
+}
+
+}  // namespace TL_FORMATS

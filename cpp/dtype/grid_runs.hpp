@@ -1,0 +1,37 @@
+// What the formats over grids share: signs in seven bits, and runs of eight out of magnitudes and signs.
+#pragma once
+
+#include "dtype/codebooks.hpp"
+#include "dtype/format.hpp"
+
+namespace TL_FORMATS {
+
+// Eight signs in seven bits: the number of negative elements is even, so the eighth is the parity of the others.
+TL_HOST_DEVICE constexpr unsigned even_signs(unsigned code) {
+    unsigned parity = code ^ code >> 4;
+    parity ^= parity >> 2;
+    parity ^= parity >> 1;
+    return code | (parity & 1u) << 7;
+}
+
+// Byte i of a grid's entry.
+TL_HOST_DEVICE constexpr int grid_element(std::uint64_t entry, int i) { return static_cast<std::int8_t>(entry >> (8 * i)); }
+
+// Two entries of four elements as one of eight.
+TL_HOST_DEVICE constexpr std::uint64_t join(std::uint32_t low, std::uint32_t high) { return low | static_cast<std::uint64_t>(high) << 32; }
+
+// scale * magnitude, negated where the element's bit is set.
+TL_HOST_DEVICE inline void decode_signed(float scale, std::uint64_t magnitudes, unsigned signs, float *values) {
+    for (int i = 0; i < run_length; i++) {
+        const float value = scale * static_cast<float>(grid_element(magnitudes, i));
+        values[i] = signs >> i & 1u ? -value : value;
+    }
+}
+
+// IQ1: scale * (value + delta), delta 1/8 with a sign.
+TL_HOST_DEVICE inline void decode_shifted(float scale, std::uint64_t entry, bool negative, float *values) {
+    const float delta = negative ? -0.125f : 0.125f;
+    for (int i = 0; i < run_length; i++) values[i] = scale * (static_cast<float>(grid_element(entry, i)) + delta);
+}
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,43 @@
+// IQ1_M: 256 elements, 56 bytes: as IQ1_S, with a 3-bit scale per 16 and a shift per run. The scale d has no field of its own:
+// its four nibbles are the high nibbles of sc.
+//
+//   off  0  u8  qs[32]  low eight bits of the grid index of run e/8
+//       32  u8  qh[16]  nibble g%2 of byte g/2 for run g: bits 0..2 the index's bits 8..10, bit 3 the shift's sign
+//       48  u16 sc[4]   bits 0..11: four 3-bit scales; bits 12..15: nibble i of d
+//
+// y = d * (2 * scale + 1) * (grid +- 0.125)
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/grid_runs.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ1_M {
+    struct Block {
+        std::uint8_t qs[32];
+        std::uint8_t qh[16];
+        std::uint16_t sc[4];
+    };
+    static constexpr const char *name = "iq1_m";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    // d, an F16.
+    TL_HOST_DEVICE static std::uint16_t scale_bits(const Block &block) {
+        const unsigned d = block.sc[0] >> 12 | block.sc[1] >> 12 << 4 | block.sc[2] >> 12 << 8 | block.sc[3] >> 12 << 12;
+        return static_cast<std::uint16_t>(d);
+    }
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const int u = run / 2, h = block.qh[run / 2] >> run % 2 * 4;
+        const float scale = from_half(scale_bits(block)) * static_cast<float>(2 * (block.sc[u / 4] >> 3 * (u % 4) & 7) + 1);
+        decode_shifted(scale, iq1s_grid(block.qs[run] | (h & 7) << 8), (h & 8) != 0, values);
+    }
+};
+
+static_assert(sizeof(IQ1_M::Block) == 56);
+
+}  // namespace TL_FORMATS

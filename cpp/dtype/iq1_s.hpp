@@ -1,0 +1,37 @@
+// IQ1_S: 256 elements, 50 bytes: runs of 8 from a grid of 2048 entries of -1, 0 and 1, all shifted by 1/8 up or down; a 3-bit
+// scale per 32.
+//
+//   off  0  f16 d
+//        2  u8  qs[32]  low eight bits of the grid index of run e/8
+//       34  u16 qh[8]   per 32: bits 3l..3l+2 the index's bits 8..10 of run l, bits 12..14 the scale, bit 15 the shift's sign
+//
+// y = d * (2 * scale + 1) * (grid +- 0.125)
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/grid_runs.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ1_S {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[32];
+        std::uint16_t qh[8];
+    };
+    static constexpr const char *name = "iq1_s";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const int h = block.qh[run / 4];
+        const float scale = from_half(block.d) * static_cast<float>(2 * (h >> 12 & 7) + 1);
+        decode_shifted(scale, iq1s_grid(block.qs[run] | (h >> 3 * (run % 4) & 7) << 8), (h & 0x8000) != 0, values);
+    }
+};
+
+static_assert(sizeof(IQ1_S::Block) == 50);
+
+}  // namespace TL_FORMATS

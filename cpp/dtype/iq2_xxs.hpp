@@ -1,0 +1,40 @@
+// IQ2_XXS: 256 elements, 66 bytes: runs of 8 from a grid of 256 entries, signs in 7 bits, a 4-bit scale per 32.
+//
+//   off 0  f16 d
+//       2  eight groups of 32 elements, each
+//            u8  g[4]   grid index of run l
+//            u32 w      bits 7l..7l+6 the signs of run l, bits 28..31 the scale (as bytes: words are not aligned)
+//
+// y = d * (0.5 + scale) * 0.25 * grid, signed
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/grid_runs.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ2_XXS {
+    struct Block {
+        std::uint16_t d;
+        struct Group {
+            std::uint8_t g[4];
+            std::uint8_t w[4];
+        } groups[8];
+    };
+    static constexpr const char *name = "iq2_xxs";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const auto &group = block.groups[run / 4];
+        const std::uint32_t w = load_u32(group.w);
+        const float scale = from_half(block.d) * (0.5f + static_cast<float>(w >> 28)) * 0.25f;
+        decode_signed(scale, iq2xxs_grid(group.g[run % 4]), even_signs(w >> 7 * (run % 4) & 127), values);
+    }
+};
+
+static_assert(sizeof(IQ2_XXS::Block) == 66);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,41 @@
+// IQ3_S: 256 elements, 110 bytes: runs of 4 from a grid of 512 entries, a sign bit each, a 4-bit scale per 32.
+//
+//   off   0  f16 d
+//         2  u8  qs[64]     low eight bits of the grid index of the 4 elements t = e/4
+//        66  u8  qh[8]      bit t%8 of byte t/8: the index's bit 8
+//        74  u8  signs[32]  of 8 elements each: bit j set where element j is negative
+//       106  u8  scales[4]  per 32: nibble b%2 of byte b/2, b = e/32
+//
+// y = d * (1 + 2 * scale) * grid, signed
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/grid_runs.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ3_S {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[64];
+        std::uint8_t qh[8];
+        std::uint8_t signs[32];
+        std::uint8_t scales[4];
+    };
+    static constexpr const char *name = "iq3_s";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const int b = run / 4, high = block.qh[b] >> run % 4 * 2;
+        const float scale = from_half(block.d) * static_cast<float>(1 + 2 * (block.scales[b / 2] >> b % 2 * 4 & 15));
+        const int first = block.qs[2 * run] | (high & 1) << 8, second = block.qs[2 * run + 1] | (high & 2) << 7;
+        decode_signed(scale, join(iq3s_grid(first), iq3s_grid(second)), block.signs[run], values);
+    }
+};
+
+static_assert(sizeof(IQ3_S::Block) == 110);
+
+}  // namespace TL_FORMATS

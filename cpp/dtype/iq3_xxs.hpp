@@ -1,0 +1,37 @@
+// IQ3_XXS: 256 elements, 98 bytes: runs of 4 from a grid of 256 entries, signs in 7 bits per 8, a 4-bit scale per 32.
+//
+//   off  0  f16 d
+//        2  u8  qs[64]   grid index of the 4 elements e/4
+//       66  u32 w[8]     per 32: bits 7l..7l+6 the signs of run l of 8, bits 28..31 the scale (as bytes: not aligned)
+//
+// y = d * (0.5 + scale) * 0.5 * grid, signed
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/grid_runs.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ3_XXS {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[64];
+        std::uint8_t w[8][4];
+    };
+    static constexpr const char *name = "iq3_xxs";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const std::uint32_t w = load_u32(block.w[run / 4]);
+        const float scale = from_half(block.d) * (0.5f + static_cast<float>(w >> 28)) * 0.5f;
+        const std::uint64_t magnitudes = join(iq3xxs_grid(block.qs[2 * run]), iq3xxs_grid(block.qs[2 * run + 1]));
+        decode_signed(scale, magnitudes, even_signs(w >> 7 * (run % 4) & 127), values);
+    }
+};
+
+static_assert(sizeof(IQ3_XXS::Block) == 98);
+
+}  // namespace TL_FORMATS

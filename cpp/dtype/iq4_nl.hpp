@@ -1,0 +1,35 @@
+// IQ4_NL: 32 elements, 18 bytes: 4-bit codes into a table of 16 values that lie closer together around zero.
+//
+//   off 0  f16 d        scale, may be negative
+//       2  u8  qs[16]   nibbles as in Q4_0
+//
+// y = d * table[q]
+#pragma once
+
+#include "dtype/codebooks.hpp"
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_0.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ4_NL {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[16];
+    };
+    static constexpr const char *name = "iq4_nl";
+    static constexpr std::int64_t block_size = 32;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        const Nibbles q = nibbles<32>(block.qs, run);
+        for (int i = 0; i < run_length; i++) values[i] = d * static_cast<float>(iq4nl_value(q[i]));
+    }
+};
+
+static_assert(sizeof(IQ4_NL::Block) == 18);
+
+}  // namespace TL_FORMATS

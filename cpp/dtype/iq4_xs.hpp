@@ -1,0 +1,41 @@
+// IQ4_XS: 256 elements, 136 bytes: IQ4_NL's table, with a signed 6-bit scale per 32.
+//
+//   off 0  f16 d            scale, may be negative
+//       2  u16 scales_h     bits 2b, 2b + 1: the high two bits of the scale's code of sub-block b = e/32
+//       4  u8  scales_l[4]  its low four: nibble b%2 of byte b/2; the code is 32 more than the scale
+//       8  u8  qs[128]      sixteen bytes a sub-block, nibbles as in Q4_0
+//
+// y = (d * scale) * table[q]
+#pragma once
+
+#include "dtype/codebooks.hpp"
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct IQ4_XS {
+    struct Block {
+        std::uint16_t d;
+        std::uint16_t scales_h;
+        std::uint8_t scales_l[4];
+        std::uint8_t qs[128];
+    };
+    static constexpr const char *name = "iq4_xs";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const int b = run / 4;
+        const int code = (block.scales_l[b / 2] >> b % 2 * 4 & 15) | (block.scales_h >> 2 * b & 3) << 4;
+        const float scale = from_half(block.d) * static_cast<float>(code - 32);
+        const Nibbles q = nibbles<32>(block.qs + b * 16, run);
+        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(iq4nl_value(q[i]));
+    }
+};
+
+static_assert(sizeof(IQ4_XS::Block) == 136);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,46 @@
+// NVFP4: 64 elements, 36 bytes: 4-bit floats (E2M1) with an 8-bit float (UE4M3) as the scale of each 16.
+//
+//   off 0  u8 d[4]     scales: bits 3..6 the exponent, bias 7, bits 0..2 the fraction; 0x7f counts as 0; bit 7 is ignored
+//       4  u8 qs[32]   eight bytes a sub-block: byte i holds its elements i (low nibble) and i + 8 (high)
+//
+// y = table[q] * (scale / 2), the table being doubled as in MXFP4
+#pragma once
+
+#include "dtype/codebooks.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_0.hpp"
+
+namespace TL_FORMATS {
+
+struct NVFP4 {
+    struct Block {
+        std::uint8_t d[4];
+        std::uint8_t qs[32];
+    };
+    static constexpr const char *name = "nvfp4";
+    static constexpr std::int64_t block_size = 64;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    // Half of what the byte stands for: fraction * 2^-10 for exponent 0, else (8 + fraction) * 2^(exponent - 11).
+    TL_HOST_DEVICE static float half_scale(unsigned byte) {
+        const unsigned exponent = byte >> 3 & 15, fraction = byte & 7;
+        if (exponent == 0) return static_cast<float>(fraction) * (1.0f / 1024.0f);
+        if ((byte & 127) == 127) return 0;
+        // (1 + fraction / 8) * 2^(exponent - 8): 119 = 127 - 8.
+        const std::uint32_t bits = (exponent + 119) << 23 | fraction << 20;
+        float value;
+        std::memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float scale = half_scale(block.d[run / 2]);
+        const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(fp4_value(q[i])) * scale;
+    }
+};
+
+static_assert(sizeof(NVFP4::Block) == 36);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,33 @@
+// Q2_0: 64 elements, 18 bytes: 2-bit codes with one scale.
+//
+//   off 0  f16 d        scale
+//       2  u8  qs[16]   element e has bits 2(e%4), 2(e%4) + 1 of byte e/4
+//
+// y = (q - 1) * d
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/q8_0.hpp"
+
+namespace TL_FORMATS {
+
+struct Q2_0 {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[16];
+    };
+    static constexpr const char *name = "q2_0";
+    static constexpr std::int64_t block_size = 64;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        const int codes = block.qs[2 * run] | block.qs[2 * run + 1] << 8;
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((codes >> 2 * i & 3) - 1) * d;
+    }
+};
+
+static_assert(sizeof(Q2_0::Block) == 18);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,38 @@
+// Q2_K: 256 elements, 84 bytes: 2-bit codes; each 16 elements have a 4-bit scale and a 4-bit minimum.
+//
+//   off  0  u8  scales[16]  of sub-block e/16: low nibble the scale, high nibble the minimum
+//       16  u8  qs[64]      codes: element 128n + 32j + l has bits 2j, 2j + 1 of byte 32n + l
+//       80  f16 d           scale of the scales
+//       82  f16 dmin        scale of the minimums
+//
+// y = (d * scale) * q - (dmin * min)
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct Q2_K {
+    struct Block {
+        std::uint8_t scales[16];
+        std::uint8_t qs[64];
+        std::uint16_t d, dmin;
+    };
+    static constexpr const char *name = "q2_K";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const int s = block.scales[run / 2];
+        const float scale = from_half(block.d) * static_cast<float>(s & 15), min = from_half(block.dmin) * static_cast<float>(s >> 4);
+        const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
+        const int shift = run / 4 % 4 * 2;
+        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(qs[i] >> shift & 3) - min;
+    }
+};
+
+static_assert(sizeof(Q2_K::Block) == 84);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,34 @@
+// Q4_0: 32 elements, 18 bytes: 4-bit codes around zero with one scale.
+//
+//   off 0  f16 d        scale, may be negative
+//       2  u8  qs[16]   nibbles: byte j holds elements j (low) and j + 16 (high)
+//
+// y = (q - 8) * d
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_0.hpp"
+
+namespace TL_FORMATS {
+
+struct Q4_0 {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qs[16];
+    };
+    static constexpr const char *name = "q4_0";
+    static constexpr std::int64_t block_size = 32;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        const Nibbles q = nibbles<32>(block.qs, run);
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i] - 8) * d;
+    }
+};
+
+static_assert(sizeof(Q4_0::Block) == 18);
+
+}  // namespace TL_FORMATS

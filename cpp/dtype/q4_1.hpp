@@ -1,0 +1,35 @@
+// Q4_1: 32 elements, 20 bytes: 4-bit codes with a step and a minimum.
+//
+//   off 0  f16 d        step
+//       2  f16 m        minimum
+//       4  u8  qs[16]   nibbles as in Q4_0
+//
+// y = q * d + m
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_1.hpp"
+
+namespace TL_FORMATS {
+
+struct Q4_1 {
+    struct Block {
+        std::uint16_t d, m;
+        std::uint8_t qs[16];
+    };
+    static constexpr const char *name = "q4_1";
+    static constexpr std::int64_t block_size = 32;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_1;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d), m = from_half(block.m);
+        const Nibbles q = nibbles<32>(block.qs, run);
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i]) * d + m;
+    }
+};
+
+static_assert(sizeof(Q4_1::Block) == 20);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,39 @@
+// Q4_K: 256 elements, 144 bytes: 4-bit codes; each 32 elements have a 6-bit scale and a 6-bit minimum.
+//
+//   off  0  f16 d         scale of the scales
+//        2  f16 dmin      scale of the minimums
+//        4  u8  k[12]     scales and minimums (six_bit_scales.hpp)
+//       16  u8  qs[128]   nibbles: byte 32c + l holds elements 64c + l (low) and 64c + 32 + l (high)
+//
+// y = (d * scale) * q - (dmin * min)
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_k.hpp"
+#include "dtype/six_bit_scales.hpp"
+
+namespace TL_FORMATS {
+
+struct Q4_K {
+    struct Block {
+        std::uint16_t d, dmin;
+        std::uint8_t k[12];
+        std::uint8_t qs[128];
+    };
+    static constexpr const char *name = "q4_K";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const ScaleAndMin s = six_bit_scales(block.k, run / 4);
+        const float scale = from_half(block.d) * static_cast<float>(s.scale), min = from_half(block.dmin) * static_cast<float>(s.min);
+        const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
+        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(q[i]) - min;
+    }
+};
+
+static_assert(sizeof(Q4_K::Block) == 144);
+
+}  // namespace TL_FORMATS

@@ -1,0 +1,37 @@
+// Q5_0: 32 elements, 22 bytes: 5-bit codes around zero with one scale.
+//
+//   off 0  f16 d        scale, may be negative
+//       2  u8  qh[4]    a 32-bit word: bit e is the fifth bit of element e
+//       6  u8  qs[16]   low four bits, nibbles as in Q4_0
+//
+// y = (q - 16) * d
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/nibbles.hpp"
+#include "dtype/q8_0.hpp"
+
+namespace TL_FORMATS {
+
+struct Q5_0 {
+    struct Block {
+        std::uint16_t d;
+        std::uint8_t qh[4];
+        std::uint8_t qs[16];
+    };
+    static constexpr const char *name = "q5_0";
+    static constexpr std::int64_t block_size = 32;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        const Nibbles q = nibbles<32>(block.qs, run);
+        const int high = block.qh[run];
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((q[i] | (high >> i & 1) << 4) - 16) * d;
+    }
+};
+
+static_assert(sizeof(Q5_0::Block) == 22);
+
+}  // namespace TL_FORMATS

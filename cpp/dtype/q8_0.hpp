@@ -1,0 +1,31 @@
+// Q8_0: 32 elements, 34 bytes: 8-bit codes with one scale. Weights, and the activation partner of 32-element formats.
+//
+//   off 0  f16 d        scale
+//       2  i8  qs[32]   codes, -127..127
+//
+// y = qs * d
+#pragma once
+
+#include "dtype/f16.hpp"
+
+namespace TL_FORMATS {
+
+struct Q8_0 {
+    struct Block {
+        std::uint16_t d;
+        std::int8_t qs[32];
+    };
+    static constexpr const char *name = "q8_0";
+    static constexpr std::int64_t block_size = 32;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_0;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(block.qs[run * run_length + i]) * d;
+    }
+};
+
+static_assert(sizeof(Q8_0::Block) == 34);
+
+}  // namespace TL_FORMATS

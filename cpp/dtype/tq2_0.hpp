@@ -1,0 +1,34 @@
+// TQ2_0: 256 elements of -1, 0 and 1 with one scale, 66 bytes: 2-bit codes.
+//
+//   off  0  u8  qs[64]  codes, arranged as in Q2_K; code 3 stands for 2 and is not written
+//       64  f16 d       scale
+//
+// y = (q - 1) * d
+#pragma once
+
+#include "dtype/f16.hpp"
+#include "dtype/q8_k.hpp"
+
+namespace TL_FORMATS {
+
+struct TQ2_0 {
+    struct Block {
+        std::uint8_t qs[64];
+        std::uint16_t d;
+    };
+    static constexpr const char *name = "tq2_0";
+    static constexpr std::int64_t block_size = 256;
+    static constexpr Kind kind = Kind::weight;
+    using Partner = Q8_K;
+
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
+        const float d = from_half(block.d);
+        const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
+        const int shift = run / 4 % 4 * 2;
+        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((qs[i] >> shift & 3) - 1) * d;
+    }
+};
+
+static_assert(sizeof(TQ2_0::Block) == 66);
+
+}  // namespace TL_FORMATS
