@@ -46,6 +46,10 @@ struct GgufValue {
     static constexpr std::uint64_t string_step = 16;
     // Of an array: behind its type and count.
     std::span<const std::byte> elements() const noexcept { return encoded.subspan(12); }
+    // What is not the value's own length or type.
+    std::span<const std::byte> payload() const noexcept {
+        return encoded.subspan(type == GgufType::array ? 12 : type == GgufType::string ? 8 : 0);
+    }
 };
 
 struct GgufKey {
