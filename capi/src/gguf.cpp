@@ -56,6 +56,10 @@ tl_status tl_gguf_open_memory(const void *data, size_t size, tl_gguf **out, tl_e
     return open("gguf_open_memory", out, err, [&] { return core::Gguf::open_memory(data, size); });
 }
 
+tl_status tl_gguf_open_memory_copy(const void *data, size_t size, tl_gguf **out, tl_error *err) {
+    return open("gguf_open_memory_copy", out, err, [&] { return core::Gguf::open_memory(data, size, core::Gguf::Access::copy); });
+}
+
 void tl_gguf_free(tl_gguf *gguf) {
     if (gguf) unwrap(gguf)->drop_ref();
 }

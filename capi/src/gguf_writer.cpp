@@ -113,7 +113,9 @@ tl_status tl_gguf_writer_set_string_array(tl_gguf_writer *writer, const char *ke
         std::vector<std::string_view> views;
         for (size_t i = 0; i < n; i++) {
             if (!texts[i] && !(sizes && sizes[i] == 0)) core::fail(Status::invalid_argument, "%s: text %zu is NULL", function, i);
-            views.push_back(!sizes ? std::string_view(texts[i]) : sizes[i] != 0 ? std::string_view(texts[i], sizes[i]) : std::string_view());
+            views.push_back(!sizes          ? std::string_view(texts[i])
+                            : sizes[i] != 0 ? std::string_view(texts[i], sizes[i])
+                                            : std::string_view());
         }
         unwrap(writer)->set_strings(key, views);
     });

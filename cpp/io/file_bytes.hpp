@@ -16,9 +16,10 @@ public:
     static Ref<FileBytes> read(const char *what, const std::string &path);
     // The caller's bytes, to stay valid as long as anyone refers to this.
     static Ref<FileBytes> borrow(const void *data, std::size_t size);
+    static Ref<FileBytes> copy(const char *what, const void *data, std::size_t size);
 
     std::span<const std::byte> bytes() const noexcept { return {contents_.data, contents_.size}; }
-    // Empty for borrowed bytes.
+    // Empty for bytes that came from memory.
     const std::string &path() const noexcept { return path_; }
 
 private:

@@ -121,10 +121,10 @@ void Gguf::open_other_parts(std::size_t own, std::size_t count, Access access) {
     }
 }
 
-Ref<Gguf> Gguf::open_memory(const void *data, std::size_t size) {
+Ref<Gguf> Gguf::open_memory(const void *data, std::size_t size, Access access) {
     if (!data && size != 0) fail(Status::invalid_argument, "gguf_open_memory: data is NULL: %zu bytes are valid", size);
     auto file = Ref<Gguf>::adopt(new Gguf);
-    file->parts_.push_back(FileBytes::borrow(data, size));
+    file->parts_.push_back(access == Access::map ? FileBytes::borrow(data, size) : FileBytes::copy("gguf_open_memory", data, size));
     GgufReader reader("gguf_open_memory", "memory", file->parts_[0]->bytes());
     reader.run();
     file->version_ = reader.version;

@@ -71,8 +71,8 @@ public:
     enum class Access { map, copy };
     // All parts, where the file is one of several. Throws Error(io), Error(format).
     static Ref<Gguf> open(const std::string &path, Access access);
-    // What these bytes hold; parts are not looked for.
-    static Ref<Gguf> open_memory(const void *data, std::size_t size);
+    // What these bytes hold, where they are (map: they stay the caller's) or copied; parts are not looked for.
+    static Ref<Gguf> open_memory(const void *data, std::size_t size, Access access = Access::map);
 
     std::uint32_t version() const noexcept { return version_; }
     std::uint32_t alignment() const noexcept { return alignment_; }

@@ -30,7 +30,8 @@ static size_t make_file(File *file) {
     put(file, "GGUF", 4), put_u32(file, 3), put_u64(file, 1), put_u64(file, 3);
     put_text(file, "n"), put_u32(file, 4), put_u32(file, 7);
     put_text(file, "s"), put_u32(file, 8), put_text(file, "hi");
-    put_text(file, "a"), put_u32(file, 9), put_u32(file, 5), put_u64(file, 3), put_u32(file, 1), put_u32(file, (uint32_t)-2), put_u32(file, 3);
+    put_text(file, "a"), put_u32(file, 9), put_u32(file, 5), put_u64(file, 3), put_u32(file, 1), put_u32(file, (uint32_t)-2),
+        put_u32(file, 3);
     put_text(file, "t"), put_u32(file, 1), put_u64(file, 4);
     size_t type = file->size;
     put_u32(file, 0), put_u64(file, 0);
@@ -51,6 +52,13 @@ static void test_opening(void) {
     REFUSED(tl_gguf_open_memory(file.bytes, file.size, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "out");
     REFUSED(tl_gguf_open_memory(NULL, 1, &gguf, &err), TL_STATUS_INVALID_ARGUMENT, "data");
     REFUSED(tl_gguf_open_memory(NULL, 0, &gguf, &err), TL_STATUS_FORMAT, "byte 0");
+    REFUSED(tl_gguf_open_memory_copy(NULL, 1, &gguf, &err), TL_STATUS_INVALID_ARGUMENT, "data");
+    REFUSED(tl_gguf_open_memory_copy(NULL, 0, &gguf, &err), TL_STATUS_FORMAT, "byte 0");
+    REFUSED(tl_gguf_open_memory_copy(file.bytes, file.size, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "out");
+    ACCEPTED(tl_gguf_open_memory_copy(file.bytes, file.size, &gguf, &err));
+    memset(file.bytes, 0, sizeof file.bytes);
+    CHECK(tl_gguf_n_kv(gguf) == 3 && ((const float *)tl_gguf_tensor_data(gguf, 0))[3] == 4);
+    tl_gguf_free(gguf);
     REFUSED(tl_gguf_open("", &gguf, &err), TL_STATUS_IO, "No such file");
     REFUSED(tl_gguf_open("/none/such.gguf", &gguf, &err), TL_STATUS_IO, "/none/such.gguf");
     REFUSED(tl_gguf_open_copy("/none/such.gguf", &gguf, &err), TL_STATUS_IO, "No such file");
@@ -62,9 +70,20 @@ static void test_opening(void) {
         uint32_t value;
         const char *word;
     } rows[] = {
-        {0, 0, "byte 0"},          {4, 1, "version 1"},     {4, 77, "version 77"},     {4, 3u << 24, "big-endian"}, {12, 1, "number of tensors"},
-        {20, 1, "number of keys"}, {24, 9999, "a key is 9999"}, {33, 13, "type 13"},       {type, 4, "type 4"},         {type, 31, "retired"},
-        {type, 999, "type 999"},   {type + 4, 1, "offset"}, {type + 4, 32, "offset 32"}, {type + 8, 1, "offset"},
+        {0, 0, "byte 0"},
+        {4, 1, "version 1"},
+        {4, 77, "version 77"},
+        {4, 3u << 24, "big-endian"},
+        {12, 1, "number of tensors"},
+        {20, 1, "number of keys"},
+        {24, 9999, "a key is 9999"},
+        {33, 13, "type 13"},
+        {type, 4, "type 4"},
+        {type, 31, "retired"},
+        {type, 999, "type 999"},
+        {type + 4, 1, "offset"},
+        {type + 4, 32, "offset 32"},
+        {type + 8, 1, "offset"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         make_file(&file);

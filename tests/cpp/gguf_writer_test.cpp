@@ -7,6 +7,8 @@
 #include "io/gguf_writer.hpp"
 #include "ops/op_def.hpp"
 
+#include <tensorlib/gguf.hpp>
+
 #include <sys/wait.h>
 
 #include <csignal>
@@ -237,6 +239,59 @@ TEST(GgufWriter, what_is_not_finished_leaves_the_target_as_it_was) {
     EXPECT_TRUE(WIFSIGNALED(status));
     EXPECT_EQ(support::file_text(path), "old");
     for (const std::string &name : folder.names()) EXPECT_TRUE(name == "keep.gguf" || name.starts_with(".tensorlib-")) << name;
+}
+
+// The public C++ API over both.
+TEST(GgufApi, what_was_written_is_read) {
+    const TempFolder folder;
+    const tl::Context ctx;
+    const auto t = ctx.tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+    t.set_name("t");
+    tl::GgufWriter writer(folder.path("api.gguf"), {.alignment = 64});
+    writer.set("u8", std::uint8_t{1});
+    writer.set("i16", std::int16_t{-2});
+    writer.set("f32", 0.5f);
+    writer.set("yes", true);
+    writer.set("text", "hello");
+    writer.set("ints", std::span<const std::int64_t>(std::vector<std::int64_t>{1, -1}));
+    writer.set("texts", std::span<const std::string>(std::vector<std::string>{"a", "bc"}));
+    writer.add(t);
+    writer.declare("scalar", tl::Type::i32, {});
+    const std::int32_t seven = 7;
+    writer.write(std::as_bytes(std::span(&seven, 1)));
+    writer.finish();
+    for (const auto &file : {tl::Gguf::open(folder.path("api.gguf")), tl::Gguf::open_copy(folder.path("api.gguf"))}) {
+        EXPECT_EQ(file.version(), 3u);
+        EXPECT_EQ(file.alignment(), 64u);
+        EXPECT_EQ(file.n_parts(), 1u);
+        EXPECT_EQ(file.keys().size(), 8u);
+        EXPECT_EQ(file.type("u8"), tl::GgufType::u8);
+        EXPECT_EQ(file.type("i16"), tl::GgufType::i16);
+        EXPECT_EQ(file.u64("u8"), 1u);
+        EXPECT_EQ(file.i64("i16"), -2);
+        EXPECT_EQ(file.f64("f32"), 0.5);
+        EXPECT_TRUE(file.boolean("yes"));
+        EXPECT_EQ(file.string("text"), "hello");
+        EXPECT_EQ(file.numbers<std::int64_t>("ints"), (std::vector<std::int64_t>{1, -1}));
+        EXPECT_EQ(file.strings("texts"), (std::vector<std::string>{"a", "bc"}));
+        EXPECT_FALSE(file.has("none"));
+        expect_error(Status::invalid_argument, {"no key 'none'"}, [&] { file.u64("none"); });
+        expect_error(Status::type_mismatch, {"'ints'", "i64"}, [&] { file.numbers<float>("ints"); });
+        expect_error(Status::type_mismatch, {"'u8'", "array"}, [&] { file.strings("u8"); });
+        const auto infos = file.tensors();
+        ASSERT_EQ(infos.size(), 2u);
+        EXPECT_EQ(infos[0].shape, (tl::Shape{2, 3}));
+        EXPECT_EQ(infos[1].shape, tl::Shape{});
+        EXPECT_EQ(infos[1].data.size(), 4u);
+        const auto leaf = file.tensor(ctx, "t");
+        EXPECT_EQ(leaf.read<float>(), t.read<float>());
+        EXPECT_EQ(leaf.name(), "t");
+        tl::Backend cpu;
+        const auto sum = leaf + leaf;
+        cpu.compute({sum});
+        EXPECT_EQ(sum.read<float>()[5], 12.0f);
+        expect_error(Status::invalid_argument, {"read-only"}, [&] { leaf.write_f32(std::vector<float>(6)); });
+    }
 }
 
 TEST(GgufWriter, all_types_come_back_byte_for_byte) {

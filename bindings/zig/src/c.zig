@@ -265,6 +265,12 @@ pub const TL_GGUF_TYPE_F64: tl_gguf_type = 12;
 pub extern fn tl_gguf_open(path: ?[*:0]const u8, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
 pub extern fn tl_gguf_open_copy(path: ?[*:0]const u8, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
 pub extern fn tl_gguf_open_memory(data: ?*const anyopaque, size: usize, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_open_memory_copy(
+    data: ?*const anyopaque,
+    size: usize,
+    out: ?*?*tl_gguf,
+    err: ?*tl_error,
+) tl_status;
 pub extern fn tl_gguf_free(gguf: ?*tl_gguf) void;
 pub extern fn tl_gguf_version(gguf: ?*const tl_gguf) u32;
 pub extern fn tl_gguf_alignment(gguf: ?*const tl_gguf) usize;

@@ -1101,6 +1101,12 @@ TL_API TL_NODISCARD tl_status tl_gguf_open_memory(const void *data, size_t size,
         tl_error *err);
 
 /**
+ * tl_gguf_open_memory() for bytes that are copied, and the caller's again when it returns. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_open_memory_copy(const void *data, size_t size, tl_gguf **out,
+        tl_error *err);
+
+/**
  * Gives the handle back; NULL is fine. The bytes stay as long as a context has tensors over them. Any thread.
  * Since 0.1.
  */

@@ -81,6 +81,14 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
+    /// tl_gguf_open_memory() for bytes that are copied, and the caller's again when it returns. Since 0.1.
+    pub fn tl_gguf_open_memory_copy(
+        data: *const c_void,
+        size: usize,
+        out: *mut *mut tl_gguf,
+        err: *mut tl_error,
+    ) -> tl_status;
+
     /// Gives the handle back; NULL is fine. The bytes stay as long as a context has tensors over them. Any thread.
     /// Since 0.1.
     pub fn tl_gguf_free(gguf: *mut tl_gguf);
