@@ -1,6 +1,6 @@
 //! GGUF files, read.
 
-use crate::call::{check, check_abi, handle, text};
+use crate::call::{check, check_abi, handle};
 use crate::{Array, Context, DType, Error, Result, Tensor, Value};
 use std::borrow::Cow;
 use std::ffi::{c_char, CStr, CString};
@@ -65,7 +65,7 @@ pub struct Gguf(Arc<Inner>);
 #[derive(Clone, Debug)]
 pub struct TensorInfo<'a> {
     /// Its name, unique in the file.
-    pub name: Cow<'a, str>,
+    pub name: &'a str,
     /// The element type.
     pub dtype: DType,
     /// Elements per dimension, the contiguous one first; empty for a scalar.
@@ -144,8 +144,8 @@ impl Gguf {
 
     /// All keys with their values, in the file's order.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, Value)> + '_ {
-        // SAFETY: the file is open; a key is UTF-8, NUL-terminated, and lives as long as the file.
-        let key = |i| unsafe { CStr::from_ptr(sys::tl_gguf_key(self.raw(), i)) }.to_str().unwrap_or_default();
+        // SAFETY: the file is open; a key lives as long as the file.
+        let key = |i| unsafe { name_text(sys::tl_gguf_key(self.raw(), i)) };
         // SAFETY: the file is open.
         (0..unsafe { sys::tl_gguf_n_kv(self.raw()) }).map(move |i| (key(i), self.value_at(i)))
     }
@@ -267,11 +267,7 @@ impl Gguf {
         // SAFETY: the file is open.
         let (kind, element, n) = unsafe {
             let file = self.raw();
-            (
-                sys::tl_gguf_kv_type(file, index),
-                sys::tl_gguf_array_type(file, index),
-                sys::tl_gguf_array_n(file, index),
-            )
+            (sys::tl_gguf_kv_type(file, index), sys::tl_gguf_array_type(file, index), sys::tl_gguf_array_n(file, index))
         };
         if kind == sys::TL_GGUF_TYPE_ARRAY {
             let mut rest = bytes;
@@ -285,18 +281,25 @@ impl Gguf {
         unsafe {
             let file = self.raw();
             TensorInfo {
-                name: text(sys::tl_gguf_tensor_name(file, index)).into(),
+                name: name_text(sys::tl_gguf_tensor_name(file, index)),
                 dtype: DType::from_raw(sys::tl_gguf_tensor_type(file, index)),
                 shape: (0..sys::tl_gguf_tensor_n_dims(file, index))
                     .map(|d| sys::tl_gguf_tensor_ne(file, index, d))
                     .collect(),
-                data: slice(
-                    sys::tl_gguf_tensor_data(file, index).cast(),
-                    sys::tl_gguf_tensor_nbytes(file, index),
-                ),
+                data: slice(sys::tl_gguf_tensor_data(file, index).cast(), sys::tl_gguf_tensor_nbytes(file, index)),
             }
         }
     }
+}
+
+/// # Safety
+/// `name` must be NULL or a NUL-terminated text that lives as long as `'a`.
+unsafe fn name_text<'a>(name: *const c_char) -> &'a str {
+    if name.is_null() {
+        return "";
+    }
+    // SAFETY: as the caller promises. The engine takes UTF-8 alone for a name.
+    unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default()
 }
 
 /// # Safety

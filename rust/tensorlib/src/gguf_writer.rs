@@ -2,7 +2,7 @@
 
 use crate::call::{check, check_abi, handle};
 use crate::gguf::{c_chars, c_text, path_text};
-use crate::{Array, DType, Error, Gguf, Result, Tensor, Value};
+use crate::{Array, DType, Gguf, Result, Tensor, Value};
 use std::ffi::{c_char, CString};
 use std::fmt;
 use std::path::Path;
@@ -50,7 +50,7 @@ impl GgufWriterOptions {
     /// Begins the file. Nobody sees it under its name before [`GgufWriter::finish`].
     ///
     /// # Errors
-    /// [`Error::Io`] where no file can be made in that folder, [`Error::InvalidArgument`] for options that are none.
+    /// [`Error::Io`](crate::Error) where no file can be made in that folder, [`Error::InvalidArgument`](crate::Error) for options that are none.
     pub fn create(self, path: impl AsRef<Path>) -> Result<GgufWriter> {
         check_abi()?;
         let path = path_text(path.as_ref())?;
@@ -109,7 +109,7 @@ impl GgufWriter {
     /// Sets a key to a value.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the key is set already, no name (empty, more than 65535 bytes, a NUL in it), or the
+    /// [`Error::InvalidArgument`](crate::Error) where the key is set already, no name (empty, more than 65535 bytes, a NUL in it), or the
     /// writer's own (`general.alignment`, `split.*`); where data were written already; for nested arrays.
     pub fn set(&mut self, key: &str, value: impl Into<Value>) -> Result<()> {
         let (w, key) = (self.raw(), c_text("gguf_writer: the key has", key.as_bytes())?);
@@ -181,7 +181,7 @@ impl GgufWriter {
     /// Copies all keys of a file but those that are set already, `general.alignment` and `split.*`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where data were written already.
+    /// [`Error::InvalidArgument`](crate::Error) where data were written already.
     pub fn copy_metadata(&mut self, file: &Gguf) -> Result<()> {
         // SAFETY: writer and file are live.
         check(|err| unsafe { sys::tl_gguf_writer_copy_kv(self.raw(), file.raw(), err) })
@@ -191,7 +191,7 @@ impl GgufWriter {
     /// behind it; the writer keeps the tensor's memory until then.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where the name is used already or longer than 64 bytes, or data were written already.
+    /// [`Error::InvalidArgument`](crate::Error) where the name is used already or longer than 64 bytes, or data were written already.
     pub fn add(&mut self, tensor: &Tensor) -> Result<()> {
         // SAFETY: writer and tensor are live; the engine keeps the tensor's context.
         check(|err| unsafe { sys::tl_gguf_writer_add_tensor(self.raw(), tensor.raw(), err) })
@@ -200,7 +200,7 @@ impl GgufWriter {
     /// Declares a tensor whose data come by [`GgufWriter::write`], after those before it. An empty shape is a scalar.
     ///
     /// # Errors
-    /// As [`GgufWriter::add`]; [`Error::InvalidArgument`] also for a shape that is none.
+    /// As [`GgufWriter::add`]; [`Error::InvalidArgument`](crate::Error) also for a shape that is none.
     pub fn declare(&mut self, name: &str, dtype: DType, shape: impl AsRef<[i64]>) -> Result<()> {
         let name: CString = c_text("gguf_writer: the name has", name.as_bytes())?;
         let ne = shape.as_ref();
@@ -214,7 +214,7 @@ impl GgufWriter {
     /// The next bytes of the first declared tensor that lacks some.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for more bytes than it lacks; [`Error::Io`] where they cannot be written.
+    /// [`Error::InvalidArgument`](crate::Error) for more bytes than it lacks; [`Error::Io`](crate::Error) where they cannot be written.
     pub fn write(&mut self, data: &[u8]) -> Result<()> {
         // SAFETY: the writer is live; data has as many bytes as said.
         check(|err| unsafe { sys::tl_gguf_writer_write_data(self.raw(), data.as_ptr().cast(), data.len(), err) })
@@ -223,8 +223,8 @@ impl GgufWriter {
     /// Writes what is left, brings it to the disk and gives the file its name. Returns the number of parts.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where a tensor lacks data or is not computed, [`Error::Busy`] where one is in use: the
-    /// call may be repeated. [`Error::Io`]: there is no file.
+    /// [`Error::InvalidArgument`](crate::Error) where a tensor lacks data or is not computed, [`Error::Busy`](crate::Error) where one is in use: the
+    /// call may be repeated. [`Error::Io`](crate::Error): there is no file.
     pub fn finish(&mut self) -> Result<usize> {
         // SAFETY: the writer is live.
         check(|err| unsafe { sys::tl_gguf_writer_finish(self.raw(), err) })?;
