@@ -130,14 +130,18 @@ func TestGetters(t *testing.T) {
 }
 
 func TestTypes(t *testing.T) {
-	for _, typ := range []Type{F32, F16, I8, I16, I32, I64, F64, BF16} {
+	for _, typ := range Types() {
 		back, err := ParseType(typ.String())
 		if err != nil || back != typ {
 			t.Errorf("%v parses to %v, %v", typ, back, err)
 		}
-		if typ.BlockSize() != 1 || typ.Size() < 1 || typ.Size() > 8 {
+		plain := typ.Kind() == KindFloating || typ.Kind() == KindInteger
+		if plain != (typ.BlockSize() == 1) || typ.Size() < 1 || typ.Size() > 292 {
 			t.Errorf("%v has blocks of %d elements and %d bytes", typ, typ.BlockSize(), typ.Size())
 		}
+	}
+	if n := len(Types()); n < 35 || Q4_K.Partner() != Q8_K || Q8_K.Kind() != KindActivation {
+		t.Errorf("%d types; Q4_K's partner is %v", n, Q4_K.Partner())
 	}
 	if typ, err := ParseType("Bf16"); err != nil || typ != BF16 {
 		t.Errorf("Bf16 parses to %v, %v", typ, err)

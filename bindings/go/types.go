@@ -23,7 +23,55 @@ const (
 	I64  Type = C.TL_TYPE_I64  // 64-bit signed integer
 	F64  Type = C.TL_TYPE_F64  // IEEE 754 binary64
 	BF16 Type = C.TL_TYPE_BF16 // the upper half of an F32
+
+	// Formats with blocks: rows are whole blocks.
+	Q4_0    Type = C.TL_TYPE_Q4_0    // 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element
+	Q4_1    Type = C.TL_TYPE_Q4_1    // 4-bit codes, an F16 step and minimum per 32: 5 bits
+	Q5_0    Type = C.TL_TYPE_Q5_0    // 5-bit codes around zero, an F16 scale per 32: 5.5 bits
+	Q5_1    Type = C.TL_TYPE_Q5_1    // 5-bit codes, an F16 step and minimum per 32: 6 bits
+	Q8_0    Type = C.TL_TYPE_Q8_0    // 8-bit codes, an F16 scale per 32: 8.5 bits
+	Q8_1    Type = C.TL_TYPE_Q8_1    // Q8_0 with the sum of its codes; for activations only
+	Q2_K    Type = C.TL_TYPE_Q2_K    // 2-bit codes, 4-bit scales and minimums per 16 of 256: 2.625 bits
+	Q3_K    Type = C.TL_TYPE_Q3_K    // 3-bit codes, 6-bit scales per 16 of 256: 3.4375 bits
+	Q4_K    Type = C.TL_TYPE_Q4_K    // 4-bit codes, 6-bit scales and minimums per 32 of 256: 4.5 bits
+	Q5_K    Type = C.TL_TYPE_Q5_K    // 5-bit codes, 6-bit scales and minimums per 32 of 256: 5.5 bits
+	Q6_K    Type = C.TL_TYPE_Q6_K    // 6-bit codes, 8-bit scales per 16 of 256: 6.5625 bits
+	Q8_K    Type = C.TL_TYPE_Q8_K    // 8-bit codes, an F32 scale per 256; for activations only
+	IQ2_XXS Type = C.TL_TYPE_IQ2_XXS // runs of 8 from a grid of 256: 2.0625 bits
+	IQ2_XS  Type = C.TL_TYPE_IQ2_XS  // runs of 8 from a grid of 512: 2.3125 bits
+	IQ3_XXS Type = C.TL_TYPE_IQ3_XXS // runs of 4 from a grid of 256: 3.0625 bits
+	IQ1_S   Type = C.TL_TYPE_IQ1_S   // runs of 8 from a grid of 2048 of -1, 0, 1: 1.5625 bits
+	IQ4_NL  Type = C.TL_TYPE_IQ4_NL  // 4-bit codes into a table, an F16 scale per 32: 4.5 bits
+	IQ3_S   Type = C.TL_TYPE_IQ3_S   // runs of 4 from a grid of 512: 3.4375 bits
+	IQ2_S   Type = C.TL_TYPE_IQ2_S   // runs of 8 from a grid of 1024: 2.5625 bits
+	IQ4_XS  Type = C.TL_TYPE_IQ4_XS  // IQ4_NL's codes, 6-bit scales per 32 of 256: 4.25 bits
+	IQ1_M   Type = C.TL_TYPE_IQ1_M   // IQ1_S's grid, 3-bit scales per 16 of 256: 1.75 bits
+	TQ1_0   Type = C.TL_TYPE_TQ1_0   // -1, 0, 1, five digits a byte, an F16 scale per 256: 1.6875 bits
+	TQ2_0   Type = C.TL_TYPE_TQ2_0   // -1, 0, 1, two bits each, an F16 scale per 256: 2.0625 bits
+	MXFP4   Type = C.TL_TYPE_MXFP4   // 4-bit floats, a power of two per 32: 4.25 bits (OCP Microscaling)
+	NVFP4   Type = C.TL_TYPE_NVFP4   // 4-bit floats, an 8-bit float as the scale of each 16: 4.5 bits
+	Q1_0    Type = C.TL_TYPE_Q1_0    // signs, an F16 scale per 128: 1.125 bits
+	Q2_0    Type = C.TL_TYPE_Q2_0    // -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits
 )
+
+// Kind is what a type may be used for.
+type Kind int32
+
+const (
+	KindFloating   Kind = C.TL_KIND_FLOATING   // a plain float
+	KindInteger    Kind = C.TL_KIND_INTEGER    // indices and storage, no operand of arithmetic
+	KindWeight     Kind = C.TL_KIND_WEIGHT     // blocks of quantised weights
+	KindActivation Kind = C.TL_KIND_ACTIVATION // blocks that activations are quantised to; no operand
+)
+
+// Types lists all types in the order of their numbers.
+func Types() []Type {
+	types := make([]Type, C.tl_type_count())
+	for i := range types {
+		types[i] = Type(C.tl_type_at(C.size_t(i)))
+	}
+	return types
+}
 
 // ParseType finds a type by its name, in upper or lower case. The error for an
 // unknown one has [StatusInvalidArgument] and lists all names.
@@ -54,6 +102,13 @@ func (t Type) BlockSize() int { return int(C.tl_type_block_size(C.tl_type(t))) }
 
 // Size is the number of bytes per block; 0 where there is no such type.
 func (t Type) Size() int { return int(C.tl_type_size(C.tl_type(t))) }
+
+// Kind is what the type may be used for; -1 where there is no such type.
+func (t Type) Kind() Kind { return Kind(C.tl_type_kind(C.tl_type(t))) }
+
+// Partner is the type that activations are converted to on the way into a
+// product with weights of this type; -1 where there is no such type.
+func (t Type) Partner() Type { return Type(C.tl_type_partner(C.tl_type(t))) }
 
 // Element is a Go type whose values are stored as they are in tensors of one
 // [Type]. Other types are reached by the F32 methods, which convert, or by bytes.

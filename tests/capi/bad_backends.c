@@ -41,10 +41,18 @@ static void test_types(void) {
         ACCEPTED(tl_type_from_name(known[i].name, &found, &err));
         CHECK(found == known[i].type);
     }
-    const tl_type unknown[] = {-1, 9999, INT32_MIN, INT32_MAX};
-    for (int i = 0; i < 4; i++) {
+    CHECK(tl_type_block_size(TL_TYPE_Q4_K) == 256 && tl_type_size(TL_TYPE_Q4_K) == 144);
+    CHECK(tl_type_kind(TL_TYPE_Q4_K) == TL_KIND_WEIGHT && tl_type_partner(TL_TYPE_Q4_K) == TL_TYPE_Q8_K);
+    CHECK(tl_type_kind(TL_TYPE_Q8_K) == TL_KIND_ACTIVATION && tl_type_kind(TL_TYPE_BF16) == TL_KIND_FLOATING);
+    CHECK(tl_type_kind(TL_TYPE_I8) == TL_KIND_INTEGER && tl_type_partner(TL_TYPE_I8) == TL_TYPE_I8);
+    for (size_t i = 0; i < tl_type_count(); i++) CHECK(tl_type_block_size(tl_type_at(i)) > 0);
+    CHECK(tl_type_at(0) == TL_TYPE_F32 && tl_type_at(tl_type_count()) == -1 && tl_type_at(SIZE_MAX) == -1);
+    /* 4, 5, 31 to 33 and 36 to 38 are retired numbers. */
+    const tl_type unknown[] = {-1, 4, 5, 31, 33, 36, 38, 9999, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 10; i++) {
         CHECK(tl_type_block_size(unknown[i]) == 0);
         CHECK(tl_type_size(unknown[i]) == 0);
+        CHECK(tl_type_kind(unknown[i]) == -1 && tl_type_partner(unknown[i]) == -1);
         CHECK(tl_type_name(unknown[i]) == NULL);
     }
     tl_type found = -1;

@@ -232,4 +232,26 @@ TEST(Traits, are_the_formats) {
     }
 }
 
+// A type that a language cannot name is not there for it.
+TEST(Completeness, every_type_has_a_name_in_every_language) {
+    const auto text_of = [](const char *path) {
+        std::ifstream in(std::string(TENSORLIB_ROOT) + "/" + path);
+        return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    };
+    const std::string header = text_of("capi/include/tensorlib/tensorlib.h"), cpp = text_of("cpp/include/tensorlib/tensorlib.hpp"),
+                      rust = text_of("rust/tensorlib/src/dtype.rs"), go = text_of("bindings/go/types.go"),
+                      zig = text_of("bindings/zig/src/types.zig");
+    for (std::size_t i = 0; i < dtype_count(); i++) {
+        const std::string name = dtype_at(i).name, id = std::to_string(static_cast<int>(dtype_at(i).type));
+        std::string upper = name;
+        for (char &c : upper) c = static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+        EXPECT_NE(header.find("#define TL_TYPE_" + upper + " " + id + "\n"), std::string::npos) << name;
+        EXPECT_NE(cpp.find("    " + name + " = " + id + ","), std::string::npos) << name;
+        EXPECT_NE(rust.find("    " + upper + " = " + id + ","), std::string::npos) << name;
+        EXPECT_NE(rust.find("        DType::" + upper + ","), std::string::npos) << name;
+        EXPECT_NE(go.find("C.TL_TYPE_" + upper), std::string::npos) << name;
+        EXPECT_NE(zig.find("    " + name + " = c.TL_TYPE_" + upper + ","), std::string::npos) << name;
+    }
+}
+
 }  // namespace

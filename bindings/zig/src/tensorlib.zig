@@ -28,6 +28,7 @@ pub const c = @import("c.zig");
 pub const Error = status.Error;
 pub const Diagnostics = status.Diagnostics;
 pub const Type = types.Type;
+pub const Kind = types.Kind;
 pub const Backend = backend.Backend;
 pub const DeviceProps = backend.DeviceProps;
 pub const Context = @import("context.zig").Context;

@@ -15,6 +15,33 @@ pub const Type = enum(c.tl_type) {
     i64 = c.TL_TYPE_I64,
     f64 = c.TL_TYPE_F64,
     bf16 = c.TL_TYPE_BF16,
+    q4_0 = c.TL_TYPE_Q4_0,
+    q4_1 = c.TL_TYPE_Q4_1,
+    q5_0 = c.TL_TYPE_Q5_0,
+    q5_1 = c.TL_TYPE_Q5_1,
+    q8_0 = c.TL_TYPE_Q8_0,
+    q8_1 = c.TL_TYPE_Q8_1,
+    q2_K = c.TL_TYPE_Q2_K,
+    q3_K = c.TL_TYPE_Q3_K,
+    q4_K = c.TL_TYPE_Q4_K,
+    q5_K = c.TL_TYPE_Q5_K,
+    q6_K = c.TL_TYPE_Q6_K,
+    q8_K = c.TL_TYPE_Q8_K,
+    iq2_xxs = c.TL_TYPE_IQ2_XXS,
+    iq2_xs = c.TL_TYPE_IQ2_XS,
+    iq3_xxs = c.TL_TYPE_IQ3_XXS,
+    iq1_s = c.TL_TYPE_IQ1_S,
+    iq4_nl = c.TL_TYPE_IQ4_NL,
+    iq3_s = c.TL_TYPE_IQ3_S,
+    iq2_s = c.TL_TYPE_IQ2_S,
+    iq4_xs = c.TL_TYPE_IQ4_XS,
+    iq1_m = c.TL_TYPE_IQ1_M,
+    tq1_0 = c.TL_TYPE_TQ1_0,
+    tq2_0 = c.TL_TYPE_TQ2_0,
+    mxfp4 = c.TL_TYPE_MXFP4,
+    nvfp4 = c.TL_TYPE_NVFP4,
+    q1_0 = c.TL_TYPE_Q1_0,
+    q2_0 = c.TL_TYPE_Q2_0,
     _,
 
     /// The type that stores values of T as they are. BF16 has none: write and read it as f32, or as bytes.
@@ -53,4 +80,37 @@ pub const Type = enum(c.tl_type) {
     pub fn size(self: Type) usize {
         return c.tl_type_size(@intFromEnum(self));
     }
+
+    /// What the type may be used for.
+    pub fn kind(self: Type) Kind {
+        return @enumFromInt(c.tl_type_kind(@intFromEnum(self)));
+    }
+
+    /// The type that activations are converted to on the way into a product with weights of this type.
+    pub fn partner(self: Type) Type {
+        return @enumFromInt(c.tl_type_partner(@intFromEnum(self)));
+    }
+
+    /// How many types the library has.
+    pub fn count() usize {
+        return c.tl_type_count();
+    }
+
+    /// The type at an index below `count()`, in the order of their numbers.
+    pub fn at(index: usize) Type {
+        return @enumFromInt(c.tl_type_at(index));
+    }
+};
+
+/// What a type may be used for.
+pub const Kind = enum(c.tl_kind) {
+    /// A plain float.
+    floating = c.TL_KIND_FLOATING,
+    /// A plain integer: indices and storage, no operand of arithmetic.
+    integer = c.TL_KIND_INTEGER,
+    /// Blocks of quantised weights.
+    weight = c.TL_KIND_WEIGHT,
+    /// Blocks that activations are quantised to on the way into a product; no operand.
+    activation = c.TL_KIND_ACTIVATION,
+    _,
 };

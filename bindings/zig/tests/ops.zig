@@ -101,8 +101,12 @@ test "what the library has can be listed" {
 test "types" {
     for (std.enums.values(tl.Type)) |t| {
         try expectEqual(t, try tl.Type.fromName(t.name(), null));
-        try expect(t.blockSize() == 1 and t.size() >= 1 and t.size() <= 8);
+        const plain = t.kind() == .floating or t.kind() == .integer;
+        try expect(plain == (t.blockSize() == 1) and t.size() >= 1 and t.size() <= 292);
     }
+    try expectEqual(std.enums.values(tl.Type).len, tl.Type.count());
+    try expectEqual(tl.Type.f16, tl.Type.at(1));
+    try expectEqual(tl.Type.q8_K, tl.Type.q4_K.partner());
     try expectEqual(tl.Type.bf16, try tl.Type.fromName("Bf16", null));
     const none: tl.Type = @enumFromInt(99);
     try expect(none.blockSize() == 0 and none.size() == 0);

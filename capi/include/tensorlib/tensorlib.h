@@ -198,8 +198,9 @@ TL_API const char *tl_status_name(tl_status status);
 /* ====================================================================================================
  * Storage types
  *
- * How elements are stored. The numbers are GGUF's. More types join in later versions; ask for traits instead
- * of listing numbers. */
+ * How elements are stored. The numbers are GGUF's. More types join in later versions; ask for traits, or walk them
+ * with `tl_type_at`, instead of listing numbers. Types with blocks store rows of whole blocks only. What a weight
+ * format is good for: docs/formats.md. */
 
 /**
  * A storage type: GGUF's number for it.
@@ -247,6 +248,166 @@ typedef int32_t tl_type;
 #define TL_TYPE_BF16 30
 
 /**
+ * 4-bit codes around zero, an F16 scale per 32: 4.5 bits an element.
+ */
+#define TL_TYPE_Q4_0 2
+
+/**
+ * 4-bit codes, an F16 step and minimum per 32: 5 bits.
+ */
+#define TL_TYPE_Q4_1 3
+
+/**
+ * 5-bit codes around zero, an F16 scale per 32: 5.5 bits.
+ */
+#define TL_TYPE_Q5_0 6
+
+/**
+ * 5-bit codes, an F16 step and minimum per 32: 6 bits.
+ */
+#define TL_TYPE_Q5_1 7
+
+/**
+ * 8-bit codes, an F16 scale per 32: 8.5 bits.
+ */
+#define TL_TYPE_Q8_0 8
+
+/**
+ * Q8_0 with the sum of its codes; for activations only.
+ */
+#define TL_TYPE_Q8_1 9
+
+/**
+ * 2-bit codes, 4-bit scales and minimums per 16 of 256: 2.625 bits.
+ */
+#define TL_TYPE_Q2_K 10
+
+/**
+ * 3-bit codes, 6-bit scales per 16 of 256: 3.4375 bits.
+ */
+#define TL_TYPE_Q3_K 11
+
+/**
+ * 4-bit codes, 6-bit scales and minimums per 32 of 256: 4.5 bits.
+ */
+#define TL_TYPE_Q4_K 12
+
+/**
+ * 5-bit codes, 6-bit scales and minimums per 32 of 256: 5.5 bits.
+ */
+#define TL_TYPE_Q5_K 13
+
+/**
+ * 6-bit codes, 8-bit scales per 16 of 256: 6.5625 bits.
+ */
+#define TL_TYPE_Q6_K 14
+
+/**
+ * 8-bit codes, an F32 scale per 256; for activations only.
+ */
+#define TL_TYPE_Q8_K 15
+
+/**
+ * Runs of 8 from a grid of 256: 2.0625 bits.
+ */
+#define TL_TYPE_IQ2_XXS 16
+
+/**
+ * Runs of 8 from a grid of 512: 2.3125 bits.
+ */
+#define TL_TYPE_IQ2_XS 17
+
+/**
+ * Runs of 4 from a grid of 256: 3.0625 bits.
+ */
+#define TL_TYPE_IQ3_XXS 18
+
+/**
+ * Runs of 8 from a grid of 2048 of -1, 0, 1: 1.5625 bits.
+ */
+#define TL_TYPE_IQ1_S 19
+
+/**
+ * 4-bit codes into a table, an F16 scale per 32: 4.5 bits.
+ */
+#define TL_TYPE_IQ4_NL 20
+
+/**
+ * Runs of 4 from a grid of 512: 3.4375 bits.
+ */
+#define TL_TYPE_IQ3_S 21
+
+/**
+ * Runs of 8 from a grid of 1024: 2.5625 bits.
+ */
+#define TL_TYPE_IQ2_S 22
+
+/**
+ * IQ4_NL's codes, 6-bit scales per 32 of 256: 4.25 bits.
+ */
+#define TL_TYPE_IQ4_XS 23
+
+/**
+ * IQ1_S's grid, 3-bit scales per 16 of 256: 1.75 bits.
+ */
+#define TL_TYPE_IQ1_M 29
+
+/**
+ * -1, 0, 1, five digits a byte, an F16 scale per 256: 1.6875 bits.
+ */
+#define TL_TYPE_TQ1_0 34
+
+/**
+ * -1, 0, 1, two bits each, an F16 scale per 256: 2.0625 bits.
+ */
+#define TL_TYPE_TQ2_0 35
+
+/**
+ * 4-bit floats, a power of two per 32: 4.25 bits (OCP Microscaling).
+ */
+#define TL_TYPE_MXFP4 39
+
+/**
+ * 4-bit floats, an 8-bit float as the scale of each 16: 4.5 bits.
+ */
+#define TL_TYPE_NVFP4 40
+
+/**
+ * Signs, an F16 scale per 128: 1.125 bits.
+ */
+#define TL_TYPE_Q1_0 41
+
+/**
+ * -1, 0, 1, 2 in two bits, an F16 scale per 64: 2.25 bits.
+ */
+#define TL_TYPE_Q2_0 42
+
+/**
+ * What a type may be used for.
+ */
+typedef int32_t tl_kind;
+
+/**
+ * A plain float.
+ */
+#define TL_KIND_FLOATING 0
+
+/**
+ * A plain integer: indices and storage, no operand of arithmetic.
+ */
+#define TL_KIND_INTEGER 1
+
+/**
+ * Blocks of quantised weights.
+ */
+#define TL_KIND_WEIGHT 2
+
+/**
+ * Blocks that activations are quantised to on the way into a product; no operand.
+ */
+#define TL_KIND_ACTIVATION 3
+
+/**
  * Elements per block, 1 for plain types; 0 where there is no such type. Any thread. Since 0.1.
  */
 TL_API int64_t tl_type_block_size(tl_type type);
@@ -261,6 +422,28 @@ TL_API size_t tl_type_size(tl_type type);
  * thread. Since 0.1.
  */
 TL_API const char *tl_type_name(tl_type type);
+
+/**
+ * What the type may be used for; -1 where there is no such type. Any thread. Since 0.1.
+ */
+TL_API tl_kind tl_type_kind(tl_type type);
+
+/**
+ * The type that activations are converted to on the way into a product with weights of this type, as other
+ * implementations of the format do it; itself for plain types and activations, -1 where there is no such type. Any
+ * thread. Since 0.1.
+ */
+TL_API tl_type tl_type_partner(tl_type type);
+
+/**
+ * How many types there are. Any thread. Since 0.1.
+ */
+TL_API size_t tl_type_count(void);
+
+/**
+ * The type at an index below `tl_type_count`, in the order of their numbers; -1 beyond. Any thread. Since 0.1.
+ */
+TL_API tl_type tl_type_at(size_t index);
 
 /**
  * Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.

@@ -46,7 +46,44 @@ struct Tensor;
 }  // namespace core
 
 // Storage types; the numbers are GGUF's.
-enum class Type : std::int32_t { f32 = 0, f16 = 1, i8 = 24, i16 = 25, i32 = 26, i64 = 27, f64 = 28, bf16 = 30 };
+// GGUF's numbers. What each format is: docs/formats.md.
+enum class Type : std::int32_t {
+    f32 = 0,
+    f16 = 1,
+    q4_0 = 2,
+    q4_1 = 3,
+    q5_0 = 6,
+    q5_1 = 7,
+    q8_0 = 8,
+    q8_1 = 9,
+    q2_K = 10,
+    q3_K = 11,
+    q4_K = 12,
+    q5_K = 13,
+    q6_K = 14,
+    q8_K = 15,
+    iq2_xxs = 16,
+    iq2_xs = 17,
+    iq3_xxs = 18,
+    iq1_s = 19,
+    iq4_nl = 20,
+    iq3_s = 21,
+    iq2_s = 22,
+    iq4_xs = 23,
+    i8 = 24,
+    i16 = 25,
+    i32 = 26,
+    i64 = 27,
+    f64 = 28,
+    iq1_m = 29,
+    bf16 = 30,
+    tq1_0 = 34,
+    tq2_0 = 35,
+    mxfp4 = 39,
+    nvfp4 = 40,
+    q1_0 = 41,
+    q2_0 = 42,
+};
 
 // The type's name, "f32".
 const char *type_name(Type type);

@@ -64,7 +64,7 @@ mod tensor;
 
 pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};
-pub use dtype::DType;
+pub use dtype::{DType, Kind};
 pub use element::Element;
 pub use error::{Error, Failure, Result};
 pub use gguf::{Gguf, TensorInfo};
