@@ -166,11 +166,7 @@ extern "C" {
     ) -> tl_status;
     /// Copies all keys of a file, nested arrays too, but those that are set already and those that are the writer's own.
     /// `gguf` is not kept. Else as tl_gguf_writer_set_u8(). Since 0.1.
-    pub fn tl_gguf_writer_copy_kv(
-        writer: *mut tl_gguf_writer,
-        gguf: *const tl_gguf,
-        err: *mut tl_error,
-    ) -> tl_status;
+    pub fn tl_gguf_writer_copy_kv(writer: *mut tl_gguf_writer, gguf: *const tl_gguf, err: *mut tl_error) -> tl_status;
 
     /// Adds a tensor under its own name, up to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
     /// by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
