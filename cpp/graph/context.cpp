@@ -138,6 +138,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     std::copy(spec.src.begin(), spec.src.end(), t->src);
     if (spec.view_of) {
         t->is_view = true;
+        t->writes = spec.writes;
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }

@@ -22,6 +22,7 @@ struct Tensor {
     Op op = Op::leaf;
     std::uint16_t n_src = 0;
     bool is_view = false;
+    bool writes = false;  // computing it writes into the tensor that it is a view of
     Context *context = nullptr;
     Tensor **src = nullptr;
 
@@ -41,8 +42,8 @@ struct Tensor {
     std::atomic<const char *> name{""};
 
     bool is_leaf() const noexcept { return op == Op::leaf; }
-    // A node that only describes memory: nothing is to be computed. (cpy's result is a view too, of its target.)
-    bool is_pure_view() const noexcept { return is_view && op != Op::cpy; }
+    // A node that only describes memory: nothing is to be computed.
+    bool is_pure_view() const noexcept { return is_view && !writes; }
     std::span<Tensor *const> sources() const noexcept { return {src, n_src}; }
     // The first element's address on the device, or null where the root has no data.
     std::byte *address() const noexcept {
