@@ -176,9 +176,10 @@ private:
         for (int i = 0; i < 100; i++) {
             candidate = temporary_name(path);
             Descriptor file(::open(candidate.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
-            if (file.get() >= 0) name = candidate;
+            const int reason = errno;
+            if (file.get() >= 0) name = std::move(candidate);
             // Left behind by a process of our number that was killed: the next one.
-            if (file.get() >= 0 || errno != EEXIST) return file;
+            if (file.get() >= 0 || reason != EEXIST) return file;
         }
         return Descriptor(-1);
     }

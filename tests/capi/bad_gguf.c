@@ -214,6 +214,8 @@ static void test_leafs(void) {
     REFUSED(tl_tensor_map(t, TL_ACCESS_WRITE, &data, &err), TL_STATUS_INVALID_ARGUMENT, "GGUF file and is read-only");
     REFUSED(tl_tensor_write_f32(tl_reshape(ctx, t, 2, two), values, 4, &err), TL_STATUS_INVALID_ARGUMENT, "GGUF file and is read-only");
     NOT_MADE(ctx, tl_cpy(ctx, own, t), TL_STATUS_INVALID_ARGUMENT, "GGUF file and is read-only");
+    NOT_MADE(ctx, tl_set_rows(ctx, t, own, tl_tensor_new_1d(ctx, TL_TYPE_I32, 1)), TL_STATUS_INVALID_ARGUMENT,
+             "GGUF file and is read-only");
     ACCEPTED(tl_tensor_set_constant(t, &err));
     REFUSED(tl_tensor_drop_original(t, &err), TL_STATUS_UNSUPPORTED, "packed");
     ACCEPTED(tl_tensor_map(t, TL_ACCESS_READ, &data, &err));
