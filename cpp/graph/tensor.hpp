@@ -35,8 +35,9 @@ struct Tensor {
     std::atomic<std::byte *> data{nullptr};
     // Of a node's root: data holds a computed result. Same rule.
     std::atomic<bool> computed{false};
-    // Of a leaf: promised constant.
+    // Of a leaf: promised constant. So are leafs of a file from the start.
     std::atomic<bool> constant{false};
+    bool in_file = false;  // of a leaf; set once, before anyone else sees it
 
     std::atomic<const char *> name{""};
 
@@ -58,5 +59,8 @@ std::string tensor_text(const Tensor &t);
 
 // The same of all that a node is made of: "[2, 4] f32, [2, 3] f32".
 std::string sources_text(const Tensor &node);
+
+// Of a constant leaf, how it came to be one, for messages.
+const char *constant_text(const Tensor &root) noexcept;
 
 }  // namespace tensorlib::core

@@ -30,7 +30,7 @@ void check_writable(const char *what, const Tensor &t) {
              tensor_text(t).c_str(), op_name(root.op));
     }
     if (root.constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "%s: %s is promised constant: it cannot be written any more", what, tensor_text(t).c_str());
+        fail(Status::invalid_argument, "%s: %s %s: it cannot be written", what, tensor_text(t).c_str(), constant_text(root));
     }
     check_readable(what, t);
 }

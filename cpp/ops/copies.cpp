@@ -103,7 +103,8 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
 
 void check_target(const char *op, const char *name, const Tensor &target) {
     if (!target.root->constant.load(std::memory_order_acquire)) return;
-    fail(Status::invalid_argument, "%s: %s is %s, which is promised constant: it cannot be written", op, name, tensor_text(target).c_str());
+    fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(),
+         constant_text(*target.root));
 }
 
 bool may_refuse(DType from, DType to) noexcept {

@@ -181,8 +181,8 @@ void Plan::find_owned() {
 void Plan::begin_run() {
     for (const Tensor *target : targets_) {
         if (target->constant.load(std::memory_order_acquire)) {
-            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which is promised constant",
-                 tensor_text(*target).c_str());
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(*target).c_str(),
+                 constant_text(*target));
         }
     }
     if (owned_as_of_ != materialised()) find_owned();

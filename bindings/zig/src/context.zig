@@ -5,6 +5,7 @@ const c = @import("c.zig");
 const status = @import("status.zig");
 const Attr = @import("attr.zig").Attr;
 const Backend = @import("backend.zig").Backend;
+const Gguf = @import("gguf.zig").Gguf;
 const Graph = @import("graph.zig").Graph;
 const Tensor = @import("tensor.zig").Tensor;
 const Type = @import("types.zig").Type;
@@ -137,6 +138,12 @@ pub const Context = struct {
         return made;
     }
 
+    /// A leaf with the contents and the name of a file's tensor, read-only: in host memory it lies in the file's
+    /// bytes, on a device it is a copy. `error.InvalidArgument`: no such tensor.
+    pub fn ggufTensor(self: Context, file: Gguf, name: [:0]const u8) Error!Tensor {
+        return self.construct(ggufLeaf, .{ file.handle, name.ptr });
+    }
+
     /// a + b in a's shape and type; b repeats into a: each dimension of b is 1 or divides that of a. Types:
     /// f32, f16, bf16, each.
     pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -251,6 +258,11 @@ pub const Context = struct {
         return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "no memory for a list of operands", .{});
     }
 };
+
+/// tl_gguf_tensor with the context first, as all other constructors have it.
+fn ggufLeaf(ctx: ?*c.tl_context, file: *c.tl_gguf, name: [*:0]const u8) ?*c.tl_tensor {
+    return c.tl_gguf_tensor(file, ctx, name);
+}
 
 /// More dimensions than an i32 counts are as wrong as five.
 fn dimCount(ne: []const i64) i32 {

@@ -211,6 +211,7 @@ public:
 private:
     friend class Tensor;
     friend class Graph;
+    friend class Gguf;
     explicit Context(std::shared_ptr<core::Context> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<core::Context> impl_;
 };
@@ -257,6 +258,8 @@ public:
 private:
     friend class Context;
     friend class Graph;
+    friend class Gguf;
+    friend class GgufWriter;
     friend Tensor add(const Tensor &, const Tensor &);
     friend Tensor mul_mat(const Tensor &, const Tensor &);
     friend Tensor cpy(const Tensor &, const Tensor &);
