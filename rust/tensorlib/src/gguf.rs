@@ -70,6 +70,8 @@ pub struct TensorInfo<'a> {
     pub dtype: DType,
     /// Elements per dimension, the contiguous one first; empty for a scalar.
     pub shape: Vec<i64>,
+    /// Where its bytes begin, counted from the first tensor byte of the part that it lies in.
+    pub offset: u64,
     /// Its bytes in the file.
     pub data: &'a [u8],
 }
@@ -286,6 +288,7 @@ impl Gguf {
                 shape: (0..sys::tl_gguf_tensor_n_dims(file, index))
                     .map(|d| sys::tl_gguf_tensor_ne(file, index, d))
                     .collect(),
+                offset: sys::tl_gguf_tensor_offset(file, index),
                 data: slice(sys::tl_gguf_tensor_data(file, index).cast(), sys::tl_gguf_tensor_nbytes(file, index)),
             }
         }

@@ -1,0 +1,214 @@
+//! The command line: every option and its help.
+
+use crate::plan::Keep;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+use tensorlib::{DType, Kind};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    success
+  1    files differ (compare), or the data do not allow what was asked for
+  2    wrong usage
+  3    a file cannot be read or written
+  4    a file is not what its format allows
+  5    out of memory
+  70   a defect of this program
+  130  interrupted
+
+Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction-set level \
+(see `tensorlib devices`).";
+
+/// Inspect, quantise and compare model files (GGUF, safetensors).
+#[derive(Parser)]
+#[command(name = "tensorlib", version, after_long_help = EXIT_CODES, after_help = "Exit codes and more: --help", max_term_width = 100)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Show what is in files: metadata, tensors, sizes per format
+    #[command(after_long_help = EXIT_CODES)]
+    Inspect(Inspect),
+    /// Store a model in a smaller format: GGUF or safetensors in, GGUF out
+    ///
+    /// Quantised are float tensors of two or more dimensions whose rows are whole blocks of the type. Rows that are not
+    /// become q8_0 where they fit that; all else is copied as it is. OUT gets its name when it is whole: a run that is
+    /// stopped leaves nothing. Never more than a few pieces of a tensor are in memory.
+    #[command(after_long_help = EXIT_CODES)]
+    Quantize(Quantize),
+    /// Compare the tensors of two files: error per tensor
+    ///
+    /// Tensors are matched by name. Exit code 1 where one is missing, has another shape, has a NaN or infinity that its
+    /// partner has not, or is above --fail-above. Values that differ are no failure without that.
+    #[command(after_long_help = EXIT_CODES)]
+    Compare(Compare),
+    /// List devices, instruction-set levels and threads
+    #[command(after_long_help = EXIT_CODES)]
+    Devices(Devices),
+    /// Measure this machine: formats encoded and decoded, matrix products
+    #[command(after_long_help = EXIT_CODES)]
+    Bench(Bench),
+    /// Print a completion script for a shell
+    Completions(Completions),
+    /// Print the man page, or write all of them into a folder
+    Man(Man),
+}
+
+/// `inspect`
+#[derive(Args)]
+pub struct Inspect {
+    /// Files to show; any part of a split GGUF file stands for all
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// JSON: everything, arrays whole (see the README for its structure)
+    #[arg(long)]
+    pub json: bool,
+    /// Show only the tensors
+    #[arg(long, conflicts_with = "metadata")]
+    pub tensors: bool,
+    /// Show only the metadata
+    #[arg(long)]
+    pub metadata: bool,
+    /// Show long arrays and texts whole
+    #[arg(long)]
+    pub full: bool,
+}
+
+/// `quantize`
+#[derive(Args)]
+pub struct Quantize {
+    /// The model to read: GGUF or safetensors
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The GGUF file to write
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// The type to store weights as
+    #[arg(long = "type", short, value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
+    pub dtype: DType,
+    /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
+    #[arg(long, value_name = "FILE")]
+    pub importance: Option<PathBuf>,
+    /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match counts
+    #[arg(long, value_name = "PATTERN=TYPE")]
+    pub keep: Vec<Keep>,
+    /// Quantise again what is quantised already; that loses twice
+    #[arg(long)]
+    pub allow_requantize: bool,
+    /// Threads to compute with [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub threads: Option<u16>,
+    /// Show what would become what, and the sizes; write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Split OUT into parts of at most that size, as 4G
+    #[arg(long, value_name = "SIZE", value_parser = crate::text::parse_size)]
+    pub split_size: Option<u64>,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// general.architecture of OUT where IN has none
+    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    pub arch: String,
+    /// One line for each tensor on standard error
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Neither progress bar nor summary
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// `compare`
+#[derive(Args)]
+pub struct Compare {
+    /// The file whose values are the right ones
+    pub a: PathBuf,
+    /// The file to compare with it
+    pub b: PathBuf,
+    /// JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Exit code 1 where a tensor's relative error (RMSE over the RMS of A) is above REL
+    #[arg(long, value_name = "REL", value_parser = parse_limit)]
+    pub fail_above: Option<f64>,
+    /// Threads to compute with [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub threads: Option<u16>,
+}
+
+/// `devices`
+#[derive(Args)]
+pub struct Devices {
+    /// JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `bench`
+#[derive(Args)]
+pub struct Bench {
+    /// Types to measure
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = storage_types(),
+          default_value = "f32,f16,q8_0,q4_K,q6_K")]
+    pub types: Vec<DType>,
+    /// Columns of the products [4096, 4096] x n
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,8,512",
+          value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub sizes: Vec<u32>,
+    /// Rows and columns of the weights: a multiple of 256
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = parse_side)]
+    pub side: u32,
+    /// Seconds for each line
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = parse_seconds)]
+    pub seconds: f64,
+    /// Threads to compute with [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub threads: Option<u16>,
+    /// JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `completions`
+#[derive(Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+/// `man`
+#[derive(Args)]
+pub struct Man {
+    /// Write tensorlib.1 and a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+/// Whether a file of weights may have this type.
+pub fn is_storage(dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Floating | Kind::Weight)
+}
+
+fn storage_types() -> impl TypedValueParser<Value = DType> {
+    let names: Vec<String> = DType::ALL.into_iter().filter(|t| is_storage(*t)).map(DType::name).collect();
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<DType>())
+}
+
+fn parse_limit(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|v: &f64| *v >= 0.0).ok_or_else(|| "a number from 0 on is valid, as 0.01".into())
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|v| (0.001..=3600.0).contains(v)).ok_or_else(|| "0.001 to 3600 is valid".into())
+}
+
+fn parse_side(text: &str) -> Result<u32, String> {
+    let valid = |n: &u32| *n > 0 && *n <= 32768 && n % 256 == 0;
+    text.parse().ok().filter(valid).ok_or_else(|| "a multiple of 256 up to 32768 is valid".into())
+}

@@ -1,0 +1,42 @@
+//! `tensorlib devices`: what this machine computes on.
+
+use crate::args::Devices;
+use crate::failure::{Exit, Outcome};
+use crate::text::bytes;
+use serde_json::{json, Value as Json};
+use std::io::Write;
+use tensorlib::{Backend, DeviceInfo};
+
+/// Runs the command.
+pub fn run(options: &Devices, out: &mut dyn Write) -> Outcome<Exit> {
+    let (devices, levels) = (tensorlib::devices(), tensorlib::isa_levels());
+    let cpu = Backend::cpu()?; // fails where TENSORLIB_ISA asks for a level that is not there
+    if options.json {
+        let all: Vec<Json> = devices.iter().map(as_json).collect();
+        let cpu = json!({ "isa": cpu.isa(), "isa_levels": levels, "threads": cpu.n_threads() });
+        writeln!(out, "{:#}", json!({ "devices": all, "cpu": cpu }))?;
+        return Ok(Exit::Success);
+    }
+    for d in &devices {
+        writeln!(out, "{}: {}", d.name, d.description)?;
+        if d.memory_total > 0 {
+            writeln!(out, "  memory: {}, {} free", bytes(d.memory_total), bytes(d.memory_free))?;
+        }
+        if d.capability > 0 {
+            writeln!(out, "  compute capability: {}.{}", d.capability / 10, d.capability % 10)?;
+        }
+        if d.simulated {
+            writeln!(out, "  simulated, for tests")?;
+        }
+        if d.name == "cpu" {
+            writeln!(out, "  threads: {}", cpu.n_threads())?;
+            writeln!(out, "  instruction set: {} (of {})", cpu.isa(), levels.join(", "))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn as_json(d: &DeviceInfo) -> Json {
+    json!({ "name": d.name, "description": d.description, "memory_total": d.memory_total,
+            "memory_free": d.memory_free, "capability": d.capability, "simulated": d.simulated })
+}

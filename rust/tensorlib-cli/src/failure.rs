@@ -1,0 +1,100 @@
+//! What ends a command early: an exit code, a message, and what to try.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// What a command returns.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// How the process ends. The numbers are documented in `--help`, the man page and the README.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// All went well, or nobody reads the output any more.
+    Success = 0,
+    /// A comparison failed, or the data do not allow what was asked for.
+    Refused = 1,
+    /// Bad usage; clap's own errors have this code too.
+    Usage = 2,
+    /// A file cannot be read or written.
+    Io = 3,
+    /// A file's contents are not what its format allows.
+    Format = 4,
+    /// No memory.
+    Memory = 5,
+    /// A defect of this program or the library.
+    Internal = 70,
+    /// Ctrl-C, or another polite signal.
+    Interrupted = 130,
+}
+
+/// The end of a command.
+#[derive(Debug)]
+pub struct Failure {
+    /// The exit code.
+    pub exit: Exit,
+    /// One line for a human.
+    pub message: String,
+    /// What to try.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure without a hint.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Failure { exit, message: message.into(), hint: None }
+    }
+
+    /// With a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// A file that the system will not open, read or write.
+    pub fn io(path: &Path, doing: &str, error: &io::Error) -> Self {
+        let failure = Failure::new(Exit::Io, format!("{}: cannot be {doing}: {error}", path.display()));
+        match error.kind() {
+            io::ErrorKind::NotFound => failure.hint("look for a typing mistake, and from which folder it is seen"),
+            io::ErrorKind::PermissionDenied => failure.hint("look at the permissions of the file and its folder"),
+            _ => failure,
+        }
+    }
+
+    /// Names what was worked on: `tensor 'x': ...`.
+    pub fn about(mut self, what: impl fmt::Display) -> Self {
+        self.message = format!("{what}: {}", self.message);
+        self
+    }
+}
+
+impl From<tensorlib::Error> for Failure {
+    fn from(error: tensorlib::Error) -> Self {
+        use tensorlib::Error as E;
+        let (exit, hint) = match &error {
+            E::Io(_) => (Exit::Io, None),
+            E::Format(_) => (Exit::Format, Some("the file is damaged, or was not copied to its end: get it again")),
+            E::OutOfMemory(_) => (Exit::Memory, Some("close other programs, or use a machine with more memory")),
+            E::Internal(_) | E::Other { .. } | E::Device(_) => (Exit::Internal, Some("please report this")),
+            _ => (Exit::Refused, None),
+        };
+        Failure { exit, message: error.to_string(), hint: hint.map(String::from) }
+    }
+}
+
+/// Of standard output: files have [`Failure::io`].
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Failure::new(Exit::Success, ""); // `| head` has seen enough
+        }
+        Failure::new(Exit::Io, format!("standard output: cannot be written: {error}"))
+    }
+}
+
+/// A line on standard error that stops nothing.
+pub fn warn(message: impl fmt::Display) {
+    use std::io::Write;
+    let _ = writeln!(io::stderr(), "tensorlib: warning: {message}"); // no one to tell if that fails
+}

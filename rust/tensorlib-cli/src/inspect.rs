@@ -1,0 +1,240 @@
+//! `tensorlib inspect`: what is in a file.
+
+use crate::args::Inspect;
+use crate::failure::{Exit, Outcome};
+use crate::inspect_json;
+use crate::source::{Entry, Source};
+use crate::text::{bytes, shape, Table};
+use std::io::Write;
+use std::path::Path;
+use tensorlib::{Array, Value};
+
+/// Elements of an array, and characters of a text, that are shown without --full.
+const SHOWN_ELEMENTS: usize = 6;
+const SHOWN_CHARACTERS: usize = 80;
+
+/// Sums over the tensors of one type.
+pub struct TypeTotal {
+    /// The type's name.
+    pub type_name: String,
+    /// Tensors of it.
+    pub tensors: u64,
+    /// Their elements.
+    pub elements: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl TypeTotal {
+    /// Bits that an element takes.
+    pub fn bits(&self) -> f64 {
+        if self.elements == 0 {
+            return 0.0;
+        }
+        self.bytes as f64 * 8.0 / self.elements as f64
+    }
+}
+
+/// Runs the command.
+pub fn run(options: &Inspect, out: &mut dyn Write) -> Outcome<Exit> {
+    // All are opened first: a name that is wrong is not to be lost behind pages of others.
+    let files = options.files.iter().map(|p| Source::open(p).map(|s| (p.as_path(), s))).collect::<Outcome<Vec<_>>>()?;
+    if options.json {
+        inspect_json::print(options, &files, out)?;
+        return Ok(Exit::Success);
+    }
+    for (i, (path, source)) in files.iter().enumerate() {
+        if i > 0 {
+            writeln!(out)?;
+        }
+        print(options, path, source, out)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn print(options: &Inspect, path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
+    let entries = source.entries();
+    let values = metadata(source);
+    if !options.tensors && !options.metadata {
+        print_head(path, source, out)?;
+    }
+    if !options.tensors {
+        writeln!(out, "metadata: {}", count(values.len(), "key"))?;
+        let mut table = Table::new(&["key", "type", "value"]);
+        for (key, value) in &values {
+            table.row(vec![key.clone(), value_type(value), shown(value, options.full)]);
+        }
+        if !values.is_empty() {
+            table.print(out)?;
+        }
+    }
+    if !options.metadata {
+        writeln!(out, "tensors: {}", entries.len())?;
+        let mut table = Table::new(&["name", "shape", "type", ">size", ">offset"]);
+        for t in &entries {
+            table.row(vec![
+                t.name.clone(),
+                shape(&t.shape),
+                t.type_name.clone(),
+                bytes(t.nbytes),
+                t.offset.to_string(),
+            ]);
+        }
+        if !entries.is_empty() {
+            table.print(out)?;
+        }
+    }
+    if !options.tensors && !options.metadata {
+        print_totals(&entries, out)?;
+    }
+    Ok(())
+}
+
+fn print_head(path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
+    match source {
+        Source::Gguf(file) => {
+            let (version, alignment) = (file.version(), file.alignment());
+            let parts = if file.n_parts() == 1 { String::new() } else { format!(", {} parts", file.n_parts()) };
+            writeln!(out, "{}: GGUF version {version}, alignment {alignment}{parts}", path.display())?;
+        }
+        Source::Safetensors(_) => writeln!(out, "{}: safetensors", path.display())?,
+    }
+    Ok(())
+}
+
+fn print_totals(entries: &[Entry], out: &mut dyn Write) -> Outcome<()> {
+    writeln!(out, "totals:")?;
+    let mut table = Table::new(&["type", ">tensors", ">elements", ">size", ">bits per weight"]);
+    let (rows, all) = totals(entries);
+    for t in rows.iter().chain([&all]) {
+        let (tensors, elements) = (t.tensors.to_string(), t.elements.to_string());
+        table.row(vec![t.type_name.clone(), tensors, elements, bytes(t.bytes), format!("{:.4}", t.bits())]);
+    }
+    Ok(table.print(out)?)
+}
+
+/// Sums per type, in the order of first appearance, and over all.
+pub fn totals(entries: &[Entry]) -> (Vec<TypeTotal>, TypeTotal) {
+    let new = |type_name: &str| TypeTotal { type_name: type_name.into(), tensors: 0, elements: 0, bytes: 0 };
+    let (mut rows, mut all): (Vec<TypeTotal>, _) = (Vec::new(), new("all"));
+    for t in entries {
+        let at = rows.iter().position(|r| r.type_name == t.type_name).unwrap_or_else(|| {
+            rows.push(new(&t.type_name));
+            rows.len() - 1
+        });
+        for total in [&mut rows[at], &mut all] {
+            total.tensors += 1;
+            total.elements += t.elements();
+            total.bytes += t.nbytes;
+        }
+    }
+    (rows, all)
+}
+
+/// All keys, safetensors' texts as strings.
+pub fn metadata(source: &Source) -> Vec<(String, Value)> {
+    match source {
+        Source::Gguf(file) => file.metadata().map(|(k, v)| (k.to_string(), v)).collect(),
+        Source::Safetensors(file) => file.metadata().into_iter().map(|(k, v)| (k, Value::from(v))).collect(),
+    }
+}
+
+/// The type of a value in the format's words: `u32`, `array of string`.
+pub fn value_type(value: &Value) -> String {
+    let name = match value {
+        Value::U8(_) => "u8",
+        Value::I8(_) => "i8",
+        Value::U16(_) => "u16",
+        Value::I16(_) => "i16",
+        Value::U32(_) => "u32",
+        Value::I32(_) => "i32",
+        Value::F32(_) => "f32",
+        Value::Bool(_) => "bool",
+        Value::String(_) => "string",
+        Value::U64(_) => "u64",
+        Value::I64(_) => "i64",
+        Value::F64(_) => "f64",
+        Value::Array(array) => return format!("array of {}", element_type(array)),
+        _ => "unknown",
+    };
+    name.into()
+}
+
+fn element_type(array: &Array) -> &'static str {
+    match array {
+        Array::U8(_) => "u8",
+        Array::I8(_) => "i8",
+        Array::U16(_) => "u16",
+        Array::I16(_) => "i16",
+        Array::U32(_) => "u32",
+        Array::I32(_) => "i32",
+        Array::F32(_) => "f32",
+        Array::Bool(_) => "bool",
+        Array::String(_) => "string",
+        Array::Nested(_) => "array",
+        Array::U64(_) => "u64",
+        Array::I64(_) => "i64",
+        Array::F64(_) => "f64",
+        _ => "unknown",
+    }
+}
+
+fn shown(value: &Value, full: bool) -> String {
+    match value {
+        Value::U8(v) => v.to_string(),
+        Value::I8(v) => v.to_string(),
+        Value::U16(v) => v.to_string(),
+        Value::I16(v) => v.to_string(),
+        Value::U32(v) => v.to_string(),
+        Value::I32(v) => v.to_string(),
+        Value::F32(v) => format!("{v:?}"), // 1e30, not a one with 30 zeros
+        Value::Bool(v) => v.to_string(),
+        Value::U64(v) => v.to_string(),
+        Value::I64(v) => v.to_string(),
+        Value::F64(v) => format!("{v:?}"),
+        Value::String(v) => shown_text(v, full),
+        Value::Array(v) => shown_array(v, full),
+        other => format!("{other:?}"),
+    }
+}
+
+/// A text in quotation marks, with its control characters escaped: a file's words must not steer the terminal.
+fn shown_text(text: &str, full: bool) -> String {
+    let n = text.chars().count();
+    if full || n <= SHOWN_CHARACTERS {
+        return format!("{text:?}");
+    }
+    let head: String = text.chars().take(SHOWN_CHARACTERS).collect();
+    format!("{head:?}... ({n} characters)")
+}
+
+fn shown_array(array: &Array, full: bool) -> String {
+    fn list<T>(values: &[T], full: bool, show: impl Fn(&T) -> String) -> String {
+        let n = if full { values.len() } else { SHOWN_ELEMENTS };
+        let mut words: Vec<String> = values.iter().take(n).map(show).collect();
+        if values.len() > n {
+            words.push(format!("... ({} elements)", values.len()));
+        }
+        format!("[{}]", words.join(", "))
+    }
+    match array {
+        Array::U8(v) => list(v, full, u8::to_string),
+        Array::I8(v) => list(v, full, i8::to_string),
+        Array::U16(v) => list(v, full, u16::to_string),
+        Array::I16(v) => list(v, full, i16::to_string),
+        Array::U32(v) => list(v, full, u32::to_string),
+        Array::I32(v) => list(v, full, i32::to_string),
+        Array::F32(v) => list(v, full, |v| format!("{v:?}")),
+        Array::Bool(v) => list(v, full, bool::to_string),
+        Array::U64(v) => list(v, full, u64::to_string),
+        Array::I64(v) => list(v, full, i64::to_string),
+        Array::F64(v) => list(v, full, |v| format!("{v:?}")),
+        Array::String(v) => list(v, full, |t| shown_text(t, full)),
+        Array::Nested(v) => list(v, full, |a| shown_array(a, full)),
+        other => format!("{other:?}"),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}

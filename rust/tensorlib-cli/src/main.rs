@@ -1,0 +1,60 @@
+//! `tensorlib`: model files on the command line. README.md shows each command; `args.rs` is where options are said.
+
+mod args;
+mod bench;
+mod bench_report;
+mod compare;
+mod devices;
+mod failure;
+mod importance;
+mod inspect;
+mod inspect_json;
+mod manual;
+mod pipeline;
+mod plan;
+mod progress;
+mod quantize;
+mod safefile;
+mod source;
+mod text;
+
+use args::{Arguments, Command};
+use clap::Parser;
+use failure::{Exit, Failure, Outcome};
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    // A panic is a defect; its own words are on standard error already.
+    let ended = std::panic::catch_unwind(|| run(&arguments.command)).unwrap_or_else(|_| {
+        Err(Failure::new(Exit::Internal, "internal error").hint("please report this with the lines above"))
+    });
+    let failure = match ended {
+        Ok(exit) => return ExitCode::from(exit as u8),
+        Err(failure) => failure,
+    };
+    if !failure.message.is_empty() {
+        let hint = failure.hint.map_or(String::new(), |hint| format!("\n  hint: {hint}"));
+        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", failure.message); // no one to tell if that fails
+    }
+    ExitCode::from(failure.exit as u8)
+}
+
+fn run(command: &Command) -> Outcome<Exit> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let exit = match command {
+        Command::Inspect(options) => inspect::run(options, &mut out),
+        Command::Quantize(options) => quantize::run(options, &mut out),
+        Command::Compare(options) => compare::run(options, &mut out),
+        Command::Devices(options) => devices::run(options, &mut out),
+        Command::Bench(options) => bench::run(options, &mut out),
+        Command::Completions(options) => manual::completions(options.shell, &mut out),
+        Command::Man(options) => manual::man(options.dir.as_deref(), &mut out),
+    };
+    // What was found before a failure is worth showing.
+    let flushed = out.flush();
+    let exit = exit?;
+    flushed?;
+    Ok(exit)
+}

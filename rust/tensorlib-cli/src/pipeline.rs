@@ -1,0 +1,133 @@
+//! The stream of `quantize`: one thread reads and decodes the next piece while this one encodes and writes.
+//!
+//! Memory: up to three pieces of 16 MiB (one being read, one waiting, one being encoded) and one that is encoded,
+//! whatever the file. Blocks do not depend on each other, so a cut row gives the same bytes as a whole one.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::importance::Importance;
+use crate::plan::Step;
+use crate::progress::Progress;
+use crate::source::{nbytes, pieces, Piece, Source, PIECE};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{sync_channel, SyncSender};
+use tensorlib::{Backend, GgufWriter};
+
+/// Set by Ctrl-C. Looked at between two pieces.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Makes polite signals stop the work, so that a file in the making is removed; a second one ends the process.
+pub fn catch_signals() {
+    let handler = || {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(Exit::Interrupted as i32);
+        }
+    };
+    // Where it cannot be set (a second call), signals end the process as they always did.
+    let _ = ctrlc::set_handler(handler);
+}
+
+/// What to do and with what.
+pub struct Job<'a> {
+    /// The input.
+    pub source: &'a Source,
+    /// All tensors.
+    pub steps: &'a [Step],
+    /// Weights.
+    pub importance: &'a Importance,
+    /// Who encodes.
+    pub backend: &'a Backend,
+    /// The display.
+    pub progress: &'a Progress,
+}
+
+enum Data<'a> {
+    Bytes(Cow<'a, [u8]>),
+    Floats(Vec<f32>, Piece),
+}
+
+struct Chunk<'a> {
+    step: usize,
+    /// The first of its tensor.
+    first: bool,
+    /// Bytes of input that it stands for.
+    input: u64,
+    data: Outcome<Data<'a>>,
+}
+
+/// Writes all tensors; they are declared already.
+pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
+    let (sender, receiver) = sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || read_all(job, &sender));
+        for chunk in receiver {
+            if INTERRUPTED.load(Ordering::SeqCst) {
+                return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was written"));
+            }
+            let step = &job.steps[chunk.step];
+            if chunk.first {
+                job.progress.tensor(chunk.step, job.steps.len(), &describe(step));
+            }
+            match chunk.data? {
+                Data::Bytes(bytes) => writer.write(&bytes)?,
+                Data::Floats(values, piece) => writer.write(&encode(job, step, &values, &piece)?)?,
+            }
+            job.progress.add(chunk.input);
+        }
+        Ok(())
+    })
+}
+
+fn describe(step: &Step) -> String {
+    if step.is_copy() {
+        return format!("{} {}", step.entry.name, step.from);
+    }
+    format!("{} {} -> {}", step.entry.name, step.from, step.to)
+}
+
+/// The reader's thread: ends when all is read, or nobody listens any more.
+fn read_all<'a>(job: &Job<'a>, sender: &SyncSender<Chunk<'a>>) {
+    for (step, at) in job.steps.iter().enumerate() {
+        let read = if at.is_copy() { copy(job, step, at, sender) } else { decode(job, step, at, sender) };
+        if read.is_none() {
+            return;
+        }
+    }
+}
+
+/// None: nobody listens.
+fn copy<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>>) -> Option<()> {
+    for piece in pieces(at.entry.nbytes, 1, 1, 4 * PIECE) {
+        let data = job.source.bytes(&at.entry, piece.start, piece.n).map(Data::Bytes);
+        sender.send(Chunk { step, first: piece.start == 0, input: piece.n as u64, data }).ok()?;
+    }
+    Some(())
+}
+
+fn decode<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>>) -> Option<()> {
+    for piece in pieces(at.entry.elements(), at.entry.row(), job.importance.groups(&at.entry), PIECE) {
+        let data = job.source.values(&at.entry, &piece).map(|values| Data::Floats(values, piece));
+        let input = nbytes(at.from, piece.n as u64);
+        sender.send(Chunk { step, first: piece.start == 0, input, data }).ok()?;
+    }
+    Some(())
+}
+
+fn encode(job: &Job, step: &Step, values: &[f32], piece: &Piece) -> Outcome<Vec<u8>> {
+    let weights = job.importance.of(&step.entry, piece.group, piece.column, piece.row);
+    job.backend.quantize(step.to, values, piece.row, weights).map_err(|error| {
+        // The engine counts from the beginning of the piece; the user looks at the tensor.
+        let Some(at) = values.iter().position(|v| !v.is_finite()) else {
+            return Failure::from(error)
+                .about(format_args!("tensor '{}' from element {}", step.entry.name, piece.start));
+        };
+        let element = piece.start + at as u64;
+        let (row, column) = (element / step.entry.row() as u64, element % step.entry.row() as u64);
+        let message = format!(
+            "tensor '{}' holds {} at column {column} of row {row}: {} holds finite numbers only",
+            step.entry.name, values[at], step.to
+        );
+        let keep = format!("mend the model, or keep that tensor: --keep '{}=same'", step.entry.name);
+        Failure::new(Exit::Refused, message).hint(keep)
+    })
+}

@@ -1,0 +1,64 @@
+//! How far it is: a bar on a terminal, a line per tensor where that is asked for, else nothing.
+
+use crate::text::bytes;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, IsTerminal, Write};
+use std::time::Instant;
+
+const BAR: &str =
+    "{bar:30} {percent:>3}%  {binary_bytes} of {binary_total_bytes}  {binary_bytes_per_sec}  {eta} left  {wide_msg}";
+
+/// The display.
+pub struct Progress {
+    bar: ProgressBar,
+    verbose: bool,
+    begin: Instant,
+}
+
+impl Progress {
+    /// For so many bytes of input.
+    pub fn new(total: u64, verbose: bool, quiet: bool) -> Self {
+        let show = io::stderr().is_terminal() && !quiet && !verbose;
+        let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        if let Ok(style) = ProgressStyle::with_template(BAR) {
+            bar.set_style(style);
+        }
+        Progress { bar, verbose, begin: Instant::now() }
+    }
+
+    /// A tensor begins.
+    pub fn tensor(&self, number: usize, of: usize, what: &str) {
+        if self.verbose {
+            let _ = writeln!(io::stderr(), "[{}/{of}] {what}", number + 1); // no one to tell if that fails
+        }
+        self.bar.set_message(what.to_string());
+    }
+
+    /// So many bytes of input more are done.
+    pub fn add(&self, n: u64) {
+        self.bar.inc(n);
+    }
+
+    /// What is being done with no bytes to count.
+    pub fn note(&self, what: &'static str) {
+        self.bar.set_message(what);
+    }
+
+    /// Takes the bar away. Returns the seconds since the beginning.
+    pub fn end(&self) -> f64 {
+        self.bar.finish_and_clear();
+        self.begin.elapsed().as_secs_f64()
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// `12.3 s, 80.1 MiB/s`.
+pub fn rate(n: u64, seconds: f64) -> String {
+    format!("{seconds:.1} s, {}/s", bytes((n as f64 / seconds.max(1e-9)) as u64))
+}

@@ -1,0 +1,143 @@
+//! A safetensors file of which only the header is held: data are read in pieces.
+//!
+//! The crate of the format reads the header. What it checks only with the whole file in memory is checked here: sizes,
+//! offsets without gaps and overlaps, and that the file goes on as far as the header says.
+
+use crate::failure::{Exit, Failure, Outcome};
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use tensorlib::DType;
+
+/// The format's own limit for headers.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// An open file.
+pub struct SafeFile {
+    path: PathBuf,
+    file: Mutex<File>,
+    /// The file's byte at which data begin.
+    data_start: u64,
+    header: Metadata,
+}
+
+/// A tensor as the header has it.
+pub struct SafeTensor {
+    /// Its name.
+    pub name: String,
+    /// The type in the format's words.
+    pub type_name: String,
+    /// The engine's type, if it has one.
+    pub dtype: Option<DType>,
+    /// Elements per dimension, the contiguous one first.
+    pub shape: Vec<i64>,
+    /// Where its bytes begin in the data.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub nbytes: u64,
+}
+
+impl SafeFile {
+    /// Reads and checks the header.
+    pub fn open(path: &Path, mut file: File) -> Outcome<Self> {
+        let io = |e| Failure::io(path, "read", &e);
+        let format = |what: String| format_error(path, &what);
+        let size = file.metadata().map_err(io)?.len();
+        file.rewind().map_err(io)?;
+        let mut head = [0; 8];
+        file.read_exact(&mut head).map_err(io)?;
+        let n = u64::from_le_bytes(head);
+        if n > MAX_HEADER || n > size.saturating_sub(8) {
+            return Err(format(format!("a header of {n} bytes in a file of {size}")));
+        }
+        let mut bytes = Vec::new();
+        file.by_ref().take(n).read_to_end(&mut bytes).map_err(io)?;
+        let header: Metadata = serde_json::from_slice(&bytes).map_err(|e| format(format!("its header: {e}")))?;
+        check_offsets(&header).map_err(format)?;
+        let (want, have) = (header.data_len() as u64, size - 8 - n);
+        if want != have {
+            return Err(format(format!("{have} bytes of data: the header tells of {want}")));
+        }
+        Ok(SafeFile { path: path.to_path_buf(), file: Mutex::new(file), data_start: 8 + n, header })
+    }
+
+    /// The texts of `__metadata__`, sorted.
+    pub fn metadata(&self) -> BTreeMap<String, String> {
+        self.header.metadata().clone().unwrap_or_default().into_iter().collect()
+    }
+
+    /// All tensors, in the order of their data.
+    pub fn tensors(&self) -> Vec<SafeTensor> {
+        let mut all: Vec<SafeTensor> = self
+            .header
+            .tensors()
+            .into_iter()
+            .map(|(name, info)| {
+                let (begin, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
+                let shape = info.shape.iter().rev().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
+                let (type_name, dtype) = (format!("{:?}", info.dtype).to_ascii_lowercase(), engine_type(info.dtype));
+                SafeTensor { name, type_name, dtype, shape, offset: begin, nbytes: end - begin }
+            })
+            .collect();
+        all.sort_by(|a, b| (a.offset, &a.name).cmp(&(b.offset, &b.name)));
+        all
+    }
+
+    /// `n` bytes of the data from `at` on.
+    pub fn read(&self, at: u64, n: usize) -> Outcome<Vec<u8>> {
+        let mut bytes = vec![0; n];
+        // A thread that panicked while it read has left no state but a position, which is set anew.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.data_start + at))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(|e| Failure::io(&self.path, "read", &e))?;
+        Ok(bytes)
+    }
+}
+
+/// Fails where a tensor's bytes do not follow those before it, or are not as many as its type and shape take.
+fn check_offsets(header: &Metadata) -> Result<(), String> {
+    let tensors = header.tensors();
+    let mut all: Vec<(&String, &&TensorInfo)> = tensors.iter().collect();
+    all.sort_by_key(|(name, t)| (t.data_offsets, *name));
+    let mut at = 0;
+    for (name, t) in all {
+        let (begin, end) = t.data_offsets;
+        let elements = t.shape.iter().try_fold(1usize, |product, n| product.checked_mul(*n));
+        let bits = elements.and_then(|n| n.checked_mul(t.dtype.bitsize())).ok_or(format!("'{name}' is too large"))?;
+        if begin != at || end < begin {
+            return Err(format!("'{name}' has the bytes {begin} to {end}, and {at} is where they can begin"));
+        }
+        if bits % 8 != 0 || end - begin != bits / 8 {
+            return Err(format!("'{name}' has {} bytes: {} take {bits} bits", end - begin, shape_text(t)));
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+fn shape_text(t: &TensorInfo) -> String {
+    format!("{:?} of {:?}", t.dtype, t.shape)
+}
+
+fn format_error(path: &Path, what: &str) -> Failure {
+    Failure::new(Exit::Format, format!("safetensors: {}: {what}", path.display()))
+        .hint("the file is damaged, or was not copied to its end: get it again")
+}
+
+fn engine_type(theirs: Dtype) -> Option<DType> {
+    Some(match theirs {
+        Dtype::F64 => DType::F64,
+        Dtype::F32 => DType::F32,
+        Dtype::F16 => DType::F16,
+        Dtype::BF16 => DType::BF16,
+        Dtype::I8 => DType::I8,
+        Dtype::I16 => DType::I16,
+        Dtype::I32 => DType::I32,
+        Dtype::I64 => DType::I64,
+        _ => return None,
+    })
+}
