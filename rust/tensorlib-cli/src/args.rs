@@ -90,7 +90,7 @@ pub struct Quantize {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The type to store weights as
-    #[arg(long = "type", short, value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
+    #[arg(long = "type", short = 't', value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
     pub dtype: DType,
     /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
     #[arg(long, value_name = "FILE")]

@@ -6,7 +6,7 @@
 
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::plan::Step;
-use crate::source::{pieces, Entry, Source, PIECE};
+use crate::source::{pieces, Entry, Source};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -104,7 +104,7 @@ fn means(tensor: &str, sums: &[f32], counts: &[f32]) -> Outcome<Vec<f32>> {
 
 fn whole(source: &Source, entry: &Entry) -> Outcome<Vec<f32>> {
     let mut values = Vec::new();
-    for piece in pieces(entry.elements(), entry.row(), 1, PIECE) {
+    for piece in pieces(entry.elements(), entry.row(), 1, 1 << 20) {
         values.extend(source.values(entry, &piece)?);
     }
     Ok(values)

@@ -10,7 +10,7 @@ use crate::source::{is_quantised, Source};
 use crate::text::{bytes, shape, Table};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tensorlib::{Array, BackendOptions, GgufWriter, GgufWriterOptions, Value};
 
 const FILE_TYPE: &str = "general.file_type";
@@ -42,29 +42,46 @@ pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
 
 /// What would go wrong at the end is better said at the beginning.
 fn check_output(options: &Quantize) -> Outcome<()> {
-    let (input, output) = (&options.input, &options.output);
-    if let (Ok(a), Ok(b)) = (input.canonicalize(), output.canonicalize()) {
-        if a == b {
-            let message = format!("{}: is the input as well", output.display());
+    let output = &options.output;
+    let io = |path: &Path, what: &str| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
+    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if !folder.is_dir() {
+        let what = format!("there is no folder {}", folder.display());
+        return Err(io(output, &what).hint("make the folder, or look for a typing mistake"));
+    }
+    if output.is_dir() {
+        return Err(io(output, "is a folder").hint("name the file to write in it"));
+    }
+    let there = if options.split_size.is_some() { parts_of(output, folder) } else { vec![output.clone()] };
+    let input = options.input.canonicalize().ok();
+    for path in there.iter().filter(|path| path.exists()) {
+        if input.is_some() && path.canonicalize().ok() == input {
+            let message = format!("{}: is the input as well", path.display());
             return Err(
                 Failure::new(Exit::Usage, message).hint("give OUT another name: IN is read while OUT is written")
             );
         }
-    }
-    if output.is_dir() {
-        let message = format!("{}: is a folder", output.display());
-        return Err(Failure::new(Exit::Io, message).hint("name the file to write in it"));
-    }
-    if output.exists() && !options.force && !options.dry_run {
-        let message = format!("{}: exists already", output.display());
-        return Err(Failure::new(Exit::Io, message).hint("give OUT another name, or say --force to replace it"));
-    }
-    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        let message = format!("{}: there is no folder {}", output.display(), folder.display());
-        return Err(Failure::new(Exit::Io, message).hint("make the folder, or look for a typing mistake"));
+        if !options.force && !options.dry_run {
+            return Err(io(path, "exists already").hint("give OUT another name, or say --force to replace it"));
+        }
     }
     Ok(())
+}
+
+/// What is there under the names of OUT's parts, `NAME-00001-of-00003.gguf`, of any count.
+fn parts_of(output: &Path, folder: &Path) -> Vec<PathBuf> {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_part = |name: &str| {
+        let rest = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".gguf"));
+        let numbers = rest.and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.split_once("-of-"));
+        numbers.is_some_and(|(a, b)| [a, b].iter().all(|n| n.len() == 5 && n.bytes().all(|c| c.is_ascii_digit())))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|e| is_part(&e.file_name().to_string_lossy()))
+        .map(|e| e.path())
+        .chain([output.to_path_buf()])
+        .collect()
 }
 
 fn say_oddities(options: &Quantize, steps: &[Step]) {
@@ -165,7 +182,7 @@ fn summary(options: &Quantize, steps: &[Step], parts: usize, seconds: f64, out: 
     let input: u64 = steps.iter().map(|s| s.entry.nbytes).sum();
     let parts = if parts > 1 { format!(" ({parts} parts)") } else { String::new() };
     writeln!(out, "{}{parts}: {} ({})", options.output.display(), sizes(steps), rate(input, seconds))?;
-    // Why tensors are not what was asked for, most frequent words last only by the alphabet.
+    // Why tensors are not what was asked for.
     let mut others: BTreeMap<(String, &str), usize> = BTreeMap::new();
     for s in steps.iter().filter(|s| s.to != options.dtype) {
         *others.entry((s.to.name(), &s.why)).or_default() += 1;

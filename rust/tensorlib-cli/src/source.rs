@@ -8,9 +8,6 @@ use std::io::Read;
 use std::path::Path;
 use tensorlib::{DType, Gguf, Kind};
 
-/// The most elements that are held of a tensor at once: 16 MiB as floats. A multiple of every block.
-pub const PIECE: usize = 4 << 20;
-
 /// An open file.
 pub enum Source {
     /// GGUF, one or several parts.
