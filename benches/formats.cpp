@@ -60,7 +60,9 @@ void report_format(const Bench &bench, const DTypeTraits &type, const std::vecto
         {"encode, baseline", [&] { plain.encode(values.data(), nullptr, blocks.data(), part); }},
     };
     in_turn(contenders, bench.budget, 0);
-    const auto rate = [&](std::size_t i, std::int64_t n) { return static_cast<double>(n) * sizeof(float) / contenders[i].times().best * 1e-9; };
+    const auto rate = [&](std::size_t i, std::int64_t n) {
+        return static_cast<double>(n) * sizeof(float) / contenders[i].times().best * 1e-9;
+    };
     const double encode = rate(0, part), baseline = rate(3, part);
     std::printf("%c %-8s %10.4f %10.2f %10.2f %12.4f %8.2f\n", others.cores() > 0.05 ? '*' : ' ', type.name, encode, rate(1, n_values),
                 rate(2, n_values), baseline, encode / baseline);
@@ -77,8 +79,9 @@ void report_matrix(const Bench &bench, DType dtype, const std::vector<float> &ma
     std::vector<Contender> contenders = {{"quantize", [&] { core::quantize("quantize", *backend, job); }}};
     in_turn(contenders, bench.budget, 0);
     const double seconds = contenders[0].times().best;
-    std::printf("  %lld x %lld floats to %s, threads: %d: %.2f s, %.2f GB/s\n", static_cast<long long>(n_rows), static_cast<long long>(n_per_row),
-                type.name, threads, seconds, static_cast<double>(matrix.size()) * sizeof(float) / seconds * 1e-9);
+    std::printf("  %lld x %lld floats to %s, threads: %d: %.2f s, %.2f GB/s\n", static_cast<long long>(n_rows),
+                static_cast<long long>(n_per_row), type.name, threads, seconds,
+                static_cast<double>(matrix.size()) * sizeof(float) / seconds * 1e-9);
 }
 
 }  // namespace

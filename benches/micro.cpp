@@ -106,7 +106,11 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain}, {"kernels", report_kernels}, {"products", report_products}, {"add", report_add}, {"formats", report_formats}};
+    } sections[] = {{"chain", report_chain},
+                    {"kernels", report_kernels},
+                    {"products", report_products},
+                    {"add", report_add},
+                    {"formats", report_formats}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;

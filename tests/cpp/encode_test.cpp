@@ -242,15 +242,15 @@ std::vector<float> unfriendly(std::size_t n, unsigned seed) {
     for (std::size_t i = 0; i < n; i++) {
         float &v = x[i];
         switch (seed % 10) {
-            case 0: v /= std::fabs(other[i]) + 0.01f; break;                          // Cauchy
-            case 1: v = std::exp(2 * v) * (other[i] < 0 ? -1.0f : 1.0f); break;       // log-normal
-            case 2: v = other[i] > 1.2f ? v : 0; break;                               // sparse
-            case 3: v = 5 + 0.1f * v; break;                                          // offset
-            case 4: v = std::round(4 * v); break;                                     // integers
-            case 5: v *= std::exp2(static_cast<float>(i % 64) / 8); break;            // growing
-            case 6: v = (other[i] < 0 ? -1.0f : 1.0f) + 0.02f * v; break;             // two clusters
-            case 7: v = -std::fabs(v); break;                                         // one sign
-            case 8: v = other[i] > 2 ? 50 * v : v; break;                             // outliers
+            case 0: v /= std::fabs(other[i]) + 0.01f; break;                                        // Cauchy
+            case 1: v = std::exp(2 * v) * (other[i] < 0 ? -1.0f : 1.0f); break;                     // log-normal
+            case 2: v = other[i] > 1.2f ? v : 0; break;                                             // sparse
+            case 3: v = 5 + 0.1f * v; break;                                                        // offset
+            case 4: v = std::round(4 * v); break;                                                   // integers
+            case 5: v *= std::exp2(static_cast<float>(i % 64) / 8); break;                          // growing
+            case 6: v = (other[i] < 0 ? -1.0f : 1.0f) + 0.02f * v; break;                           // two clusters
+            case 7: v = -std::fabs(v); break;                                                       // one sign
+            case 8: v = other[i] > 2 ? 50 * v : v; break;                                           // outliers
             default: v = std::floor(3 * static_cast<float>(i) / static_cast<float>(n)) - 1; break;  // three values
         }
     }
