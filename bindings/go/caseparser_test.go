@@ -1,6 +1,7 @@
 package tensorlib
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"os"
@@ -15,12 +16,15 @@ type testCase struct {
 	steps []step // leafs and operations in order
 	outs  []expected
 	code  string // of the error that the last operation must give; "" where none
+	fails string // the tensor whose computing must give it; "" where the operation must
 	words []string
+	cpu   bool // for the CPU: elsewhere computing must be unsupported
 }
 
 type step struct {
 	id   string
-	leaf *leaf // nil: an operation
+	leaf *leaf // nil: an operation, or blocks
+	raw  *blocks
 	op   string
 	src  []string
 	ints map[string][]int64
@@ -32,6 +36,13 @@ type leaf struct {
 	ne   []int64
 	seed uint32
 	set  map[int64]float32
+}
+
+// blocks is a leaf whose type has blocks, given byte by byte.
+type blocks struct {
+	typ   string
+	ne    []int64
+	bytes []byte
 }
 
 type expected struct {
@@ -84,6 +95,23 @@ func (c *testCase) add(keyword, rest string) error {
 		l := &leaf{typ: f.word(), ne: f.ints(4), set: map[int64]float32{}}
 		l.seed = uint32(f.int())
 		c.steps = append(c.steps, step{id: id, leaf: l})
+	case "blocks":
+		id := f.word()
+		c.steps = append(c.steps, step{id: id, raw: &blocks{typ: f.word(), ne: f.ints(4)}})
+	case "hex":
+		id := f.word()
+		bytes, err := hex.DecodeString(f.word())
+		for _, s := range c.steps {
+			if s.id == id && s.raw != nil {
+				s.raw.bytes = append(s.raw.bytes, bytes...)
+				return err
+			}
+		}
+		return fmt.Errorf("hex: no such leaf")
+	case "cpu_only":
+		c.cpu = true
+	case "fails":
+		c.fails, c.code = f.word(), f.word()
 	case "set":
 		l := c.leaf(f.word())
 		if l == nil {

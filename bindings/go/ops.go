@@ -101,21 +101,43 @@ func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	})
 }
 
-// Cpy copies src's elements in ne order into dst, which has as many, converting
-// F32, F16 and BF16 into each other; other types must be equal. The result is a
-// view of dst: make it an output, or use it, for the copy to happen. src and dst
-// must not overlap, unless they are the same elements.
+// Cpy copies src's elements in ne order into dst, which has as many, converted as
+// by [Context.Cast]. The result is a view of dst: make it an output, or use it,
+// for the copy to happen. src and dst must not overlap, unless they are the same
+// elements.
 func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
 		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
 	})
 }
 
-// Cast is a contiguous copy in another type: F32, F16 and BF16 into each other,
-// rounded to nearest even.
+// Cast is a contiguous copy in another type. Integers into integers exactly; F64
+// and integers into each other rounded to nearest even; everything else by way of
+// F32, rounded to nearest even, or as the format encodes. A value that the type
+// cannot hold is an error of computing.
 func (c *Context) Cast(a *Tensor, typ Type) (*Tensor, error) {
 	return c.construct("cast", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cast(c.ptr, a.ptr, C.tl_type(typ))
+	})
+}
+
+// GetRows takes rows by their numbers: a [n, m, x, y] and rows [r, x, y] of I32 or
+// I64 give [n, r, x, y], of a's type where that is an integer, else F32. A number
+// that is no row's is an error of computing.
+func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
+	return c.construct("get_rows", []*Tensor{a, rows}, func() *C.tl_tensor {
+		return C.tl_get_rows(c.ptr, a.ptr, rows.ptr)
+	})
+}
+
+// SetRows stores b's rows as a's rows of these numbers: a [n, m, x, y],
+// b [n, r, x, y], rows [r, x', y'] of I32 or I64, x' dividing x and y' dividing y;
+// b is converted as by [Context.Cast]. The result is a view of a: make it an
+// output, or use it, for this to happen. Where a row is named twice, the later one
+// stays.
+func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
+	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
+		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
 	})
 }
 

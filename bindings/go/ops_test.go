@@ -94,7 +94,7 @@ func TestOpByName(t *testing.T) {
 	}
 	ops := Ops()
 	sort.Strings(ops)
-	for _, name := range []string{"add", "cast", "cont", "cpy", "dup", "mul_mat", "permute", "reshape", "transpose", "view"} {
+	for _, name := range []string{"add", "cast", "cont", "cpy", "dup", "get_rows", "mul_mat", "permute", "reshape", "set_rows", "transpose", "view"} {
 		if i := sort.SearchStrings(ops, name); i == len(ops) || ops[i] != name {
 			t.Errorf("Ops lacks %s: %v", name, ops)
 		}

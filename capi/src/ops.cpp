@@ -123,6 +123,10 @@ tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     });
 }
 
+tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows) { return build<2>(ctx, Op::get_rows, {a, rows}); }
+
+tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows) { return build<3>(ctx, Op::set_rows, {a, b, rows}); }
+
 tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
     return constructed(ctx, [&](core::Context &context) {
         const core::OpDef *def = core::find_op(required(op, "op", "op"));

@@ -102,4 +102,15 @@ Tensor cpy(const Tensor &src, const Tensor &dst) {
     return Tensor(context, binary(*context, core::Op::cpy, src.tensor_, dst.tensor_));
 }
 
+Tensor get_rows(const Tensor &a, const Tensor &rows) {
+    const auto &context = younger(a.context_, rows.context_);
+    return Tensor(context, binary(*context, core::Op::get_rows, a.tensor_, rows.tensor_));
+}
+
+Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) {
+    const auto &context = younger(younger(a.context_, b.context_), rows.context_);
+    core::Tensor *src[] = {a.tensor_, b.tensor_, rows.tensor_};
+    return Tensor(context, core::build_node(*context, core::Op::set_rows, src));
+}
+
 }  // namespace tensorlib

@@ -1,5 +1,5 @@
-// All that depends on the operating system, with a portable fallback for each function. Nothing else in the
-// engine includes a system header.
+// All that depends on the operating system, with a portable fallback for each function. But for files.cpp
+// nothing else in the engine includes a system header.
 #pragma once
 
 #include <cstddef>

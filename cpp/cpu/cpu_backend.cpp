@@ -41,7 +41,7 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
 
 const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) {
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies, kernels::rows}) {
         if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
     }
     return nullptr;
@@ -49,7 +49,7 @@ const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
 
 std::string CpuBackend::explain(const Problem &problem) const {
     std::string text;
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies}) text += refusals(family, problem);
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies, kernels::rows}) text += refusals(family, problem);
     return text;
 }
 

@@ -10,14 +10,16 @@ std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) n
     return std::max<std::int64_t>(1, std::min({most, units, bytes / bytes_per_chunk}));
 }
 
-void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values) noexcept {
+void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values,
+              const leaf::LeafTable &leaf) noexcept {
     const DTypeTraits &type = traits(t.type);
+    const auto decode = leaf.formats[dtype_index(t.type)].decode;
     const std::byte *from = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     if (t.nb[0] == type.size) {
-        type.decode(from, values, n);
+        decode(from, values, n);
         return;
     }
-    for (std::int64_t i = 0; i < n; i += type.block_size, from += t.nb[0]) type.decode(from, values + i, type.block_size);
+    for (std::int64_t i = 0; i < n; i += type.block_size, from += t.nb[0]) decode(from, values + i, type.block_size);
 }
 
 void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept {

@@ -25,7 +25,7 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> add, mul_mat, copies;
+extern const std::span<const CpuKernel> add, copies, mul_mat, rows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one
@@ -56,7 +56,8 @@ inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept {
 // n elements of a row from element i0 on as floats, whatever their type and stride. For types with blocks i0 and n are
 // whole blocks. And back; an element that the type cannot hold is left as it was (arithmetic never meets one: it
 // writes float types only).
-void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values) noexcept;
+void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values,
+              const leaf::LeafTable &leaf) noexcept;
 void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept;
 
 }  // namespace tensorlib::core

@@ -20,12 +20,6 @@ constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 // end together (the slowest takes 0.1 s).
 constexpr std::int64_t elements_per_chunk = 65536;
 
-// No block of any type has more bytes.
-constexpr std::size_t largest_block = 512;
-#define TL_DTYPE(name, id, format) static_assert(sizeof(format::Block) <= largest_block);
-#include "dtype/dtype_list.inc"
-#undef TL_DTYPE
-
 void check_sizes(const char *what, const Quantization &job) {
     const DTypeTraits &type = traits(job.type);
     if (job.n_rows < 0) fail(Status::invalid_argument, "%s: n_rows is %lld: at least 0 is valid", what, static_cast<long long>(job.n_rows));

@@ -32,8 +32,8 @@ std::string step_text(const Step &step) {
 }
 
 cudaError_t launch(const Step &step, const CudaStream &to) noexcept {
-    // What cpy does not write of its target stays.
-    if (step.node->op != Op::cpy) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
+    // What a node that writes into another tensor leaves of it stays.
+    if (!step.node->writes) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
     checker::mark_unwritten(step.workspace, step.plan.workspace, to.stream);
     return static_cast<const CudaKernel &>(*step.kernel).launch(step, to);
 }
@@ -63,7 +63,7 @@ CudaBackend::~CudaBackend() {
 }
 
 const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies}) {
+    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies, cuda_kernels::rows}) {
         if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
     }
     return nullptr;
@@ -71,7 +71,8 @@ const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
 
 std::string CudaBackend::explain(const Problem &problem) const {
     std::string text;
-    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies}) text += refusals(family, problem);
+    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies, cuda_kernels::rows})
+        text += refusals(family, problem);
     return text;
 }
 

@@ -28,6 +28,12 @@ constexpr DTypeTraits make_traits() {
     return t;
 }
 
+template <class Format>
+constexpr bool fits = sizeof(typename Format::Block) <= largest_block && Format::block_size <= longest_block;
+#define TL_DTYPE(name, id, format) static_assert(fits<format>);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+
 // A type's place in the list.
 enum class Place : std::size_t {
 #define TL_DTYPE(name, id, format) name,
@@ -78,6 +84,19 @@ const DTypeTraits &traits_named(const char *what, std::string_view name) {
     // No name is longer: what is cut is not one.
     const auto shown = static_cast<int>(name.size() < 32 ? name.size() : 32);
     fail(Status::invalid_argument, "%s: no type '%.*s': there are: %s", what, shown, name.data(), known.c_str());
+}
+
+std::int64_t integer_value(DType type, const void *element) noexcept {
+    return visit(type, [&](auto format) -> std::int64_t {
+        using Format = decltype(format);
+        if constexpr (Format::kind == Kind::integer) {
+            typename Format::Block value;
+            std::memcpy(&value, element, sizeof value);
+            return value;
+        } else {
+            return 0;
+        }
+    });
 }
 
 std::size_t dtype_count() noexcept { return sizeof table / sizeof table[0]; }

@@ -42,6 +42,13 @@ struct DTypeTraits {
     std::int64_t (*encode)(const float *values, const float *weights, void *blocks, std::int64_t n) noexcept;
 };
 
+// No block of any type has more bytes or elements.
+constexpr std::size_t largest_block = 292;
+constexpr std::int64_t longest_block = 256;
+
+// The value of an element of an integer type.
+std::int64_t integer_value(DType type, const void *element) noexcept;
+
 // The traits of a type, or nullptr where the number names none (it may come from a caller or a file).
 const DTypeTraits *find_traits(std::int32_t id) noexcept;
 

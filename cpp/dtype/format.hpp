@@ -14,7 +14,8 @@
 #include <cstring>
 
 // Lets a format's decode run on the host and, compiled by nvcc, on a device.
-#if defined(__CUDACC__)
+#if defined(TL_HOST_DEVICE)  // the simulated GPU's kernel files bring their own
+#elif defined(__CUDACC__)
 #define TL_HOST_DEVICE __host__ __device__
 #else
 #define TL_HOST_DEVICE

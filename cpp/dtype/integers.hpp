@@ -14,13 +14,13 @@ struct Integer {
     using Block = T;
     static constexpr std::int64_t block_size = 1;
     static constexpr Kind kind = Kind::integer;
+    // One more than the largest value. A power of two, which floats hold exactly: what is in [-end, end) fits.
+    static constexpr float end = -static_cast<float>(std::numeric_limits<T>::min());
 
     TL_HOST_DEVICE static void decode(const Block &block, float *values) { *values = static_cast<float>(block); }
     TL_HOST_DEVICE static bool encode(const float *values, Block &block) {
-        // The default rounding mode is to nearest even. -min is a power of two, which F32 holds exactly, and max is
-        // one less: so the valid range is [min, -min) in F32 too. A NaN fails both comparisons.
+        // The default rounding mode is to nearest even. A NaN fails both comparisons.
         const float rounded = rintf(*values);
-        constexpr float end = -static_cast<float>(std::numeric_limits<T>::min());
         if (!(rounded >= -end && rounded < end)) return false;
         block = static_cast<T>(rounded);
         return true;

@@ -24,6 +24,10 @@ std::string tensor_text(const Tensor &t) {
     return *name ? format_text("'%s' %s", name, layout_text(t.layout).c_str()) : layout_text(t.layout);
 }
 
+const char *constant_text(const Tensor &root) noexcept {
+    return root.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
+}
+
 std::string sources_text(const Tensor &node) {
     std::string text;
     for (const Tensor *source : node.sources()) text += (text.empty() ? "" : ", ") + tensor_text(*source);
@@ -72,6 +76,53 @@ Tensor *Context::new_leaf(const Layout &layout) {
     return t;
 }
 
+namespace {
+
+// Whether kernels may read blocks where these bytes lie. A block's size is a multiple of the alignment that its struct
+// asks for, and no struct asks for more than 8.
+bool aligned_for(const Layout &layout, const std::byte *data) {
+    const std::size_t size = traits(layout.type).size;
+    const std::size_t unit = std::min<std::size_t>(size & (~size + 1), 8);
+    return reinterpret_cast<std::uintptr_t>(data) % unit == 0;
+}
+
+}  // namespace
+
+// Under build_. The data of a leaf that nobody has seen yet: written here, as no run lock could guard it.
+std::byte *Context::copy_of(const FileLeaf &leaf) {
+    const std::size_t size = leaf.layout.nbytes();
+    auto *data = static_cast<std::byte *>(data_arena().allocate(size));
+    try {
+        memory_.write(data, leaf.data, size);
+    } catch (...) {
+        data_arena().release(data, size);
+        throw;
+    }
+    return data;
+}
+
+Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
+    std::lock_guard lock(build_);
+    const bool in_place = memory_.host_accessible() && aligned_for(leaf.layout, leaf.data);
+    const bool known = std::any_of(files_.begin(), files_.end(), [&](const auto &file) { return file.get() == leaf.owner; });
+    if (in_place && !known) files_.emplace_back(leaf.owner);
+    Tensor *t = make_tensor(leaf.layout, 0);
+    const char *name = nullptr;
+    try {
+        name = copy_name(leaf.name);
+        // Bytes that are never written: constant is set before anyone sees the tensor.
+        t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_of(leaf), std::memory_order_release);
+    } catch (...) {
+        if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
+        objects_.release(t, sizeof(Tensor));
+        throw;
+    }
+    t->in_file = true;
+    t->constant.store(true, std::memory_order_release);
+    t->name.store(name, std::memory_order_release);
+    return t;
+}
+
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
     for (Tensor *source : spec.src) {
@@ -87,6 +138,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     std::copy(spec.src.begin(), spec.src.end(), t->src);
     if (spec.view_of) {
         t->is_view = true;
+        t->writes = spec.writes;
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }
@@ -99,10 +151,16 @@ void Context::set_name(Tensor &t, const char *name) {
         return;
     }
     std::lock_guard lock(build_);
+    t.name.store(copy_name(name), std::memory_order_release);
+}
+
+// Under build_.
+const char *Context::copy_name(const char *name) {
+    if (!*name) return "";
     const std::size_t size = std::strlen(name) + 1;
     auto *copy = static_cast<char *>(objects_.allocate(size));
     std::memcpy(copy, name, size);
-    t.name.store(copy, std::memory_order_release);
+    return copy;
 }
 
 // Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
@@ -173,7 +231,8 @@ void Context::allocate() {
 
 void Context::reset() {
     RunGuard run(*this, true, "context_reset");
-    std::vector<Ref<Context>> released;  // their memory may go with the last reference: outside of our locks
+    std::vector<Ref<Context>> released;        // their memory may go with the last reference: outside of our locks
+    std::vector<Ref<const RefCounted>> files;  // the same
     {
         std::lock_guard lock(build_);
         // One reference is the handle through which we were called.
@@ -184,6 +243,7 @@ void Context::reset() {
         objects_.reset();
         if (data_) data_->reset();
         unallocated_.clear();
+        files.swap(files_);
         first_error_.reset();
         last_link_ = nullptr;
         std::lock_guard links(links_lock_);

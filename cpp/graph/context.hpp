@@ -34,6 +34,15 @@ struct NodeSpec {
     std::span<Tensor *const> src;
     Tensor *view_of = nullptr;    // a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... so many bytes behind its first element
+    bool writes = false;          // ... which computing the node writes into
+};
+
+// A leaf that lies in a file.
+struct FileLeaf {
+    Layout layout;
+    const char *name;
+    const std::byte *data;    // as many bytes as the layout has
+    const RefCounted *owner;  // keeps them there
 };
 
 class Context final : public RefCounted {
@@ -42,6 +51,11 @@ public:
 
     // A leaf, filled with zeros (without data where the context is no_alloc).
     Tensor *new_leaf(const Layout &layout);
+
+    // A read-only leaf over a file's bytes, which the context keeps until it is reset or gone; over a copy of them on a
+    // device that cannot see them, or where they are not aligned as kernels need them. Has its data in a no_alloc
+    // context too.
+    Tensor *new_file_leaf(const FileLeaf &leaf);
 
     // A node. Links this context to those of the operands; throws Error(context_mismatch) where one lives on
     // another device or refers back to this context.
@@ -82,6 +96,8 @@ private:
     void link(Context &other, const char *op);
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;
+    std::byte *copy_of(const FileLeaf &leaf);
+    const char *copy_name(const char *name);
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
 
     const std::uint64_t id_;
@@ -94,6 +110,7 @@ private:
     Arena objects_;
     std::optional<Arena> data_;  // where data are not in host memory
     std::vector<Tensor *> unallocated_;
+    std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
     std::optional<Error> first_error_;
 
     // Contexts that this one's nodes refer to. A lock of its own: a walk over other contexts' links must not take

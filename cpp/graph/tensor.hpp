@@ -22,6 +22,7 @@ struct Tensor {
     Op op = Op::leaf;
     std::uint16_t n_src = 0;
     bool is_view = false;
+    bool writes = false;  // computing it writes into the tensor that it is a view of
     Context *context = nullptr;
     Tensor **src = nullptr;
 
@@ -34,14 +35,15 @@ struct Tensor {
     std::atomic<std::byte *> data{nullptr};
     // Of a node's root: data holds a computed result. Same rule.
     std::atomic<bool> computed{false};
-    // Of a leaf: promised constant.
+    // Of a leaf: promised constant. So are leafs of a file from the start.
     std::atomic<bool> constant{false};
+    bool in_file = false;  // of a leaf; set once, before anyone else sees it
 
     std::atomic<const char *> name{""};
 
     bool is_leaf() const noexcept { return op == Op::leaf; }
-    // A node that only describes memory: nothing is to be computed. (cpy's result is a view too, of its target.)
-    bool is_pure_view() const noexcept { return is_view && op != Op::cpy; }
+    // A node that only describes memory: nothing is to be computed.
+    bool is_pure_view() const noexcept { return is_view && !writes; }
     std::span<Tensor *const> sources() const noexcept { return {src, n_src}; }
     // The first element's address on the device, or null where the root has no data.
     std::byte *address() const noexcept {
@@ -57,5 +59,8 @@ std::string tensor_text(const Tensor &t);
 
 // The same of all that a node is made of: "[2, 4] f32, [2, 3] f32".
 std::string sources_text(const Tensor &node);
+
+// Of a constant leaf, how it came to be one, for messages.
+const char *constant_text(const Tensor &root) noexcept;
 
 }  // namespace tensorlib::core

@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -29,7 +30,7 @@ void check_writable(const char *what, const Tensor &t) {
              tensor_text(t).c_str(), op_name(root.op));
     }
     if (root.constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "%s: %s is promised constant: it cannot be written any more", what, tensor_text(t).c_str());
+        fail(Status::invalid_argument, "%s: %s %s: it cannot be written", what, tensor_text(t).c_str(), constant_text(root));
     }
     check_readable(what, t);
 }
@@ -149,6 +150,23 @@ Context &lock_context(const Tensor &t) noexcept { return *t.root->context; }
 // Elements converted at a time: a buffer that stays in the first-level cache. A multiple of every block size.
 constexpr std::int64_t stage_elements = 2048;
 
+// The first of n values that the type cannot hold, or -1: all are held by floats, finite ones by blocks.
+std::int64_t first_unrepresentable(const DTypeTraits &type, const float *values, std::int64_t n) {
+    if (type.kind == Kind::floating) return -1;
+    if (type.kind == Kind::integer) {
+        std::int64_t stage[stage_elements];
+        for (std::int64_t i = 0; i < n; i += stage_elements) {
+            const std::int64_t bad = type.encode(values + i, nullptr, stage, std::min(stage_elements, n - i));
+            if (bad >= 0) return i + bad;
+        }
+        return -1;
+    }
+    for (std::int64_t i = 0; i < n; i++) {
+        if (!std::isfinite(values[i])) return i;
+    }
+    return -1;
+}
+
 void fail_unrepresentable(const char *what, const Tensor &t, std::int64_t position, float value) {
     fail(Status::invalid_argument, "%s: value %lld is %g, which %s cannot hold", what, static_cast<long long>(position),
          static_cast<double>(value), traits(t.layout.type).name);
@@ -187,17 +205,15 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     const DTypeTraits &type = traits(t.layout.type);
     const auto total = static_cast<std::int64_t>(n);
     alignas(8) std::byte stage[stage_elements * sizeof(double)];
-    // Two passes, so that nothing is written where one value does not fit.
-    for (const bool write : {false, true}) {
-        if (!write && type.kind == Kind::floating) continue;
-        for (std::int64_t i = 0; i < total; i += stage_elements) {
-            const std::int64_t count = std::min(stage_elements, total - i);
-            const std::int64_t bad = type.encode(data + i, nullptr, stage, count);
-            if (bad >= 0) fail_unrepresentable(what, t, i + bad, data[i + bad]);
-            const auto blocks = static_cast<std::size_t>(count / type.block_size);
-            const auto first = static_cast<std::size_t>(i / type.block_size);
-            if (write) write_unlocked(t, stage, first * type.size, blocks * type.size);
-        }
+    // Looked at first, so that nothing is written where one value does not fit.
+    const std::int64_t bad = first_unrepresentable(type, data, total);
+    if (bad >= 0) fail_unrepresentable(what, t, bad, data[bad]);
+    for (std::int64_t i = 0; i < total; i += stage_elements) {
+        const std::int64_t count = std::min(stage_elements, total - i);
+        type.encode(data + i, nullptr, stage, count);
+        const auto blocks = static_cast<std::size_t>(count / type.block_size);
+        const auto first = static_cast<std::size_t>(i / type.block_size);
+        write_unlocked(t, stage, first * type.size, blocks * type.size);
     }
 }
 
@@ -238,10 +254,6 @@ std::size_t block_offset(const char *what, const Tensor &t, const Extents &index
     const DTypeTraits &type = traits(l.type);
     return static_cast<std::size_t>(row) * l.row_bytes() + static_cast<std::size_t>(index[0] / type.block_size) * type.size;
 }
-
-// Large enough for one block of any type.
-constexpr std::size_t largest_block = 1024;
-constexpr std::int64_t longest_block = 256;
 
 }  // namespace
 

@@ -12,8 +12,6 @@ namespace {
 constexpr const char *one_operand[] = {"a"};
 constexpr const char *cpy_operands[] = {"src", "dst"};
 
-bool converts(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
-
 std::span<const std::int64_t> shape_of(const Tensor &t) { return {t.layout.ne.data(), static_cast<std::size_t>(t.layout.n_dims)}; }
 
 // cont, dup: a's elements, side by side. Exact. Derivative: g.
@@ -21,17 +19,18 @@ void cont_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     result.layout = contiguous_layout(op_name(result.op), src[0]->layout.type, shape_of(*src[0]));
 }
 
-// cast: a's elements in another type, side by side; F32, F16 and BF16 into each other, rounded to nearest even.
-// Derivative: g in a's type.
+// Any type into any other. Integers into integers exactly; F64 and integers into each other rounded once, to nearest
+// even; everything else by way of F32, rounded to nearest even, or as the format encodes. A value that the target
+// cannot hold (beyond an integer's range; NaN or infinity where blocks hold numbers) is an error of computing.
+unsigned converted_operand(const Tensor &node) noexcept { return may_refuse(node.src[0]->layout.type, node.layout.type) ? 1 : 0; }
+std::string converted_values(const Tensor &node, int) { return values_of(node.layout.type); }
+
+// cast: a's elements in another type, side by side. Derivative: g in a's type.
 constexpr AttrDef cast_attrs[] = {{"to", AttrKind::text, true}};
 
 void cast_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
     const DTypeTraits &to = traits_named("cast", attrs.text("to"));
-    if (to.type != a.layout.type && !(converts(a.layout.type) && converts(to.type))) {
-        fail(Status::type_mismatch, "cast: a is %s: only f32, f16 and bf16 convert into each other, not %s into %s", tensor_text(a).c_str(),
-             traits(a.layout.type).name, to.name);
-    }
     result.layout = contiguous_layout("cast", to.type, shape_of(a));
 }
 
@@ -90,30 +89,56 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
              tensor_text(from).c_str(), tensor_text(to).c_str(), static_cast<long long>(from.layout.n_elements()),
              static_cast<long long>(to.layout.n_elements()));
     }
-    if (from.layout.type != to.layout.type && !(converts(from.layout.type) && converts(to.layout.type))) {
-        fail(Status::type_mismatch, "cpy: src is %s, dst is %s: only f32, f16 and bf16 convert into each other", tensor_text(from).c_str(),
-             tensor_text(to).c_str());
-    }
-    if (to.root->constant.load(std::memory_order_acquire)) {
-        fail(Status::invalid_argument, "cpy: dst is %s, which is promised constant: it cannot be written", tensor_text(to).c_str());
-    }
+    check_target("cpy", "dst", to);
     if (overlaps(from, to)) {
         fail(Status::invalid_argument, "cpy: src is %s, dst is %s, and they overlap in memory: copy by way of dup",
              tensor_text(from).c_str(), tensor_text(to).c_str());
     }
     result.layout = to.layout;
     result.view_of = src[1];
+    result.writes = true;
 }
 
 }  // namespace
 
+void check_target(const char *op, const char *name, const Tensor &target) {
+    if (!target.root->constant.load(std::memory_order_acquire)) return;
+    fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(),
+         constant_text(*target.root));
+}
+
+bool may_refuse(DType from, DType to) noexcept {
+    if (from == to) return false;
+    const DTypeTraits &source = traits(from), &target = traits(to);
+    switch (target.kind) {
+        case Kind::floating: return false;
+        case Kind::integer: return source.kind != Kind::integer || source.size > target.size;
+        // Blocks hold finite numbers. An I64 is one.
+        case Kind::weight:
+        case Kind::activation: return source.kind != Kind::integer;
+    }
+    return true;  // not reached: all kinds are above
+}
+
+std::string values_of(DType type) {
+    const DTypeTraits &t = traits(type);
+    if (t.kind != Kind::integer) return std::string("finite numbers are valid for ") + t.name;
+    const int bits = static_cast<int>(t.size * 8 - 1);
+    const std::int64_t largest = INT64_MAX >> (63 - bits);
+    return format_text("%s holds %lld to %lld", t.name, static_cast<long long>(-largest - 1), static_cast<long long>(largest));
+}
+
 constexpr OpDef cont{Op::cont, "cont", one_operand, {}, cont_infer, "da = g", copy_cost, "a contiguous copy"};
 constexpr OpDef dup{Op::dup, "dup", one_operand, {}, cont_infer, "da = g", copy_cost, "a copy"};
-constexpr OpDef cpy{Op::cpy,      "cpy",
-                    cpy_operands, {},
-                    cpy_infer,    "dsrc = g in src's shape and type; dst is overwritten and has none",
-                    copy_cost,    "src's elements into dst"};
-constexpr OpDef cast{
-    Op::cast, "cast", one_operand, cast_attrs, cast_infer, "da = g in a's type", copy_cost, "a's elements in another type"};
+constexpr OpDef cpy{Op::cpy,           "cpy",
+                    cpy_operands,      {},
+                    cpy_infer,         "dsrc = g in src's shape and type; dst is overwritten and has none",
+                    copy_cost,         "src's elements into dst",
+                    converted_operand, converted_values};
+constexpr OpDef cast{Op::cast,          "cast",
+                     one_operand,       cast_attrs,
+                     cast_infer,        "da = g in a's type",
+                     copy_cost,         "a's elements in another type",
+                     converted_operand, converted_values};
 
 }  // namespace tensorlib::core::ops

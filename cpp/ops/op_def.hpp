@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace tensorlib::core {
 
@@ -31,6 +32,12 @@ struct OpDef {
     Cost (*cost)(const Tensor &node);
 
     const char *doc;
+
+    // For operations that some values of an operand make impossible: an index beyond the last row, a NaN where there
+    // are integers to be. The operands whose elements are checked while the node is computed, a bit each; and what is
+    // valid for one, for the message. Null for operations that take all values.
+    unsigned (*checked_operands)(const Tensor &node) noexcept = nullptr;
+    std::string (*valid_values)(const Tensor &node, int operand) = nullptr;
 };
 
 const OpDef &op_def(Op op) noexcept;
@@ -47,7 +54,14 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
 namespace ops {
 
 // The families. Each file defines its operations.
-extern const OpDef add, mul_mat, view, reshape, permute, transpose, cont, cpy, dup, cast;
+extern const OpDef add, mul_mat, view, reshape, permute, transpose, cont, cpy, dup, cast, get_rows, set_rows;
+
+// What the operations that write into one of their operands share: throws where `target` cannot be written, or where
+// `from` lies in the same memory.
+void check_target(const char *op, const char *name, const Tensor &target);
+// Whether some values of `from` cannot be held by `to`; and what it holds.
+bool may_refuse(DType from, DType to) noexcept;
+std::string values_of(DType type);
 
 // Reads the operands once, writes the result once.
 Cost copy_cost(const Tensor &node);

@@ -89,6 +89,7 @@ void compute(Graph &graph, Backend &backend) {
         backend.begin();
         run_steps(graph, plan, backend);
         backend.finish();
+        plan.check_faults();
     } catch (...) {
         // The locks are given back next: nothing may still write then.
         backend.drain();

@@ -58,6 +58,22 @@ struct Step {
     TensorRef dst;
     std::array<TensorRef, max_sources> src;
     std::byte *workspace;  // aligned as tensors are
+    // Where kernels note the first element that the operation cannot take, on the device; null for operations that
+    // take all values.
+    std::uint64_t *fault;
+};
+
+// The elements that a run could not take: the smallest of these words wins. Kernels go on behind it, leaving out or
+// zeroing what it concerns, so that nothing outside is touched; the run fails in the end.
+struct Fault {
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
+
+    // The element's position in ne order, and the operand.
+    TL_HOST_DEVICE static constexpr std::uint64_t word(int operand, std::int64_t position) noexcept {
+        return static_cast<std::uint64_t>(position) << 2 | static_cast<unsigned>(operand);
+    }
+    static constexpr int operand(std::uint64_t word) noexcept { return static_cast<int>(word & 3); }
+    static constexpr std::int64_t position(std::uint64_t word) noexcept { return static_cast<std::int64_t>(word >> 2); }
 };
 
 // The first kernel of the table that takes the problem; nullptr where none does. The one place that answers "is it

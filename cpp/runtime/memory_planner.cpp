@@ -63,7 +63,8 @@ private:
 
 }  // namespace
 
-MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::size_t alignment) {
+MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
+                       std::size_t alignment) {
     const auto nodes = graph.nodes();
     MemoryPlan plan;
     plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
@@ -77,6 +78,13 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
         if (const auto *root = index.find(nodes[i]->root)) last_use[*root] = i;
         for (const Tensor *source : nodes[i]->sources()) {
             if (const auto *root = index.find(source->root)) last_use[*root] = i;
+        }
+    }
+    for (const CheckedNode &check : checked) {
+        const auto sources = nodes[check.node]->sources();
+        for (std::size_t s = 0; s < sources.size(); s++) {
+            const auto *root = check.operands >> s & 1 ? index.find(sources[s]->root) : nullptr;
+            if (root) last_use[*root] = nodes.size() - 1;
         }
     }
     // Roots by the node after which they are free: a counting sort.

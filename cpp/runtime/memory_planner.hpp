@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tensorlib::core {
@@ -18,7 +19,13 @@ struct MemoryPlan {
 };
 
 // is_intermediate[i]: node i is a root whose data this plan has to place. Nodes run one after the other in order; a
-// view's reader counts as a reader of its root. alignment is a power of two.
-MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::size_t alignment);
+// view's reader counts as a reader of its root. Of the nodes in `checked`, operands (a bit each) are kept to the end, for
+// the message that says which of their elements could not be taken. alignment is a power of two.
+struct CheckedNode {
+    std::uint32_t node;
+    unsigned operands;
+};
+MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
+                       std::size_t alignment);
 
 }  // namespace tensorlib::core

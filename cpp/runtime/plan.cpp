@@ -54,7 +54,11 @@ void Plan::choose_kernels(Backend &backend) {
         }
         step.node = &node;
         step.kernel->plan(problem, step.plan);
-        if (node.op == Op::cpy && node.root->is_leaf()) targets_.push_back(node.root);
+        if (node.writes && node.root->is_leaf()) targets_.push_back(node.root);
+        const OpDef &def = op_def(node.op);
+        if (const unsigned operands = def.checked_operands ? def.checked_operands(node) : 0) {
+            checked_.push_back({static_cast<std::uint32_t>(i), operands});
+        }
         steps_.push_back(step);
         done_.push_back(i + 1);
     }
@@ -77,11 +81,13 @@ void Plan::place_intermediates() {
     for (std::size_t i = 0; i < nodes.size(); i++) {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !nodes[i]->data.load(std::memory_order_acquire);
     }
-    memory_ = plan_memory(graph_, is_intermediate, unit);
+    memory_ = plan_memory(graph_, is_intermediate, checked_, unit);
     // One workspace for all steps, as they run one after the other.
     std::size_t workspace = 0;
     for (const Step &step : steps_) workspace = std::max(workspace, step.plan.workspace);
-    workspace_offset_ = memory_.size;
+    faults_offset_ = memory_.size;
+    workspace_offset_ = faults_offset_ + round_up(checked_.size() * sizeof(std::uint64_t), unit);
+    memory_.size = workspace_offset_;
     if (!checked_add(memory_.size, workspace, block_size_)) block_size_ = ~std::size_t{0};
     if (block_size_ != 0) block_ = static_cast<std::byte *>(graph_.context().allocate_data(block_size_));
 }
@@ -96,11 +102,65 @@ std::byte *Plan::address_of(const Tensor &t) const {
 TensorRef Plan::ref_of(const Tensor &t) const { return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t)}; }
 
 void Plan::resolve_addresses() {
+    auto *fault = reinterpret_cast<std::uint64_t *>(block_ + faults_offset_);
+    auto checked = checked_.begin();
     for (Step &step : steps_) {
         step.dst = ref_of(*step.node);
         for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s]);
         step.workspace = block_ + workspace_offset_;
+        if (checked != checked_.end() && graph_.nodes()[checked->node] == step.node) {
+            step.fault = fault++;
+            ++checked;
+        }
     }
+    if (!checked_.empty()) clear_faults();
+}
+
+void Plan::clear_faults() {
+    const std::vector<std::uint64_t> none(checked_.size(), Fault::none);
+    graph_.context().memory().write(block_ + faults_offset_, none.data(), none.size() * sizeof(std::uint64_t));
+}
+
+void Plan::check_faults() {
+    if (checked_.empty()) return;
+    std::vector<std::uint64_t> faults(checked_.size());
+    graph_.context().memory().read(faults.data(), block_ + faults_offset_, faults.size() * sizeof(std::uint64_t));
+    std::size_t i = 0;
+    for (const Step &step : steps_) {
+        if (!step.fault) continue;
+        const std::uint64_t fault = faults[i++];
+        if (fault == Fault::none) continue;
+        clear_faults();
+        fail_for(step, fault);
+    }
+}
+
+namespace {
+
+// One element as text: integers in full.
+std::string element_text(DeviceMemory &memory, const TensorRef &t, std::int64_t position) {
+    const DTypeTraits &type = traits(t.type);
+    const std::int64_t i0 = position % t.ne[0], row = position / t.ne[0];
+    const std::size_t i1 = static_cast<std::size_t>(row % t.ne[1]), i2 = static_cast<std::size_t>(row / t.ne[1] % t.ne[2]),
+                      i3 = static_cast<std::size_t>(row / t.ne[1] / t.ne[2]);
+    const std::byte *from = t.data + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0] + i1 * t.nb[1] + i2 * t.nb[2] + i3 * t.nb[3];
+    alignas(8) std::byte block[largest_block];
+    memory.read(block, from, type.size);
+    if (type.kind == Kind::integer) return std::to_string(integer_value(t.type, block));
+    float values[longest_block];
+    type.decode(block, values, type.block_size);
+    return format_text("%g", static_cast<double>(values[i0 % type.block_size]));
+}
+
+}  // namespace
+
+void Plan::fail_for(const Step &step, std::uint64_t fault) const {
+    const auto operand = static_cast<std::size_t>(Fault::operand(fault));
+    const OpDef &def = op_def(step.node->op);
+    const std::string value = element_text(graph_.context().memory(), step.src[operand], Fault::position(fault));
+    fail(Status::invalid_argument, "graph_compute: %s of %s: element %lld of %s is %s: %s", def.name, sources_text(*step.node).c_str(),
+         static_cast<long long>(Fault::position(fault)), def.operands[operand], value.c_str(),
+         def.valid_values(*step.node, static_cast<int>(operand)).c_str());
 }
 
 // Another graph may give one of our nodes data of its own later, by making it an output.
@@ -121,8 +181,8 @@ void Plan::find_owned() {
 void Plan::begin_run() {
     for (const Tensor *target : targets_) {
         if (target->constant.load(std::memory_order_acquire)) {
-            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which is promised constant",
-                 tensor_text(*target).c_str());
+            fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(*target).c_str(),
+                 constant_text(*target));
         }
     }
     if (owned_as_of_ != materialised()) find_owned();

@@ -32,6 +32,10 @@ public:
     // After a run without error: the outputs hold results.
     void end_run() noexcept;
 
+    // After a run whose steps are done: throws Error(invalid_argument), naming node, element and value, where one met a
+    // value that its operation cannot take.
+    void check_faults();
+
     // A line per node, for people.
     std::string text(const Backend &backend) const;
 
@@ -42,6 +46,8 @@ private:
     void resolve_addresses();
     void find_owned();
     std::uint64_t materialised() const noexcept;
+    void clear_faults();
+    [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
     std::byte *address_of(const Tensor &t) const;
     TensorRef ref_of(const Tensor &t) const;
 
@@ -51,7 +57,8 @@ private:
     std::vector<std::size_t> done_;
     TensorSet index_;  // node -> its index in the graph
     MemoryPlan memory_;
-    std::size_t workspace_offset_ = 0, block_size_ = 0;
+    std::vector<CheckedNode> checked_;  // nodes that some values make impossible: a word each for their faults
+    std::size_t faults_offset_ = 0, workspace_offset_ = 0, block_size_ = 0;
     std::byte *block_ = nullptr;
     std::unique_ptr<Backend::Recording> recording_;
 

@@ -67,6 +67,7 @@ int main(void) {
     test_data();
     test_ops();
     test_op_by_name();
+    test_gguf();
     test_graphs();
     test_callbacks();
     test_quantize();

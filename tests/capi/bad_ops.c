@@ -23,6 +23,8 @@ static void test_null_operands(void) {
     CHECK(!tl_dup(NULL, a) && !tl_dup(ctx, NULL));
     CHECK(!tl_cpy(NULL, a, a) && !tl_cpy(ctx, NULL, a) && !tl_cpy(ctx, a, NULL));
     CHECK(!tl_cast(NULL, a, TL_TYPE_F16) && !tl_cast(ctx, NULL, TL_TYPE_F16));
+    CHECK(!tl_get_rows(NULL, a, a) && !tl_get_rows(ctx, NULL, a) && !tl_get_rows(ctx, a, NULL));
+    CHECK(!tl_set_rows(NULL, a, a, a) && !tl_set_rows(ctx, NULL, a, a) && !tl_set_rows(ctx, a, NULL, a) && !tl_set_rows(ctx, a, a, NULL));
     CHECK(!tl_op(NULL, "add", (tl_tensor *[]){a, a}, 2, NULL, 0));
     settle(ctx);
     /* A NULL that comes from an earlier refusal must not replace its message. */

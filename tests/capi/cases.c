@@ -21,6 +21,8 @@ typedef struct {
     tl_tensor *tensor;
     float *data; /* a leaf's contents until `out` writes them; NULL for nodes */
     size_t n;
+    unsigned char *blocks; /* the same of a leaf whose type has blocks: n_bytes of all so far */
+    size_t n_bytes;
 } Slot;
 
 typedef struct {
@@ -30,7 +32,7 @@ typedef struct {
     int n_slots;
     tl_error refused; /* of the first operation that returned NULL; code 0 while none did */
     bool judged;      /* `out` or `error` was read */
-    bool failed, skipped;
+    bool failed, skipped, cpu_only;
     char why[512]; /* the first reason */
     float *result;
     size_t n_result;
@@ -133,6 +135,28 @@ static void on_leaf(Run *run, char **words, int n) {
     for (size_t i = 0; i < slot->n; i++) slot->data[i] = generated(seed, (uint32_t)i, integer);
 }
 
+static void on_blocks(Run *run, char **words, int n) {
+    if (n != 7) bad_line(run, "blocks ID TYPE NE0 NE1 NE2 NE3");
+    Slot *slot = new_slot(run, words[1]);
+    int64_t ne[4];
+    for (int d = 0; d < 4; d++) ne[d] = to_int(run, words[3 + d]);
+    slot->tensor = tl_tensor_new(run->current->ctx, to_type(run, words[2]), 4, ne);
+    slot->blocks = malloc(slot->tensor ? tl_tensor_nbytes(slot->tensor) + 1 : 1);
+    if (!slot->tensor || !slot->blocks) bad_line(run, "this leaf could not be made");
+}
+
+static void on_hex(Run *run, char **words, int n) {
+    if (n != 3 || strlen(words[2]) % 2 != 0) bad_line(run, "hex ID DIGITS");
+    Slot *slot = find_slot(run, words[1]);
+    size_t bytes = strlen(words[2]) / 2;
+    if (!slot->blocks || slot->n_bytes + bytes > tl_tensor_nbytes(slot->tensor)) bad_line(run, "hex: not such a leaf, or past its end");
+    for (size_t i = 0; i < bytes; i++) {
+        char digits[3] = {words[2][2 * i], words[2][2 * i + 1], 0}, *end;
+        slot->blocks[slot->n_bytes++] = (unsigned char)strtoul(digits, &end, 16);
+        if (*end) bad_line(run, "hex digits were expected");
+    }
+}
+
 static void on_set(Run *run, char **words, int n) {
     if (n != 4) bad_line(run, "set ID INDEX VALUE");
     Slot *slot = find_slot(run, words[1]);
@@ -184,11 +208,18 @@ static tl_tensor *build(const Run *run, char **words, int n) {
     tl_context *ctx = run->current->ctx;
     const char *op = words[2];
     tl_tensor *a = find_slot(run, words[3])->tensor;
-    bool two = strcmp(op, "add") == 0 || strcmp(op, "mul_mat") == 0 || strcmp(op, "cpy") == 0;
-    if (two) {
+    static const struct {
+        const char *name;
+        tl_tensor *(*make)(tl_context *, tl_tensor *, tl_tensor *);
+    } two[] = {{"add", tl_add}, {"mul_mat", tl_mul_mat}, {"cpy", tl_cpy}, {"get_rows", tl_get_rows}};
+    for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) {
+        if (strcmp(op, two[i].name) != 0) continue;
         if (n != 5) bad_line(run, "two sources were expected");
-        tl_tensor *b = find_slot(run, words[4])->tensor;
-        return op[0] == 'a' ? tl_add(ctx, a, b) : op[0] == 'm' ? tl_mul_mat(ctx, a, b) : tl_cpy(ctx, a, b);
+        return two[i].make(ctx, a, find_slot(run, words[4])->tensor);
+    }
+    if (strcmp(op, "set_rows") == 0) {
+        if (n != 6) bad_line(run, "three sources were expected");
+        return tl_set_rows(ctx, a, find_slot(run, words[4])->tensor, find_slot(run, words[5])->tensor);
     }
     if (strcmp(op, "cast") == 0) {
         if (n != 5 || strncmp(words[4], "to=", 3) != 0) bad_line(run, "cast SRC to=TYPE");
@@ -215,22 +246,31 @@ static void on_op(Run *run, char **words, int n) {
     if (!made && c->refused.code == TL_STATUS_OK) fail(c, "%s gave NULL, and its context no error", words[2]);
 }
 
+static tl_status write_leafs(const Case *c, tl_error *err) {
+    tl_status status = TL_STATUS_OK;
+    for (int i = 0; i < c->n_slots && status == TL_STATUS_OK; i++) {
+        const Slot *s = &c->slots[i];
+        if (s->data) status = tl_tensor_write_f32(s->tensor, s->data, s->n, err);
+        if (s->blocks) status = tl_tensor_write(s->tensor, s->blocks, 0, s->n_bytes, err);
+    }
+    return status;
+}
+
 /* Writes the leafs, computes, reads the result. */
 static void compute(Run *run, tl_tensor *out) {
     Case *c = run->current;
     tl_graph *graph = NULL;
     tl_error err = {.struct_size = sizeof err};
     tl_status status = tl_graph_create(c->ctx, &out, 1, &graph, &err);
-    for (int i = 0; i < c->n_slots && status == TL_STATUS_OK; i++) {
-        const Slot *s = &c->slots[i];
-        if (s->data) status = tl_tensor_write_f32(s->tensor, s->data, s->n, &err);
-    }
+    if (status == TL_STATUS_OK) status = write_leafs(c, &err);
     if (status == TL_STATUS_OK) {
         status = tl_graph_compute(graph, run->backend, &err);
         /* A device may lack kernels; the CPU has all. */
         if (status == TL_STATUS_UNSUPPORTED && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
             c->skipped = true;
             snprintf(c->why, sizeof c->why, "%s", err.message);
+        } else if (c->cpu_only && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
+            fail(c, "computed, though it is for the CPU alone");
         }
     }
     c->n_result = (size_t)tl_tensor_n_elements(out);
@@ -239,6 +279,12 @@ static void compute(Run *run, tl_tensor *out) {
     if (status == TL_STATUS_OK) status = tl_tensor_read_f32(out, c->result, c->n_result, &err);
     if (status != TL_STATUS_OK && !c->skipped) fail(c, "%s: %s", tl_status_name(status), err.message);
     tl_graph_free(graph);
+}
+
+static void on_cpu_only(Run *run, char **words, int n) {
+    if (n != 1) bad_line(run, "cpu_only");
+    (void)words;
+    run->current->cpu_only = true;
 }
 
 static void on_out(Run *run, char **words, int n) {
@@ -256,6 +302,30 @@ static void on_out(Run *run, char **words, int n) {
         if (tl_tensor_ne(out, d) != to_int(run, words[3 + d]))
             fail(c, "ne[%d] is %lld, not %s", d, (long long)tl_tensor_ne(out, d), words[3 + d]);
     if (!c->failed) compute(run, out);
+}
+
+/* Computing must fail; `word` lines look at its message. */
+static void on_fails(Run *run, char **words, int n) {
+    if (n != 3) bad_line(run, "fails ID STATUS");
+    Case *c = run->current;
+    tl_tensor *out = find_slot(run, words[1])->tensor;
+    c->judged = true;
+    if (!out) {
+        fail(c, "refused: %s", c->refused.message);
+        return;
+    }
+    tl_graph *graph = NULL;
+    tl_error err = {.struct_size = sizeof err};
+    tl_status status = tl_graph_create(c->ctx, &out, 1, &graph, &err);
+    if (status == TL_STATUS_OK) status = write_leafs(c, &err);
+    if (status != TL_STATUS_OK) {
+        fail(c, "before computing: %s", err.message);
+    } else {
+        status = tl_graph_compute(graph, run->backend, &err);
+        if (strcmp(tl_status_name(status) + strlen("TL_STATUS_"), words[2]) != 0) fail(c, "%s, not %s", tl_status_name(status), words[2]);
+    }
+    c->refused = err;
+    tl_graph_free(graph);
 }
 
 static void on_tol(Run *run, char **words, int n) {
@@ -306,13 +376,16 @@ static void on_end(Run *run) {
     if (c->failed) {
         printf("FAIL %s: %s\n", c->name, c->why);
         run->failed++;
-    } else if (c->skipped) {
+    } else if (c->skipped && !c->cpu_only) {
         printf("SKIP %s: %s\n", c->name, c->why);
         run->skipped++;
     } else {
         run->passed++;
     }
-    for (int i = 0; i < c->n_slots; i++) free(c->slots[i].data);
+    for (int i = 0; i < c->n_slots; i++) {
+        free(c->slots[i].data);
+        free(c->slots[i].blocks);
+    }
     free(c->result);
     tl_context_free(c->ctx);
     free(c);
@@ -323,8 +396,9 @@ static void on_line(Run *run, char *line) {
     static const struct {
         const char *name;
         void (*run)(Run *, char **, int);
-    } statements[] = {{"leaf", on_leaf}, {"set", on_set}, {"op", on_op},      {"out", on_out},
-                      {"tol", on_tol},   {"at", on_at},   {"error", on_error}};
+    } statements[] = {{"leaf", on_leaf},     {"set", on_set}, {"op", on_op},       {"out", on_out},
+                      {"blocks", on_blocks}, {"hex", on_hex}, {"fails", on_fails}, {"cpu_only", on_cpu_only},
+                      {"tol", on_tol},       {"at", on_at},   {"error", on_error}};
     line[strcspn(line, "\r\n")] = 0;
     if (line[0] == 0 || line[0] == '#') return;
     if (run->current && strncmp(line, "word ", 5) == 0) {

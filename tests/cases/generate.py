@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 
-from generator import add, cpy, mul_mat, views  # noqa: E402
+from generator import add, blocks, cpy, mul_mat, rows, views  # noqa: E402
 
-FAMILIES = {"add": add, "mul_mat": mul_mat, "views": views, "cpy": cpy}
+FAMILIES = {"add": add, "mul_mat": mul_mat, "views": views, "cpy": cpy, "rows": rows, "blocks": blocks}
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -42,12 +42,20 @@ public:
             const std::string &what = line[0];
             if (what == "leaf")
                 leaf(line);
+            else if (what == "blocks")
+                blocks(line);
+            else if (what == "hex")
+                hex(line);
             else if (what == "set")
                 data_.at(line[1])[std::stoul(line[2])] = std::strtof(line[3].c_str(), nullptr);
             else if (what == "op")
                 op(line);
+            else if (what == "cpu_only")
+                cpu_only_ = true;
             else if (what == "out")
                 out(line);
+            else if (what == "fails")
+                fails(line);
             else if (what == "tol")
                 abs_ = std::strtod(line[1].c_str(), nullptr), rel_ = std::strtod(line[2].c_str(), nullptr);
             else if (what == "at")
@@ -62,7 +70,7 @@ public:
             } else {
                 FAIL() << "not in the grammar: " << what;
             }
-            if (testing::Test::HasFatalFailure() || skipped_) return;
+            if (testing::Test::HasFatalFailure() || done_) return;
         }
     }
 
@@ -87,6 +95,18 @@ private:
         x = (x ^ (x >> 15)) * 0x846CA68Bu;
         x ^= x >> 16;
         return static_cast<float>(static_cast<int>((x >> 8) % 200) - 100);
+    }
+
+    void blocks(const std::vector<std::string> &w) {
+        const tl::Type type = tl::type_from_name(w[2]);
+        tensors_.insert({w[1], ctx_.zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])})});
+        raw_[w[1]];
+    }
+
+    void hex(const std::vector<std::string> &w) {
+        for (std::size_t i = 0; i < w[2].size(); i += 2) {
+            raw_.at(w[1]).push_back(static_cast<std::byte>(std::stoul(w[2].substr(i, 2), nullptr, 16)));
+        }
     }
 
     void op(const std::vector<std::string> &w) {
@@ -118,6 +138,8 @@ private:
         if (op == "add") return add(s.at(0), s.at(1));
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
         if (op == "cpy") return cpy(s.at(0), s.at(1));
+        if (op == "get_rows") return get_rows(s.at(0), s.at(1));
+        if (op == "set_rows") return set_rows(s.at(0), s.at(1), s.at(2));
         if (op == "transpose") return s.at(0).transpose();
         if (op == "cont") return s.at(0).cont();
         if (op == "dup") return s.at(0).dup();
@@ -140,7 +162,7 @@ private:
 
     void out(const std::vector<std::string> &w) {
         ASSERT_FALSE(error_.has_value()) << error_->what();
-        for (const auto &[id, values] : data_) tensors_.at(id).write_f32(values);
+        write_leafs();
         const tl::Tensor &t = tensors_.at(w[1]);
         EXPECT_STREQ(tl::type_name(t.type()), w[2].c_str());
         for (std::size_t d = 0; d < 4; d++) EXPECT_EQ(t.shape()[d], std::stoll(w[3 + d]));
@@ -149,10 +171,29 @@ private:
         } catch (const tl::Error &error) {
             // A device may lack kernels; the CPU has all.
             if (error.code() != tl::Status::unsupported || device().device() == "cpu") throw;
-            skipped_ = true;
-            GTEST_SKIP() << error.what();
+            done_ = true;
+            if (!cpu_only_) GTEST_SKIP() << error.what();
+            return;
         }
+        ASSERT_TRUE(!cpu_only_ || device().device() == "cpu") << "it was computed";
         result_ = t.read_f32();
+    }
+
+    void write_leafs() {
+        for (const auto &[id, values] : data_) tensors_.at(id).write_f32(values);
+        for (const auto &[id, bytes] : raw_) tensors_.at(id).write_bytes(bytes.data(), 0, bytes.size());
+    }
+
+    void fails(const std::vector<std::string> &w) {
+        ASSERT_FALSE(error_.has_value()) << error_->what();
+        write_leafs();
+        try {
+            device().compute({tensors_.at(w[1])});
+        } catch (const tl::Error &error) {
+            error_ = error;
+        }
+        ASSERT_TRUE(error_.has_value()) << "it was computed";
+        EXPECT_EQ(static_cast<int>(error_->code()), static_cast<int>(status_of(w[2]))) << error_->what();
     }
 
     void at(const std::vector<std::string> &w) {
@@ -169,10 +210,11 @@ private:
     tl::Context ctx_{device()};
     std::map<std::string, tl::Tensor> tensors_;
     std::map<std::string, std::vector<float>> data_;
+    std::map<std::string, std::vector<std::byte>> raw_;
     std::optional<tl::Error> error_;
     std::vector<float> result_;
     double abs_ = 0, rel_ = 0;
-    bool skipped_ = false;
+    bool cpu_only_ = false, done_ = false;
 };
 
 std::vector<Case> read_cases(const std::filesystem::path &folder) {

@@ -1,5 +1,8 @@
 // The CUDA backend: transfers, recorded graphs, several backends and devices, and what bad use of them gives.
 #include "cuda_support.hpp"
+#include "gguf_files.hpp"
+
+#include <tensorlib/gguf.hpp>
 
 #include <cuda_runtime_api.h>
 #include <numeric>
@@ -14,6 +17,7 @@ using Devices = support::CudaTest;
 using Transfers = support::CudaTest;
 using Graphs = support::CudaTest;
 using Misuse = support::CudaTest;
+using Files = support::CudaTest;
 
 std::vector<float> counted(std::size_t n) {
     std::vector<float> values(n);
@@ -303,6 +307,27 @@ TEST_F(Devices, several_keep_apart) {
     second.compute({y});
     EXPECT_EQ(x.read_f32(), y.read_f32());
     expect_error(tl::Status::context_mismatch, {names[0], names[1]}, [&] { first.compute({y}); });
+}
+
+TEST_F(Files, leafs_are_copied_to_the_device) {
+    support::Bytes b;
+    b.head(2, 0).tensor("t", {4}, 0, 0).tensor("empty", {0}, 0, 32).pad().floats(1, 4);
+    for (const std::string &name : support::cuda_devices()) {
+        const tl::Backend gpu(name);
+        const tl::Context ctx(gpu, {.no_alloc = true});
+        tl::Tensor t = [&] {
+            // Neither the file nor its bytes are needed once the leaf is there.
+            const std::string bytes = b.str();
+            const auto file = tl::Gguf::open_memory(std::as_bytes(std::span(bytes)));
+            EXPECT_EQ(file.tensor(ctx, "empty").n_elements(), 0);
+            return file.tensor(ctx, "t");
+        }();
+        EXPECT_EQ(t.read<float>(), counted(4));
+        const auto sum = t + t;
+        gpu.compute({sum});
+        EXPECT_EQ(sum.read<float>(), (std::vector<float>{2, 4, 6, 8}));
+        expect_error(tl::Status::invalid_argument, {"GGUF file", "read-only"}, [&] { t.write_f32(counted(4)); });
+    }
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Every allocation of the engine's own fails once: operator new gives up at the n-th call, for n = 0, 1, ... until the
 // whole scenario succeeds. Each time the failure has to come back as an exception, with nothing lost (the sanitizer
 // build counts) and everything usable afterwards.
+#include "gguf_files.hpp"
 #include "support.hpp"
+
+#include <tensorlib/gguf.hpp>
 
 #include <atomic>
 #include <new>
@@ -82,6 +85,36 @@ TEST(OutOfMemory, what_was_there_before_stays_usable) {
     });
     graph.compute(cpu);
     EXPECT_EQ(c.read<float>(), (std::vector<float>{11, 22}));
+}
+
+TEST(OutOfMemory, files_are_read_and_written_or_not_at_all) {
+    const support::TempFolder folder;
+    support::Bytes b;
+    b.head(2, 2).key("text", support::t_string).string(std::string(100, 'x')).key("list", support::t_array).array(support::t_string, 2);
+    b.string("a")
+        .string("b")
+        .tensor(std::string(40, 'v'), {3}, 0, 0)
+        .tensor(std::string(40, 's'), {}, 0, 32)
+        .pad()
+        .floats(1, 3)
+        .pad()
+        .floats(1, 1);
+    const std::string bytes = b.str(), path = folder.path("out.gguf");
+    const int points = fail_everywhere([&] {
+        const auto file = tl::Gguf::open_memory(std::as_bytes(std::span(bytes)));
+        const tl::Context ctx;
+        const auto t = file.tensor(ctx, std::string(40, 'v'));
+        EXPECT_EQ(file.strings("list").size(), 2u);
+        tl::GgufWriter writer(path, {.split_size = 1});
+        writer.copy_keys(file);
+        writer.set("more", std::span<const float>(std::vector<float>(100)));
+        writer.add(t);
+        writer.add(file.tensor(ctx, std::string(40, 's')));
+        writer.finish();
+    });
+    EXPECT_GT(points, 50);
+    EXPECT_EQ(tl::Gguf::open(folder.path("out-00002-of-00002.gguf")).tensors().size(), 2u);
+    EXPECT_EQ(folder.names().size(), 2u);
 }
 
 }  // namespace

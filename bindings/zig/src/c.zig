@@ -240,6 +240,8 @@ pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32)
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_get_rows(ctx: ?*tl_context, a: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_set_rows(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cast(ctx: ?*tl_context, a: ?*tl_tensor, typ: tl_type) ?*tl_tensor;
 pub extern fn tl_op(
@@ -284,3 +286,236 @@ pub extern fn tl_graph_plan_text(
     size: usize,
     err: ?*tl_error,
 ) usize;
+
+// GGUF files
+
+pub const tl_gguf = opaque {};
+
+pub const tl_gguf_type = i32;
+pub const TL_GGUF_TYPE_U8: tl_gguf_type = 0;
+pub const TL_GGUF_TYPE_I8: tl_gguf_type = 1;
+pub const TL_GGUF_TYPE_U16: tl_gguf_type = 2;
+pub const TL_GGUF_TYPE_I16: tl_gguf_type = 3;
+pub const TL_GGUF_TYPE_U32: tl_gguf_type = 4;
+pub const TL_GGUF_TYPE_I32: tl_gguf_type = 5;
+pub const TL_GGUF_TYPE_F32: tl_gguf_type = 6;
+pub const TL_GGUF_TYPE_BOOL: tl_gguf_type = 7;
+pub const TL_GGUF_TYPE_STRING: tl_gguf_type = 8;
+pub const TL_GGUF_TYPE_ARRAY: tl_gguf_type = 9;
+pub const TL_GGUF_TYPE_U64: tl_gguf_type = 10;
+pub const TL_GGUF_TYPE_I64: tl_gguf_type = 11;
+pub const TL_GGUF_TYPE_F64: tl_gguf_type = 12;
+
+pub extern fn tl_gguf_open(path: ?[*:0]const u8, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_open_copy(path: ?[*:0]const u8, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_open_memory(data: ?*const anyopaque, size: usize, out: ?*?*tl_gguf, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_open_memory_copy(
+    data: ?*const anyopaque,
+    size: usize,
+    out: ?*?*tl_gguf,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_free(gguf: ?*tl_gguf) void;
+pub extern fn tl_gguf_version(gguf: ?*const tl_gguf) u32;
+pub extern fn tl_gguf_alignment(gguf: ?*const tl_gguf) usize;
+pub extern fn tl_gguf_n_parts(gguf: ?*const tl_gguf) usize;
+pub extern fn tl_gguf_n_kv(gguf: ?*const tl_gguf) usize;
+pub extern fn tl_gguf_key(gguf: ?*const tl_gguf, index: usize) ?[*:0]const u8;
+pub extern fn tl_gguf_find(gguf: ?*const tl_gguf, key: ?[*:0]const u8) i64;
+pub extern fn tl_gguf_kv_type(gguf: ?*const tl_gguf, index: usize) tl_gguf_type;
+pub extern fn tl_gguf_array_type(gguf: ?*const tl_gguf, index: usize) tl_gguf_type;
+pub extern fn tl_gguf_array_n(gguf: ?*const tl_gguf, index: usize) u64;
+pub extern fn tl_gguf_get_u64(gguf: ?*const tl_gguf, index: usize, out: ?*u64, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_get_i64(gguf: ?*const tl_gguf, index: usize, out: ?*i64, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_get_f64(gguf: ?*const tl_gguf, index: usize, out: ?*f64, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_get_bool(gguf: ?*const tl_gguf, index: usize, out: ?*bool, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_get_string(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    out: ?*?[*]const u8,
+    size: ?*usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_u64(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    element: u64,
+    out: ?*u64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_i64(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    element: u64,
+    out: ?*i64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_f64(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    element: u64,
+    out: ?*f64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_bool(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    element: u64,
+    out: ?*bool,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_string(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    element: u64,
+    out: ?*?[*]const u8,
+    size: ?*usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_array_read(
+    gguf: ?*const tl_gguf,
+    index: usize,
+    typ: tl_gguf_type,
+    first: u64,
+    n: u64,
+    out: ?*anyopaque,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_kv_data(gguf: ?*const tl_gguf, index: usize, size: ?*usize) ?*const anyopaque;
+pub extern fn tl_gguf_n_tensors(gguf: ?*const tl_gguf) usize;
+pub extern fn tl_gguf_tensor_name(gguf: ?*const tl_gguf, index: usize) ?[*:0]const u8;
+pub extern fn tl_gguf_tensor_find(gguf: ?*const tl_gguf, name: ?[*:0]const u8) i64;
+pub extern fn tl_gguf_tensor_type(gguf: ?*const tl_gguf, index: usize) tl_type;
+pub extern fn tl_gguf_tensor_n_dims(gguf: ?*const tl_gguf, index: usize) i32;
+pub extern fn tl_gguf_tensor_ne(gguf: ?*const tl_gguf, index: usize, dim: i32) i64;
+pub extern fn tl_gguf_tensor_nbytes(gguf: ?*const tl_gguf, index: usize) usize;
+pub extern fn tl_gguf_tensor_offset(gguf: ?*const tl_gguf, index: usize) u64;
+pub extern fn tl_gguf_tensor_data(gguf: ?*const tl_gguf, index: usize) ?*const anyopaque;
+pub extern fn tl_gguf_tensor(gguf: ?*tl_gguf, ctx: ?*tl_context, name: ?[*:0]const u8) ?*tl_tensor;
+
+// Writing GGUF files
+
+pub const tl_gguf_writer = opaque {};
+
+pub const tl_gguf_writer_params = extern struct {
+    struct_size: usize = @sizeOf(tl_gguf_writer_params),
+    version: u32 = 0,
+    alignment: u32 = 0,
+    split_size: u64 = 0,
+};
+
+pub extern fn tl_gguf_writer_params_init(params: ?*tl_gguf_writer_params, struct_size: usize) void;
+pub extern fn tl_gguf_writer_create(
+    path: ?[*:0]const u8,
+    params: ?*const tl_gguf_writer_params,
+    out: ?*?*tl_gguf_writer,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_u8(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: u8,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_i8(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: i8,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_u16(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: u16,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_i16(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: i16,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_u32(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: u32,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_i32(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: i32,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_f32(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: f32,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_bool(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: bool,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_u64(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: u64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_i64(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: i64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_f64(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    value: f64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_string(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    text: ?[*]const u8,
+    size: usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_array(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    typ: tl_gguf_type,
+    data: ?*const anyopaque,
+    n: u64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_set_string_array(
+    writer: ?*tl_gguf_writer,
+    key: ?[*:0]const u8,
+    texts: ?[*]const ?[*]const u8,
+    sizes: ?[*]const usize,
+    n: usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_copy_kv(writer: ?*tl_gguf_writer, gguf: ?*const tl_gguf, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_writer_add_tensor(writer: ?*tl_gguf_writer, tensor: ?*tl_tensor, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_writer_declare_tensor(
+    writer: ?*tl_gguf_writer,
+    name: ?[*:0]const u8,
+    typ: tl_type,
+    n_dims: i32,
+    ne: ?[*]const i64,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_write_data(
+    writer: ?*tl_gguf_writer,
+    data: ?*const anyopaque,
+    size: usize,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_gguf_writer_finish(writer: ?*tl_gguf_writer, err: ?*tl_error) tl_status;
+pub extern fn tl_gguf_writer_n_parts(writer: ?*const tl_gguf_writer) usize;
+pub extern fn tl_gguf_writer_free(writer: ?*tl_gguf_writer) void;

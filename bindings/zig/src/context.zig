@@ -5,6 +5,7 @@ const c = @import("c.zig");
 const status = @import("status.zig");
 const Attr = @import("attr.zig").Attr;
 const Backend = @import("backend.zig").Backend;
+const Gguf = @import("gguf.zig").Gguf;
 const Graph = @import("graph.zig").Graph;
 const Tensor = @import("tensor.zig").Tensor;
 const Type = @import("types.zig").Type;
@@ -137,6 +138,12 @@ pub const Context = struct {
         return made;
     }
 
+    /// A leaf with the contents and the name of a file's tensor, read-only: in host memory it lies in the file's
+    /// bytes, on a device it is a copy. `error.InvalidArgument`: no such tensor.
+    pub fn ggufTensor(self: Context, file: Gguf, name: [:0]const u8) Error!Tensor {
+        return self.construct(ggufLeaf, .{ file.handle, name.ptr });
+    }
+
     /// a + b in a's shape and type; b repeats into a: each dimension of b is 1 or divides that of a. Types:
     /// f32, f16, bf16, each.
     pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
@@ -187,15 +194,30 @@ pub const Context = struct {
         return self.construct(c.tl_dup, .{a.handle});
     }
 
-    /// Copies src's elements in ne order into dst, converting f32, f16 and bf16 into each other; other types
-    /// must be equal. The result is a view of dst: make it an output, or use it, for the copy to happen.
+    /// Copies src's elements in ne order into dst, converted as by `cast`. The result is a view of dst: make it
+    /// an output, or use it, for the copy to happen.
     pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
         return self.construct(c.tl_cpy, .{ src.handle, dst.handle });
     }
 
-    /// A contiguous copy in another type: f32, f16 and bf16 into each other, rounded to nearest even.
+    /// A contiguous copy in another type. Integers into integers exactly; f64 and integers into each other
+    /// rounded to nearest even; everything else by way of f32, rounded to nearest even, or as the format encodes.
+    /// A value that the type cannot hold is an error of computing.
     pub fn cast(self: Context, a: Tensor, dtype: Type) Error!Tensor {
         return self.construct(c.tl_cast, .{ a.handle, @intFromEnum(dtype) });
+    }
+
+    /// Rows by their numbers: a {n, m, x, y} and rows {r, x, y} of i32 or i64 give {n, r, x, y}, of a's type where
+    /// that is an integer, else f32. A number that is no row's is an error of computing.
+    pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
+        return self.construct(c.tl_get_rows, .{ a.handle, rows.handle });
+    }
+
+    /// Stores b's rows as a's rows of these numbers, converted as by `cast`: a {n, m, x, y}, b {n, r, x, y}, rows
+    /// {r, x', y'} of i32 or i64, x' dividing x and y' dividing y. The result is a view of a: make it an output,
+    /// or use it, for this to happen. Where a row is named twice, the later one stays.
+    pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
+        return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
     }
 
     /// Any operation by its name, with attributes as the methods: view (ne, nb, offset), reshape (ne), permute
@@ -236,6 +258,11 @@ pub const Context = struct {
         return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "no memory for a list of operands", .{});
     }
 };
+
+/// tl_gguf_tensor with the context first, as all other constructors have it.
+fn ggufLeaf(ctx: ?*c.tl_context, file: *c.tl_gguf, name: [*:0]const u8) ?*c.tl_tensor {
+    return c.tl_gguf_tensor(file, ctx, name);
+}
 
 /// More dimensions than an i32 counts are as wrong as five.
 fn dimCount(ne: []const i64) i32 {

@@ -21,6 +21,7 @@ const types = @import("types.zig");
 const backend = @import("backend.zig");
 const quantizing = @import("quantize.zig");
 const tensor = @import("tensor.zig");
+const gguf = @import("gguf.zig");
 
 /// The C functions themselves, for what the types here do not offer.
 pub const c = @import("c.zig");
@@ -37,6 +38,9 @@ pub const Access = tensor.Access;
 pub const Mapping = tensor.Mapping;
 pub const Attr = @import("attr.zig").Attr;
 pub const Graph = @import("graph.zig").Graph;
+pub const Gguf = gguf.Gguf;
+pub const GgufType = gguf.GgufType;
+pub const GgufWriter = gguf.GgufWriter;
 
 pub const deviceCount = backend.deviceCount;
 pub const deviceName = backend.deviceName;

@@ -9,12 +9,16 @@ pub const Case = struct {
     outs: std.ArrayList(Expected) = .empty,
     /// Of the error that the last operation must give.
     code: ?[]const u8 = null,
+    /// The tensor whose computing must give it, where the operation itself need not.
+    fails: ?[]const u8 = null,
     words: std.ArrayList([]const u8) = .empty,
+    /// For the CPU: elsewhere computing must be unsupported.
+    cpu_only: bool = false,
 };
 
 pub const Step = struct {
     id: []const u8,
-    what: union(enum) { leaf: Leaf, op: Op },
+    what: union(enum) { leaf: Leaf, blocks: Blocks, op: Op },
 };
 
 pub const Leaf = struct {
@@ -42,6 +46,13 @@ pub const Leaf = struct {
             data[one[0]] = one[1];
         }
     }
+};
+
+/// A leaf whose type has blocks, given byte by byte.
+pub const Blocks = struct {
+    dtype: []const u8,
+    ne: [4]i64,
+    bytes: std.ArrayList(u8) = .empty,
 };
 
 pub const Op = struct {
@@ -90,7 +101,7 @@ pub fn parse(arena: std.mem.Allocator, text: []const u8, position: *Position) ![
     return if (open) error.CaseWithoutEnd else cases.items;
 }
 
-const Keyword = enum { leaf, set, op, out, tol, at, @"error", word };
+const Keyword = enum { leaf, blocks, hex, fails, cpu_only, set, op, out, tol, at, @"error", word };
 
 fn addLine(arena: std.mem.Allocator, case: *Case, text: []const u8, words: *Words) !void {
     switch (std.meta.stringToEnum(Keyword, text) orelse return error.UnknownLine) {
@@ -98,6 +109,26 @@ fn addLine(arena: std.mem.Allocator, case: *Case, text: []const u8, words: *Word
             const id = try words.next();
             const leaf: Leaf = .{ .dtype = try words.next(), .ne = try words.shape(), .seed = try words.int(u32) };
             try case.steps.append(arena, .{ .id = id, .what = .{ .leaf = leaf } });
+        },
+        .blocks => {
+            const id = try words.next();
+            const blocks: Blocks = .{ .dtype = try words.next(), .ne = try words.shape() };
+            try case.steps.append(arena, .{ .id = id, .what = .{ .blocks = blocks } });
+        },
+        .hex => {
+            const id = try words.next();
+            const digits = try words.next();
+            for (case.steps.items) |*step| {
+                if (!std.mem.eql(u8, step.id, id) or step.what != .blocks) continue;
+                const to = try step.what.blocks.bytes.addManyAsSlice(arena, digits.len / 2);
+                _ = try std.fmt.hexToBytes(to, digits);
+                break;
+            } else return error.HexWithoutBlocks;
+        },
+        .cpu_only => case.cpu_only = true,
+        .fails => {
+            case.fails = try words.next();
+            case.code = try words.next();
         },
         .set => {
             const id = try words.next();

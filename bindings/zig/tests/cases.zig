@@ -106,10 +106,12 @@ const Run = struct {
         const steps = self.case.steps.items;
         for (steps, 0..) |step, i| {
             const made = self.make(ctx, step);
-            if (self.case.code != null and i == steps.len - 1) return self.checkError(made);
+            if (self.case.code != null and self.case.fails == null and i == steps.len - 1) return self.checkError(made);
             try self.tensors.put(self.arena, step.id, try made);
         }
-        try self.checkOutputs();
+        const fails = self.case.fails orelse return self.checkOutputs();
+        const target = self.tensors.get(fails) orelse return self.mismatch("there is no {s}", .{fails});
+        return self.checkError(self.backend.compute(&.{target}));
     }
 
     fn make(self: *Run, ctx: tl.Context, step: case_file.Step) !tl.Tensor {
@@ -122,25 +124,37 @@ const Run = struct {
                 try tensor.writeF32(data);
                 return tensor;
             },
+            .blocks => |blocks| {
+                const dtype = try tl.Type.fromName(try self.arena.dupeZ(u8, blocks.dtype), &self.diagnostics);
+                const tensor = try ctx.tensor(dtype, &blocks.ne);
+                try tensor.writeBytes(0, blocks.bytes.items);
+                return tensor;
+            },
             .op => |op| return self.makeOp(ctx, op),
         }
     }
 
     /// By the method of each operation's own.
     fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
-        var src: [2]tl.Tensor = undefined;
+        var src: [3]tl.Tensor = undefined;
         if (op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
         for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
         const ne = op.attrs.get("ne") orelse &.{};
-        const Name = enum { add, mul_mat, view, reshape, permute, transpose, cont, dup, cpy, cast };
+        const Name = enum { add, mul_mat, view, reshape, permute, transpose, cont, dup, cpy, cast, get_rows, set_rows };
         const name = std.meta.stringToEnum(Name, op.name) orelse
             return self.mismatch("this runner does not know {s}", .{op.name});
-        const n_src: usize = if (name == .add or name == .mul_mat or name == .cpy) 2 else 1;
+        const n_src: usize = switch (name) {
+            .set_rows => 3,
+            .add, .mul_mat, .cpy, .get_rows => 2,
+            else => 1,
+        };
         if (op.src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
         switch (name) {
             .add => return ctx.add(src[0], src[1]),
             .mul_mat => return ctx.mulMat(src[0], src[1]),
             .cpy => return ctx.cpy(src[0], src[1]),
+            .get_rows => return ctx.getRows(src[0], src[1]),
+            .set_rows => return ctx.setRows(src[0], src[1], src[2]),
             .view => {
                 var nb: ?[]const usize = null;
                 if (op.attrs.get("nb")) |given| {
@@ -189,6 +203,10 @@ const Run = struct {
             tensor.* = self.tensors.get(out.id) orelse return self.mismatch("there is no {s}", .{out.id});
             if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.ne(), &out.ne))
                 return self.mismatch("{s} is {f}, want {s} {any}", .{ out.id, tensor.*, out.dtype, out.ne });
+        }
+        if (self.case.cpu_only and !std.mem.eql(u8, self.backend.device(), "cpu")) {
+            self.backend.compute(tensors) catch |err| return if (err == error.Unsupported) {} else err;
+            return self.mismatch("computed, though it is for the CPU alone", .{});
         }
         try self.backend.compute(tensors);
         for (tensors, outs) |tensor, out| {

@@ -74,7 +74,8 @@ test "bad input" {
     try t.refuse("permute/outside", error.InvalidArgument, ctx.permute(a, .{ 0, 1, 2, 4 }), &.{"permute"});
     try t.refuse("cpy/count", error.ShapeMismatch, ctx.cpy(a, b), &.{"cpy"});
     try t.refuse("cpy/constant", error.InvalidArgument, ctx.cpy(constant, constant), &.{"constant"});
-    try t.refuse("cast/ints", error.TypeMismatch, ctx.cast(ints, .f32), &.{ "cast", "i32" });
+    try t.refuse("get_rows/floats", error.TypeMismatch, ctx.getRows(ints, a), &.{ "get_rows", "i32 or i64" });
+    try t.refuse("set_rows/shape", error.ShapeMismatch, ctx.setRows(a, a, ints), &.{"set_rows"});
     try t.refuse("op/unknown", error.InvalidArgument, ctx.op("no_such_op", &.{a}, &.{}), &.{"no_such_op"});
     try t.refuse("op/missing_attribute", error.InvalidArgument, ctx.op("permute", &.{a}, &.{}), &.{"axes"});
     try t.refuse("op/unknown_attribute", error.InvalidArgument, ctx.op("dup", &.{a}, &.{.number("bogus", 1)}), &.{"bogus"});
@@ -105,7 +106,7 @@ test "bad input" {
     try t.refuse("backend/threads", error.InvalidArgument, negative, &.{"-1"});
     try t.refuse("device/behind", error.InvalidArgument, tl.deviceProps(tl.deviceCount(), &diagnostics), &.{});
     try t.refuse("type/unknown", error.InvalidArgument, tl.Type.fromName("f33", &diagnostics), &.{ "f33", "f32" });
-    try expect(t.seen == 49);
+    try expect(t.seen == 50);
 
     // None of it left an error behind or changed anything.
     try cpu.compute(&.{sum});

@@ -77,7 +77,7 @@ test "operations by name are the same" {
 }
 
 test "what the library has can be listed" {
-    const known = [_][]const u8{ "add", "mul_mat", "view", "reshape", "permute", "transpose", "cont", "dup", "cpy", "cast" };
+    const known = [_][]const u8{ "add", "mul_mat", "view", "reshape", "permute", "transpose", "cont", "dup", "cpy", "cast", "get_rows", "set_rows" };
     var found: usize = 0;
     for (0..tl.opCount()) |i| {
         for (known) |name| found += @intFromBool(std.mem.eql(u8, name, tl.opName(i).?));

@@ -1081,18 +1081,38 @@ TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 
 /**
- * Copies src's elements in ne order into dst, which has as many, converting F32, F16 and BF16 into
- * each other (other types must be equal). The result is a view of dst: make it an output, or use
- * it, for the copy to happen. dst must not be constant. They must not overlap in memory, unless
- * they are the same elements. The context owns the result; NULL on failure. Since 0.1.
+ * Copies src's elements in ne order into dst, which has as many, converted as by tl_cast. The result is a
+ * view of dst: make it an output, or use it, for the copy to happen. dst must not be constant. They must
+ * not overlap in memory, unless they are the same elements. A value that dst's type cannot hold is an
+ * error of computing. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
 /**
- * A contiguous copy in another type: F32, F16 and BF16 into each other, rounded to nearest even. The
- * context owns the result; NULL on failure. Since 0.1.
+ * A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other
+ * rounded to nearest even; everything else by way of F32, rounded to nearest even, or as the format
+ * encodes. A value that the type cannot hold (beyond an integer's range; NaN or infinity in a format
+ * with blocks) is TL_STATUS_INVALID_ARGUMENT of computing, naming its place. `ne[0]` must be a multiple
+ * of the type's block size. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
+
+/**
+ * Rows by their numbers: a {n, m, x, y} and rows {r, x, y} of I32 or I64 give {n, r, x, y}, of a's type
+ * where that is an integer, else F32. A row may be taken any number of times. The numbers are data: one
+ * that is not below m is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
+
+/**
+ * Stores b's rows as a's rows of these numbers: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'} of I32
+ * or I64, x' dividing x and y' dividing y. b is converted as by tl_cast. The result is a view of a:
+ * make it an output, or use it, for this to happen. Where a row is named twice, the later one stays. a
+ * must not be constant, and neither b nor rows may overlap it in memory. Numbers are checked as in
+ * tl_get_rows; nothing outside of a is touched. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 
 /**
  * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
@@ -1205,6 +1225,526 @@ TL_API size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size);
  */
 TL_API size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size,
         tl_error *err);
+
+/* ====================================================================================================
+ * GGUF files
+ *
+ * Metadata and tensors in one file: the format in which models are passed on. Versions 2 and 3, little-endian. */
+
+/**
+ * A file that was opened and checked: every length, count and offset in it lies inside its bytes. Immutable.
+ *
+ * One file may consist of several, NAME-00001-of-00003.gguf: opening any of them opens all, with the metadata of the
+ * first.
+ *
+ * Lifetime: from tl_gguf_open() until tl_gguf_free(). Names, texts and data that the functions below hand out live as
+ * long. Tensors that tl_gguf_tensor() makes keep the bytes that they need by themselves.
+ *
+ * A file that was mapped must not be written to or shortened while it is open: what is read then is open, and touching
+ * a page that is gone ends the process. tl_gguf_open_copy() reads the file once instead.
+ *
+ * Threads: any function may be called from any thread. Passing NULL to a getter is harmless.
+ */
+typedef struct tl_gguf tl_gguf;
+
+/**
+ * The type of a metadata value: the format's number for it.
+ */
+typedef int32_t tl_gguf_type;
+
+/**
+ * 8-bit unsigned integer.
+ */
+#define TL_GGUF_TYPE_U8 0
+
+/**
+ * 8-bit signed integer.
+ */
+#define TL_GGUF_TYPE_I8 1
+
+/**
+ * 16-bit unsigned integer.
+ */
+#define TL_GGUF_TYPE_U16 2
+
+/**
+ * 16-bit signed integer.
+ */
+#define TL_GGUF_TYPE_I16 3
+
+/**
+ * 32-bit unsigned integer.
+ */
+#define TL_GGUF_TYPE_U32 4
+
+/**
+ * 32-bit signed integer.
+ */
+#define TL_GGUF_TYPE_I32 5
+
+/**
+ * IEEE 754 binary32.
+ */
+#define TL_GGUF_TYPE_F32 6
+
+/**
+ * A byte that is 0 or 1.
+ */
+#define TL_GGUF_TYPE_BOOL 7
+
+/**
+ * A length and as many bytes, mostly UTF-8.
+ */
+#define TL_GGUF_TYPE_STRING 8
+
+/**
+ * Elements of one type, which may be arrays.
+ */
+#define TL_GGUF_TYPE_ARRAY 9
+
+/**
+ * 64-bit unsigned integer.
+ */
+#define TL_GGUF_TYPE_U64 10
+
+/**
+ * 64-bit signed integer.
+ */
+#define TL_GGUF_TYPE_I64 11
+
+/**
+ * IEEE 754 binary64.
+ */
+#define TL_GGUF_TYPE_F64 12
+
+/**
+ * Opens a file by mapping it: its pages are loaded when they are touched.
+ *
+ * `path` must not be NULL. `out` must not be NULL; it receives the file, which the caller frees with
+ * tl_gguf_free(), or NULL on failure.
+ *
+ * TL_STATUS_IO: the file, or another part of it, cannot be opened (the message has path and reason); it is a folder
+ * or a device. TL_STATUS_FORMAT: it is empty, or its contents are not what the format allows (the message has what
+ * and at which byte); parts do not fit together. TL_STATUS_INVALID_ARGUMENT: path or out is NULL.
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_open(const char *path, tl_gguf **out, tl_error *err);
+
+/**
+ * tl_gguf_open() for a file that is read into memory at once and may change afterwards. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_open_copy(const char *path, tl_gguf **out, tl_error *err);
+
+/**
+ * tl_gguf_open() for bytes in memory, which are not copied: they must stay valid and unchanged until the handle and
+ * every context with tensors over them are freed. `data` may have any alignment, and be NULL where size is 0. Other
+ * parts of a split file are not looked for. Statuses as tl_gguf_open()'s, but TL_STATUS_IO. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_open_memory(const void *data, size_t size, tl_gguf **out,
+        tl_error *err);
+
+/**
+ * tl_gguf_open_memory() for bytes that are copied, and the caller's again when it returns. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_open_memory_copy(const void *data, size_t size, tl_gguf **out,
+        tl_error *err);
+
+/**
+ * Gives the handle back; NULL is fine. The bytes stay as long as a context has tensors over them. Any thread.
+ * Since 0.1.
+ */
+TL_API void tl_gguf_free(tl_gguf *gguf);
+
+/**
+ * The format's version, 2 or 3; 0 for NULL. Since 0.1.
+ */
+TL_API uint32_t tl_gguf_version(const tl_gguf *gguf);
+
+/**
+ * What the offsets of tensors are multiples of; 0 for NULL. Since 0.1.
+ */
+TL_API size_t tl_gguf_alignment(const tl_gguf *gguf);
+
+/**
+ * The number of files that it consists of; 0 for NULL. Since 0.1.
+ */
+TL_API size_t tl_gguf_n_parts(const tl_gguf *gguf);
+
+/**
+ * The number of metadata keys; 0 for NULL. Since 0.1.
+ */
+TL_API size_t tl_gguf_n_kv(const tl_gguf *gguf);
+
+/**
+ * A key's name, UTF-8; NULL where index is not below tl_gguf_n_kv(). Lives as long as gguf. Since 0.1.
+ */
+TL_API const char *tl_gguf_key(const tl_gguf *gguf, size_t index);
+
+/**
+ * The index of a key, or -1 where there is none. Since 0.1.
+ */
+TL_API int64_t tl_gguf_find(const tl_gguf *gguf, const char *key);
+
+/**
+ * The type of a key's value; -1 where there is no such index. Since 0.1.
+ */
+TL_API tl_gguf_type tl_gguf_kv_type(const tl_gguf *gguf, size_t index);
+
+/**
+ * The type of an array's elements; -1 where there is no such index or the value is no array. Since 0.1.
+ */
+TL_API tl_gguf_type tl_gguf_array_type(const tl_gguf *gguf, size_t index);
+
+/**
+ * The number of an array's elements; 0 where there is no such index or the value is no array. Since 0.1.
+ */
+TL_API uint64_t tl_gguf_array_n(const tl_gguf *gguf, size_t index);
+
+/**
+ * A value as an unsigned integer: of any integer type, where it is 0 or more.
+ *
+ * `out` must not be NULL; untouched on failure. TL_STATUS_TYPE_MISMATCH: the value is no such number (the message
+ * names key, type and what would be valid). TL_STATUS_INVALID_ARGUMENT: gguf or out is NULL, or there is no such
+ * index. So do all getters. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_get_u64(const tl_gguf *gguf, size_t index, uint64_t *out,
+        tl_error *err);
+
+/**
+ * A value as a signed integer: of any integer type, where it is below 2^63. Else as tl_gguf_get_u64(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_get_i64(const tl_gguf *gguf, size_t index, int64_t *out,
+        tl_error *err);
+
+/**
+ * A value as a double: a float, or an integer that a double holds exactly. Else as tl_gguf_get_u64(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_get_f64(const tl_gguf *gguf, size_t index, double *out,
+        tl_error *err);
+
+/**
+ * A bool; numbers are none. Else as tl_gguf_get_u64(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_get_bool(const tl_gguf *gguf, size_t index, bool *out, tl_error *err);
+
+/**
+ * A string: its first byte, with a NUL behind its last, and its number of bytes. It may hold any bytes, NULs too.
+ * `out` must not be NULL, `size` may be. Lives as long as gguf. Else as tl_gguf_get_u64(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_get_string(const tl_gguf *gguf, size_t index, const char **out,
+        size_t *size, tl_error *err);
+
+/**
+ * tl_gguf_get_u64() for one element of an array. TL_STATUS_INVALID_ARGUMENT also where there is no such element.
+ * Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_u64(const tl_gguf *gguf, size_t index, uint64_t element,
+        uint64_t *out, tl_error *err);
+
+/**
+ * tl_gguf_get_i64() for one element of an array. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_i64(const tl_gguf *gguf, size_t index, uint64_t element,
+        int64_t *out, tl_error *err);
+
+/**
+ * tl_gguf_get_f64() for one element of an array. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_f64(const tl_gguf *gguf, size_t index, uint64_t element,
+        double *out, tl_error *err);
+
+/**
+ * tl_gguf_get_bool() for one element of an array. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_bool(const tl_gguf *gguf, size_t index, uint64_t element,
+        bool *out, tl_error *err);
+
+/**
+ * One string of an array: its first byte and its number of bytes. Unlike tl_gguf_get_string()'s it lies in the file
+ * and has no NUL behind it; so `size` must not be NULL either. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_string(const tl_gguf *gguf, size_t index, uint64_t element,
+        const char **out, size_t *size, tl_error *err);
+
+/**
+ * Copies `n` elements of an array of numbers or bools from element `first` on to `out`, which may be NULL where n is 0.
+ * TL_STATUS_TYPE_MISMATCH: `type` is not exactly the elements', or it is none of a number or bool.
+ * TL_STATUS_INVALID_ARGUMENT: elements behind the last. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_array_read(const tl_gguf *gguf, size_t index, tl_gguf_type type,
+        uint64_t first, uint64_t n, void *out, tl_error *err);
+
+/**
+ * A value's bytes as they lie in the file, at any alignment, and their number: of an array its elements, nested ones
+ * with their own heads (type u32, count u64); of a string its characters; else the value. NULL and 0 where there is no
+ * such index. `size` may be NULL. Lives as long as gguf. Since 0.1.
+ */
+TL_API const void *tl_gguf_kv_data(const tl_gguf *gguf, size_t index, size_t *size);
+
+/**
+ * The number of tensors in all parts; 0 for NULL. Since 0.1.
+ */
+TL_API size_t tl_gguf_n_tensors(const tl_gguf *gguf);
+
+/**
+ * A tensor's name, UTF-8; NULL where index is not below tl_gguf_n_tensors(). Lives as long as gguf. Since 0.1.
+ */
+TL_API const char *tl_gguf_tensor_name(const tl_gguf *gguf, size_t index);
+
+/**
+ * The index of a tensor, or -1 where there is none. Since 0.1.
+ */
+TL_API int64_t tl_gguf_tensor_find(const tl_gguf *gguf, const char *name);
+
+/**
+ * A tensor's element type; -1 where there is no such index. Since 0.1.
+ */
+TL_API tl_type tl_gguf_tensor_type(const tl_gguf *gguf, size_t index);
+
+/**
+ * A tensor's number of dimensions as the file has it, 0 to 4; 0 where there is no such index. Since 0.1.
+ */
+TL_API int32_t tl_gguf_tensor_n_dims(const tl_gguf *gguf, size_t index);
+
+/**
+ * A tensor's elements in dimension dim; 1 for dimensions that it does not use; 0 where there is no such index, or dim
+ * is not 0 to 3. Since 0.1.
+ */
+TL_API int64_t tl_gguf_tensor_ne(const tl_gguf *gguf, size_t index, int32_t dim);
+
+/**
+ * Bytes of a tensor's data; 0 where there is no such index. Since 0.1.
+ */
+TL_API size_t tl_gguf_tensor_nbytes(const tl_gguf *gguf, size_t index);
+
+/**
+ * Where a tensor's data begin in the data of its part; 0 where there is no such index. Since 0.1.
+ */
+TL_API uint64_t tl_gguf_tensor_offset(const tl_gguf *gguf, size_t index);
+
+/**
+ * A tensor's bytes in the file, tl_gguf_tensor_nbytes() of them, at an alignment that depends on the file; NULL where
+ * there is no such index. Not to be written to. Lives as long as gguf. Since 0.1.
+ */
+TL_API const void *tl_gguf_tensor_data(const tl_gguf *gguf, size_t index);
+
+/**
+ * Makes a leaf with the contents and the name of one of the file's tensors. In host memory it lies in the file's bytes,
+ * which the context keeps until it is reset or its memory goes, and only its object counts against the limit; on a
+ * device, and where the file has the data at an address that kernels cannot use, it is a copy. A context without
+ * data (no_alloc) is no exception. Each call makes a new leaf.
+ *
+ * It is constant from the start: reading and computing are as with any leaf, writing to it or to a view of it, and
+ * operations that target it, are errors.
+ *
+ * Returns NULL on failure (see tl_context_error()): TL_STATUS_INVALID_ARGUMENT: gguf or name is NULL, or there is no
+ * such tensor; TL_STATUS_OUT_OF_MEMORY; TL_STATUS_DEVICE. The context owns the tensor. Any thread. Since 0.1.
+ */
+TL_API tl_tensor *tl_gguf_tensor(tl_gguf *gguf, tl_context *ctx, const char *name);
+
+/* ====================================================================================================
+ * Writing GGUF files
+ *
+ * Keys and tensors are declared, then data come, in pieces; the file has its name when it is whole. */
+
+/**
+ * A file in the making. Nobody sees it under its name before tl_gguf_writer_finish(), which gives it that name in one
+ * step, replacing what was there; a process that ends before leaves the target as it was. Where the system knows no files
+ * without names, what is left then is called .tensorlib-*.tmp, in the target's folder.
+ *
+ * Lifetime: from tl_gguf_writer_create() until tl_gguf_writer_free(). A writer keeps the contexts of tensors that were
+ * added until it has finished.
+ *
+ * Threads: one caller at a time.
+ */
+typedef struct tl_gguf_writer tl_gguf_writer;
+
+/**
+ * How a file is to be written. Fill it with tl_gguf_writer_params_init(), then change what you need.
+ */
+typedef struct tl_gguf_writer_params {
+    /**
+     * Bytes of this struct, as the caller knows it.
+     */
+    size_t struct_size;
+    /**
+     * The format's version: 2 or 3; 0 = 3.
+     */
+    uint32_t version;
+    /**
+     * What the offsets of tensors are to be multiples of: a power of two from 8 on; 0 = 32.
+     */
+    uint32_t alignment;
+    /**
+     * The most bytes that a file is to have: what is more goes to further files, NAME-00001-of-00003.gguf for the path
+     * NAME.gguf. No tensor is cut, so a file of one tensor may be larger. 0 = one file.
+     */
+    uint64_t split_size;
+} tl_gguf_writer_params;
+
+/**
+ * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are written. Any thread, as
+ * long as params is not shared. Since 0.1.
+ */
+TL_API void tl_gguf_writer_params_init(tl_gguf_writer_params *params, size_t struct_size);
+
+/**
+ * Begins a file.
+ *
+ * `path` must not be NULL. `params` may be NULL for the defaults. `out` must not be NULL; it receives the writer, which
+ * the caller frees with tl_gguf_writer_free(), or NULL on failure.
+ *
+ * TL_STATUS_IO: no file can be made in that folder (the message has path and reason). TL_STATUS_INVALID_ARGUMENT: a
+ * NULL, an empty path, or params that are not as above. TL_STATUS_OUT_OF_MEMORY. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_create(const char *path, const tl_gguf_writer_params *params,
+        tl_gguf_writer **out, tl_error *err);
+
+/**
+ * Sets a key to a value of this type. Names are UTF-8 of 1 to 65535 bytes, and copied.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: a NULL; the key is set already, no such name, or the writer's own (general.alignment and
+ * split.*: params decide); data were written already, or the writer has finished or failed. So do all setters.
+ * Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u8(tl_gguf_writer *writer, const char *key, uint8_t value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i8(tl_gguf_writer *writer, const char *key, int8_t value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u16(tl_gguf_writer *writer, const char *key,
+        uint16_t value, tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i16(tl_gguf_writer *writer, const char *key, int16_t value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u32(tl_gguf_writer *writer, const char *key,
+        uint32_t value, tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i32(tl_gguf_writer *writer, const char *key, int32_t value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_f32(tl_gguf_writer *writer, const char *key, float value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_bool(tl_gguf_writer *writer, const char *key, bool value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_u64(tl_gguf_writer *writer, const char *key,
+        uint64_t value, tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_i64(tl_gguf_writer *writer, const char *key, int64_t value,
+        tl_error *err);
+
+/**
+ * tl_gguf_writer_set_u8() for this type. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_f64(tl_gguf_writer *writer, const char *key, double value,
+        tl_error *err);
+
+/**
+ * Sets a key to a string of `size` bytes, which are copied; `text` may be NULL where size is 0. Else as
+ * tl_gguf_writer_set_u8(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string(tl_gguf_writer *writer, const char *key,
+        const char *text, size_t size, tl_error *err);
+
+/**
+ * Sets a key to an array of `n` numbers or bools (bytes of 0 or 1) of this type, which are copied; `data` may be NULL
+ * where n is 0. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_array(tl_gguf_writer *writer, const char *key,
+        tl_gguf_type type, const void *data, uint64_t n, tl_error *err);
+
+/**
+ * Sets a key to an array of `n` strings, which are copied. `sizes` are their numbers of bytes, or NULL where each ends
+ * with a NUL. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_set_string_array(tl_gguf_writer *writer, const char *key,
+        const char *const *texts, const size_t *sizes, size_t n, tl_error *err);
+
+/**
+ * Copies all keys of a file, nested arrays too, but those that are set already and those that are the writer's own.
+ * `gguf` is not kept. Else as tl_gguf_writer_set_u8(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_copy_kv(tl_gguf_writer *writer, const tl_gguf *gguf,
+        tl_error *err);
+
+/**
+ * Adds a tensor under its own name, up to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
+ * by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
+ * context until it has finished.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: a NULL; the name is used already, or no such name; data were written already, or the
+ * writer has finished or failed. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_add_tensor(tl_gguf_writer *writer, tl_tensor *tensor,
+        tl_error *err);
+
+/**
+ * Declares a tensor whose data come by tl_gguf_writer_write_data(). `ne` has n_dims values, 0 to 4, and may be NULL for
+ * none: a scalar. Else as tl_gguf_writer_add_tensor(); TL_STATUS_INVALID_ARGUMENT also for a shape or type that
+ * tl_tensor_new() refuses. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_declare_tensor(tl_gguf_writer *writer, const char *name,
+        tl_type type, int32_t n_dims, const int64_t *ne, tl_error *err);
+
+/**
+ * Writes the next `size` bytes of the first declared tensor that lacks some: tensors in the order of their declaration,
+ * each in as many pieces as you like. From the first call on no keys and tensors can be added.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: more bytes than that tensor lacks, or NULL; nothing was written; or a tensor that was
+ * added before it cannot be read yet. TL_STATUS_IO: the file could not be written (no space is left, say); the writer
+ * has failed. TL_STATUS_BUSY: a tensor that was added is in use; the call may be repeated. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_write_data(tl_gguf_writer *writer, const void *data,
+        size_t size, tl_error *err);
+
+/**
+ * Writes what is left, brings all files to the disk and gives them their names; the first part last.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: a declared tensor lacks data, or one that was added cannot be read (it is not computed);
+ * TL_STATUS_BUSY: it is in use; the call may be repeated. TL_STATUS_IO: as tl_gguf_writer_write_data(). Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gguf_writer_finish(tl_gguf_writer *writer, tl_error *err);
+
+/**
+ * The number of files; 0 before data were written, or for NULL. Since 0.1.
+ */
+TL_API size_t tl_gguf_writer_n_parts(const tl_gguf_writer *writer);
+
+/**
+ * Gives the writer back; NULL is fine. One that has not finished leaves no file. Since 0.1.
+ */
+TL_API void tl_gguf_writer_free(tl_gguf_writer *writer);
 
 #ifdef __cplusplus
 }

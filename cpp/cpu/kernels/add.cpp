@@ -80,8 +80,8 @@ void run_any(const Step &step, const Slice &slice) noexcept {
         for (std::int64_t i = 0, count; i < n; i += count) {
             // Up to the end of the buffer, of a's row, and of b's next repetition.
             count = std::min({stage, n - i, nb - i % nb});
-            load_row(a, from_a, i, count, left);
-            load_row(b, from_b, i % nb, count, right);
+            load_row(a, from_a, i, count, left, slice.leaf);
+            load_row(b, from_b, i % nb, count, right, slice.leaf);
             for (std::int64_t j = 0; j < count; j++) left[j] += right[j];
             store_row(step.dst, to, i, count, left);
         }

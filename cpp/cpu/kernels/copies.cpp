@@ -1,8 +1,10 @@
 // cont, dup, cast, cpy: src's elements into dst's, in the order of ne, with any strides and shapes on both sides.
 //
 // Both sides are walked as runs of elements that lie side by side; a run ends where either side's row does, or after
-// each element (or block) of a row with gaps.
+// each element (or block) of a row with gaps. Where types differ and one has blocks, rows need not be whole blocks of the
+// other side's: elements are gathered into runs of the longer block, converted, and laid out again.
 #include "cpu/cpu_kernel.hpp"
+#include "cpu/kernels/convert.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -61,29 +63,32 @@ private:
     std::byte *row_;
 };
 
-// Calls move(to, from, n) for every run of the chunk.
+// The chunk's elements, cut between units of so many.
+Range elements_of(const Step &step, const Slice &slice, std::int64_t unit) noexcept {
+    const Range part = part_of(step.node->layout.n_elements() / unit, slice.chunk, step.plan.n_chunks[0]);
+    return {part.begin * unit, part.end * unit};
+}
+
+// Calls move(to, from, n, position) for every run of the chunk.
 template <class Move>
-void for_each_run(const Step &step, const Slice &slice, std::int64_t longest, Move move) noexcept {
-    const std::int64_t block = traits(step.dst.type).block_size;
-    const Range part = part_of(units(step.node->layout), slice.chunk, step.plan.n_chunks[0]);
-    std::int64_t left = (part.end - part.begin) * block;
-    if (left == 0) return;
-    Cursor from(step.src[0], part.begin * block), to(step.dst, part.begin * block);
-    while (left > 0) {
-        const std::int64_t n = std::min({left, longest, from.run(), to.run()});
-        move(to.address(), from.address(), n);
+void for_each_run(const Step &step, const Slice &slice, std::int64_t unit, Move move) noexcept {
+    const Range part = elements_of(step, slice, unit);
+    if (part.begin == part.end) return;
+    Cursor from(step.src[0], part.begin), to(step.dst, part.begin);
+    for (std::int64_t at = part.begin; at < part.end;) {
+        const std::int64_t n = std::min({part.end - at, from.run(), to.run()});
+        move(to.address(), from.address(), n, at);
         from.advance(n);
         to.advance(n);
-        left -= n;
+        at += n;
     }
 }
 
 void run_same_type(const Step &step, const Slice &slice) noexcept {
     const DTypeTraits &type = traits(step.dst.type);
-    constexpr std::int64_t whole = INT64_MAX;
     if (type.block_size == 1 && type.size == 4) {
         // Four bytes at a time are worth a path of their own: transposed matrices come as runs of one element.
-        for_each_run(step, slice, whole, [](std::byte *to, const std::byte *from, std::int64_t n) {
+        for_each_run(step, slice, 1, [](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t) {
             if (n == 1) {
                 std::memcpy(to, from, 4);
             } else {
@@ -92,28 +97,81 @@ void run_same_type(const Step &step, const Slice &slice) noexcept {
         });
         return;
     }
-    for_each_run(step, slice, whole, [&](std::byte *to, const std::byte *from, std::int64_t n) {
+    for_each_run(step, slice, type.block_size, [&](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t) {
         std::memmove(to, from, static_cast<std::size_t>(n / type.block_size) * type.size);
     });
 }
 
 void run_convert(const Step &step, const Slice &slice) noexcept {
-    constexpr std::int64_t stage = 512;
-    const DTypeTraits &from_type = traits(step.src[0].type), &to_type = traits(step.dst.type);
-    float values[stage];
-    for_each_run(step, slice, stage, [&](std::byte *to, const std::byte *from, std::int64_t n) {
-        from_type.decode(from, values, n);
-        to_type.encode(values, nullptr, to, n);
+    const Converter convert(step.src[0].type, step.dst.type, slice.leaf);
+    for_each_run(step, slice, 1, [&](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t position) {
+        const std::int64_t bad = convert(from, to, n);
+        if (bad >= 0) note_fault(step, 0, position + bad);
     });
+}
+
+const char *refuse_elements(const Problem &p) noexcept {
+    const std::int64_t unit = std::max(traits(p.node.src[0]->layout.type).block_size, traits(p.node.layout.type).block_size);
+    return unit == 1 ? nullptr : "not element by element";
+}
+
+void plan_convert(const Problem &p, KernelPlan &plan) noexcept {
+    plan_copy(p, plan);
+    const std::int64_t unit = std::max(traits(p.node.src[0]->layout.type).block_size, traits(p.node.layout.type).block_size);
+    plan.n_chunks[0] = std::min(plan.n_chunks[0], std::max<std::int64_t>(1, p.node.layout.n_elements() / unit));
+}
+
+// Moves n elements between a tensor and a buffer of its type, wherever its rows end.
+template <class Move>
+void walk(Cursor &cursor, const DTypeTraits &type, std::int64_t n, std::byte *buffer, Move move) noexcept {
+    while (n > 0) {
+        const std::int64_t run = std::min(n, cursor.run());
+        const std::size_t bytes = static_cast<std::size_t>(run / type.block_size) * type.size;
+        move(buffer, cursor.address(), bytes);
+        cursor.advance(run);
+        buffer += bytes;
+        n -= run;
+    }
+}
+
+void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &src = step.src[0], &dst = step.dst;
+    const Converter convert(src.type, dst.type, slice.leaf);
+    const std::int64_t unit = convert.unit();
+    const Range part = elements_of(step, slice, unit);
+    if (part.begin == part.end) return;
+    // A unit on either side: no more elements than the longest block, no wider than a double each.
+    alignas(8) std::byte from[longest_block * sizeof(double)], to[longest_block * sizeof(double)];
+    Cursor read(src, part.begin), write(dst, part.begin);
+    for (std::int64_t at = part.begin; at < part.end;) {
+        std::int64_t n = std::min({part.end - at, read.run(), write.run()}) / unit * unit, bad;
+        if (n > 0) {
+            // Whole units side by side on both sides.
+            bad = convert(read.address(), write.address(), n);
+            read.advance(n);
+            write.advance(n);
+        } else {
+            n = unit;
+            walk(read, traits(src.type), n, from,
+                 [](std::byte *buffer, const std::byte *t, std::size_t bytes) { std::memcpy(buffer, t, bytes); });
+            bad = convert(from, to, n);
+            walk(write, traits(dst.type), n, to,
+                 [](const std::byte *buffer, std::byte *t, std::size_t bytes) { std::memcpy(t, buffer, bytes); });
+        }
+        if (bad >= 0) note_fault(step, 0, at + bad);
+        at += n;
+    }
 }
 
 constexpr CpuKernel table[] = {
     {{Op::cont, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
     {{Op::dup, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
     {{Op::cpy, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::cpy, "copy_convert", take_all, plan_copy}, run_convert},
+    {{Op::cpy, "copy_convert", refuse_elements, plan_copy}, run_convert},
+    {{Op::cpy, "copy_convert_blocks", take_all, plan_convert}, run_convert_blocks},
     {{Op::cast, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::cast, "copy_convert", take_all, plan_copy}, run_convert},
+    {{Op::cast, "copy_convert", refuse_elements, plan_copy}, run_convert},
+    {{Op::cast, "copy_convert_blocks", take_all, plan_convert}, run_convert_blocks},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// mul_mat for few columns, for no columns at all, and the reference; the packed product is in mul_mat_packed.cpp.
+// mul_mat for few columns and for no columns at all; the packed product is in mul_mat_packed.cpp. All of them multiply in
+// F32: operands of other types are decoded on the way, a row or a panel at a time.
 #include "cpu/kernels/mul_mat.hpp"
 
 #include "base/checked.hpp"
@@ -11,8 +12,6 @@ namespace tensorlib::core {
 
 namespace {
 
-const char *take_all(const Problem &) noexcept { return nullptr; }
-
 // ---- Nothing to add up: k = 0 gives zeros, an empty result nothing.
 
 const char *refuse_unless_empty(const Problem &p) noexcept {
@@ -23,16 +22,19 @@ void plan_empty(const Problem &, KernelPlan &) noexcept {}
 
 void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.data, 0, step.node->layout.nbytes()); }
 
-// ---- Few columns: tiles of dot products over rows as they lie. Reads a once; no more columns than this, as each group
-// of columns reads a's rows again from the second-level cache.
+// ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once; no more columns than this, as
+// each group of columns reads a's rows again from the second-level cache.
 
 constexpr std::int64_t most_dot_columns = 8;
 
+// Rows that the leaf kernels read where they are; others are decoded.
+bool as_it_lies(const Layout &l) noexcept { return l.type == DType::f32 && l.rows_contiguous(); }
+
 const char *refuse_dot(const Problem &p) noexcept {
-    const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout;
-    if (a.type != DType::f32 || b.type != DType::f32) return "not f32";
-    if (!a.rows_contiguous() || !b.rows_contiguous()) return "rows are not contiguous";
-    return b.ne[1] <= most_dot_columns ? nullptr : "more than 8 columns";
+    for (const Tensor *t : p.node.sources()) {
+        if (t->layout.type == DType::f32 && !t->layout.rows_contiguous()) return "rows are not contiguous";
+    }
+    return p.node.src[1]->layout.ne[1] <= most_dot_columns ? nullptr : "more than 8 columns";
 }
 
 // Rows that one unit of work covers: whole tiles, few enough that a chunk's rows stay in the second-level cache
@@ -41,59 +43,67 @@ constexpr std::int64_t dot_block_rows = 16;
 
 std::int64_t dot_units(const Layout &c) noexcept { return ceil_div(c.ne[0], dot_block_rows) * c.ne[2] * c.ne[3]; }
 
+// Decoded rows of a thread, each on cache lines of its own: a tile's of a, and all of b's slice.
+struct DotScratch {
+    std::size_t a_rows, b_rows, row_floats;
+
+    DotScratch(const Layout &a, const Layout &b) noexcept
+        : a_rows(as_it_lies(a) ? 0 : leaf::max_dot_rows),
+          b_rows(as_it_lies(b) ? 0 : static_cast<std::size_t>(b.ne[1])),
+          row_floats(static_cast<std::size_t>(ceil_div(a.ne[0], 16) * 16)) {}
+    std::size_t floats() const noexcept { return (a_rows + b_rows) * row_floats; }
+};
+
 void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
-    const auto bytes = static_cast<std::int64_t>(p.node.src[0]->layout.nbytes());
+    const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout;
+    // Decoding costs as much time as reading floats would.
+    const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
     plan.n_chunks[0] = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
+    plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b).floats() * sizeof(float);
+}
+
+// n rows as floats one after the other: where they lie so, themselves, else decoded into `to`.
+struct FloatRows {
+    const char *first;
+    std::ptrdiff_t stride;
+};
+FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
+                     const leaf::LeafTable &leaf) noexcept {
+    if (!decode) return {first, static_cast<std::ptrdiff_t>(t.nb[1])};
+    for (std::int64_t i = 0; i < n; i++) {
+        const auto row = static_cast<std::size_t>(i);
+        load_row(t, reinterpret_cast<const std::byte *>(first) + row * t.nb[1], 0, t.ne[0], to + row * row_floats, leaf);
+    }
+    return {reinterpret_cast<const char *>(to), static_cast<std::ptrdiff_t>(row_floats * sizeof(float))};
 }
 
 void run_dot(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
     const std::int64_t K = a.ne[0], M = c.ne[0], N = c.ne[1], blocks = ceil_div(M, dot_block_rows);
-    const auto a_stride = static_cast<std::ptrdiff_t>(a.nb[1]), b_stride = static_cast<std::ptrdiff_t>(b.nb[1]);
+    const DotScratch scratch(step.node->src[0]->layout, step.node->src[1]->layout);
+    auto *decoded_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * scratch.floats();
+    float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
     const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.n_chunks[0]);
+    std::int64_t decoded_batch = -1;
+    FloatRows columns{};
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
         const Batch batch = batch_at(step, unit / blocks);
+        if (unit / blocks != decoded_batch) {
+            columns = float_rows(b, batch.b, N, scratch.row_floats, scratch.b_rows != 0, decoded_b, slice.leaf);
+            decoded_batch = unit / blocks;
+        }
         const std::int64_t first = unit % blocks * dot_block_rows, last = std::min(first + dot_block_rows, M);
         for (std::int64_t m = first; m < last;) {
             const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot_rows, last - m);
+            const char *row = batch.a + m * static_cast<std::ptrdiff_t>(a.nb[1]);
+            const FloatRows rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
             for (std::int64_t n = 0; n < N;) {
-                const std::int64_t columns = std::min<std::int64_t>(slice.leaf.dot_columns, N - n);
-                slice.leaf.dot_f32[R - 1][columns - 1](K, batch.a + m * a_stride, a_stride, batch.b + n * b_stride, b_stride,
-                                                       batch.c + m + n * M, M);
-                n += columns;
+                const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot_columns, N - n);
+                slice.leaf.dot_f32[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride,
+                                                     batch.c + m + n * M, M);
+                n += width;
             }
             m += R;
-        }
-    }
-}
-
-// ---- The reference: any types, any strides, sums in double. One row of a at a time, K floats of workspace for it
-// and for a row of b, a thread.
-
-std::size_t reference_floats(const Layout &a) noexcept { return 2 * static_cast<std::size_t>(ceil_div(a.ne[0], 16) * 16); }
-
-void plan_reference(const Problem &p, KernelPlan &plan) noexcept {
-    const Layout &c = p.node.layout;
-    plan.n_chunks[0] = chunks_for(c.n_elements() / std::max<std::int64_t>(c.ne[1], 1), INT64_MAX, p.n_threads);
-    plan.workspace = static_cast<std::size_t>(p.n_threads) * reference_floats(p.node.src[0]->layout) * sizeof(float);
-}
-
-void run_reference(const Step &step, const Slice &slice) noexcept {
-    const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
-    const std::int64_t K = a.ne[0], M = c.ne[0], N = c.ne[1];
-    const std::size_t floats = reference_floats(step.node->src[0]->layout);
-    auto *row_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * floats;
-    float *row_b = row_a + floats / 2;
-    const Range rows = part_of(M * c.ne[2] * c.ne[3], slice.chunk, step.plan.n_chunks[0]);
-    for (std::int64_t row = rows.begin; row < rows.end; row++) {
-        const Batch batch = batch_at(step, row / M);
-        const std::int64_t m = row % M;
-        load_row(a, reinterpret_cast<const std::byte *>(batch.a) + static_cast<std::size_t>(m) * a.nb[1], 0, K, row_a);
-        for (std::int64_t n = 0; n < N; n++) {
-            load_row(b, reinterpret_cast<const std::byte *>(batch.b) + static_cast<std::size_t>(n) * b.nb[1], 0, K, row_b);
-            double sum = 0;
-            for (std::int64_t k = 0; k < K; k++) sum += static_cast<double>(row_a[k]) * static_cast<double>(row_b[k]);
-            batch.c[m + n * M] = static_cast<float>(sum);
         }
     }
 }
@@ -102,7 +112,6 @@ constexpr CpuKernel table[] = {
     {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
     {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot}, run_dot},
     {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan}, packed::run},
-    {{Op::mul_mat, "mul_mat_reference", take_all, plan_reference}, run_reference},
 };
 
 }  // namespace

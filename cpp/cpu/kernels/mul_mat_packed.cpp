@@ -1,5 +1,6 @@
 // The packed F32 product, after BLIS: both operands are copied into panels that the micro-kernel reads straight
-// through, in blocks that fit the caches.
+// through, in blocks that fit the caches. What is not F32 is decoded first, the rows of a panel at a time, into a buffer
+// of the thread's: for a panel of A [MR][KC], 64 KiB at most.
 //
 //   for each unit = (batch, block of NC columns), several units a round:
 //     prepare:  B panels of the unit   [NC / NR][K][NR]       shared workspace, all threads pack
@@ -43,8 +44,11 @@ struct Blocking {
     std::int64_t MC, KC, NC, units_per_round;
     std::int64_t column_blocks, row_blocks, units, panels_per_unit;
     std::int64_t MR, NR;
+    bool decodes;
 
-    Blocking(const Layout &a, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+        : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
+    Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : K(a.ne[0]),
           M(c.ne[0]),
           N(c.ne[1]),
@@ -57,12 +61,17 @@ struct Blocking {
           units(column_blocks * c.ne[2] * c.ne[3]),
           panels_per_unit(ceil_div(NC, leaf.gemm_columns)),
           MR(leaf.gemm_rows),
-          NR(leaf.gemm_columns) {}
+          NR(leaf.gemm_columns),
+          decodes(a.type != DType::f32 || b.type != DType::f32) {}
 
     std::int64_t unit_floats() const noexcept { return panels_per_unit * NR * K; }
     std::int64_t pack_chunks_per_unit() const noexcept { return ceil_div(panels_per_unit, panels_per_chunk); }
-    // A thread's A panels, on cache lines of their own.
-    std::int64_t thread_floats() const noexcept { return ceil_div(MC, MR) * MR * KC; }
+    // A thread's A panels and its buffer of decoded rows, on cache lines of their own.
+    std::int64_t panel_floats() const noexcept { return ceil_div(MC, MR) * MR * KC; }
+    std::int64_t thread_floats() const noexcept { return panel_floats() + (decodes ? std::max(MR, NR) * KC : 0); }
+    float *thread_panels(const Step &step, int thread) const noexcept {
+        return reinterpret_cast<float *>(step.workspace) + units_per_round * unit_floats() + thread * thread_floats();
+    }
 };
 
 // Blocks of about the same size, none above `largest`, each a multiple of `unit`.
@@ -87,18 +96,37 @@ bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64
     return true;
 }
 
+// Elements k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
+void pack(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
+          const leaf::LeafTable &leaf) noexcept {
+    const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
+    if (t.type == DType::f32) {
+        leaf.pack_f32(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
+        return;
+    }
+    for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);
+    constexpr std::ptrdiff_t size = sizeof(float);
+    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, width, panel);
+}
+
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
     if (!unit_at(b, step, slice, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[1];
-    const auto k_stride = static_cast<std::ptrdiff_t>(src.nb[0]), row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
+    const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
+    float *decoded = b.thread_panels(step, slice.thread) + b.panel_floats();
     const std::int64_t first = slice.chunk % b.pack_chunks_per_unit() * panels_per_chunk * b.NR;
     const std::int64_t end = std::min(first + panels_per_chunk * b.NR, unit.columns);
+    // F32 has no buffer to fit into.
+    const std::int64_t KC = src.type == DType::f32 ? b.K : b.KC;
     for (std::int64_t n = first; n < end; n += b.NR) {
         // The last panel is as wide as there are columns: its micro-kernel computes no more.
         const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
-        slice.leaf.pack_f32(b.K, batch.b + (unit.first_column + n) * row_stride, k_stride, row_stride, width, width, unit.panels + n * b.K);
+        for (std::int64_t k = 0; k < b.K; k += KC) {
+            pack(src, batch.b + (unit.first_column + n) * row_stride, k, std::min(KC, b.K - k), width, width,
+                 unit.panels + n * b.K + k * width, decoded, slice.leaf);
+        }
     }
 }
 
@@ -107,15 +135,15 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
     if (!unit_at(b, step, slice, slice.chunk / b.row_blocks, unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[0];
-    const auto k_stride = static_cast<std::ptrdiff_t>(src.nb[0]), row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
+    const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
     const std::int64_t first_row = slice.chunk % b.row_blocks * b.MC, rows = std::min(b.MC, b.M - first_row);
-    float *a_panels = reinterpret_cast<float *>(step.workspace) + b.units_per_round * b.unit_floats() + slice.thread * b.thread_floats();
+    float *a_panels = b.thread_panels(step, slice.thread);
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
         for (std::int64_t m = 0; m < rows; m += b.MR) {
             const int height = static_cast<int>(std::min(b.MR, rows - m));
-            slice.leaf.pack_f32(kc, batch.a + (first_row + m) * row_stride + k * k_stride, k_stride, row_stride, height,
-                                static_cast<int>(b.MR), a_panels + m * kc);
+            pack(src, batch.a + (first_row + m) * row_stride, k, kc, height, static_cast<int>(b.MR), a_panels + m * kc,
+                 a_panels + b.panel_floats(), slice.leaf);
         }
         for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
             const std::int64_t width = std::min(b.NR, unit.columns - n);
@@ -131,16 +159,14 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 
 }  // namespace
 
-const char *packed::refuse(const Problem &p) noexcept {
-    const bool f32 = p.node.src[0]->layout.type == DType::f32 && p.node.src[1]->layout.type == DType::f32;
-    return f32 ? nullptr : "not f32";
-}
+const char *packed::refuse(const Problem &) noexcept { return nullptr; }
 
 void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
-    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, 16);
+    // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
+    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = largest_mc / MR * MR;
@@ -149,7 +175,7 @@ void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_mc] = std::min(mc, ceil_div(c.ne[0], MR) * MR);
     plan.choice[choice_units_per_round] = 1;
 
-    Blocking blocking(a, c, plan, leaf);
+    Blocking blocking(p.node, plan, leaf);
     blocking.units_per_round = std::clamp<std::int64_t>(round_floats / blocking.unit_floats(), 1, blocking.units);
     plan.choice[choice_units_per_round] = blocking.units_per_round;
     plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
@@ -159,7 +185,7 @@ void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
-    const Blocking blocking(step.node->src[0]->layout, step.node->layout, step.plan, slice.leaf);
+    const Blocking blocking(*step.node, step.plan, slice.leaf);
     if (slice.phase % 2 == 0) {
         pack_columns(blocking, step, slice);
     } else {

@@ -107,6 +107,12 @@ __device__ void copy_async_wait() {
 #endif
 }
 
+// *p becomes the smaller of both.
+__device__ inline void atomic_min(std::uint64_t *p, std::uint64_t value) {
+    static_assert(sizeof(unsigned long long) == sizeof *p);
+    atomicMin(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(value));
+}
+
 // The sum over the warp's lanes, in every lane, always added in the same order.
 template <class T>
 __device__ T warp_sum(T value) {

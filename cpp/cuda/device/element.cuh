@@ -8,21 +8,28 @@
 
 namespace tensorlib::core::device {
 
-// Types of one element a block that hold a float: F32, F16, BF16.
+// Types of one element a block that hold a float: F32, F16, BF16, F64.
 template <class Format>
-constexpr bool is_element_v = Format::block_size == 1 && Format::kind == Kind::floating && sizeof(typename Format::Block) <= 4;
+constexpr bool is_element_v = Format::block_size == 1 && Format::kind == Kind::floating;
 
 inline bool is_element(DType type) noexcept {
     return visit(type, [](auto format) { return is_element_v<decltype(format)>; });
 }
 
+template <class Format>
+__device__ void load_as(const char *p, float *value) {
+    if constexpr (is_element_v<Format>) Format::decode(*reinterpret_cast<const typename Format::Block *>(p), value);
+}
+template <class Format>
+__device__ void store_as(char *p, float value) {
+    if constexpr (is_element_v<Format>) Format::encode(&value, *reinterpret_cast<typename Format::Block *>(p));
+}
+
 __device__ inline float load_element(DType type, const char *p) {
     float value = 0;
     switch (type) {
-#define TL_DTYPE(name, id, Format)                                                                               \
-    case DType::name:                                                                                            \
-        if constexpr (is_element_v<Format>) Format::decode(*reinterpret_cast<const Format::Block *>(p), &value); \
-        break;
+#define TL_DTYPE(name, id, Format) \
+    case DType::name: load_as<Format>(p, &value); break;
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
     }
@@ -31,10 +38,8 @@ __device__ inline float load_element(DType type, const char *p) {
 
 __device__ inline void store_element(DType type, char *p, float value) {
     switch (type) {
-#define TL_DTYPE(name, id, Format)                                                                         \
-    case DType::name:                                                                                      \
-        if constexpr (is_element_v<Format>) Format::encode(&value, *reinterpret_cast<Format::Block *>(p)); \
-        break;
+#define TL_DTYPE(name, id, Format) \
+    case DType::name: store_as<Format>(p, value); break;
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
     }

@@ -7,10 +7,11 @@
 //   copy_transposed  src contiguous along dimension 1, dst along 0: a block turns a tile of 32 x 32 elements through
 //                    shared memory, 32 x 33 words: with a row of 33 the lanes of a column fall into 32 different banks
 //   copy_units       anything of one type: a unit (element, or block of a format) a thread
-//   copy_convert     from one float type to another
+//   copy_convert     from one plain type to another, an element a thread
+//   copy_decode      from a format with blocks to a plain type, a run of 8 elements a thread
 #include "cuda/cuda_kernel.hpp"
+#include "cuda/device/convert.cuh"
 #include "cuda/device/device.cuh"
-#include "cuda/device/element.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/kernels/alignment.hpp"
 #include "cuda/launch.hpp"
@@ -74,10 +75,24 @@ __global__ void copy_units(View src, std::int64_t src_per_row, View dst, std::in
     });
 }
 
-__global__ void copy_converted(View src, DType src_type, View dst, DType dst_type, std::int64_t n) {
+__global__ void copy_converted(View src, DType src_type, View dst, DType dst_type, std::int64_t n, std::uint64_t *fault) {
     device::for_each_unit(n, [&](std::int64_t i) {
-        const float value = device::load_element(src_type, unit_address(src, i, src.ne[0]));
-        device::store_element(dst_type, unit_address(dst, i, dst.ne[0]), value);
+        if (!device::convert(src_type, unit_address(src, i, src.ne[0]), dst_type, unit_address(dst, i, dst.ne[0]))) {
+            device::note_fault(fault, 0, i);
+        }
+    });
+}
+
+__global__ void copy_decoded(View src, DType src_type, View dst, DType dst_type, std::int64_t n_runs, std::uint64_t *fault) {
+    const std::int64_t per_row = src.ne[0] / run_length;
+    device::for_each_unit(n_runs, [&](std::int64_t run) {
+        float values[run_length];
+        device::decode_run(src_type, src.row(run / per_row), run % per_row, values);
+#pragma unroll
+        for (int i = 0; i < run_length; i++) {
+            const std::int64_t element = run * run_length + i;
+            if (!device::convert_to<F32>(values[i], dst_type, unit_address(dst, element, dst.ne[0]))) device::note_fault(fault, 0, element);
+        }
     });
 }
 
@@ -110,8 +125,12 @@ const char *refuse_unless_transposed(const Problem &p) noexcept {
 
 const char *refuse_conversion(const Problem &p) noexcept { return source_of(p).type == p.node.layout.type ? nullptr : "types differ"; }
 
-const char *refuse_formats(const Problem &p) noexcept {
-    return device::is_element(source_of(p).type) && device::is_element(p.node.layout.type) ? nullptr : "not f32, f16 or bf16";
+const char *refuse_blocks(const Problem &p) noexcept {
+    return device::is_plain(source_of(p).type) && device::is_plain(p.node.layout.type) ? nullptr : "a format with blocks";
+}
+
+const char *refuse_encoding(const Problem &p) noexcept {
+    return device::is_plain(p.node.layout.type) ? nullptr : "into a format with blocks";
 }
 
 cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
@@ -121,30 +140,11 @@ cudaError_t launch_flat(const Step &step, const CudaStream &stream) noexcept {
     return cudaMemcpyAsync(step.dst.data, step.src[0].data, size, cudaMemcpyDeviceToDevice, stream.stream);
 }
 
-// The widest of 16, 8, 4, 2 and 1 bytes that divides rows and is aligned on both sides.
-std::size_t widest(const TensorRef &a, const TensorRef &b, std::size_t row_bytes) noexcept {
-    std::size_t size = 16;
-    while (size > 1 && (row_bytes % size != 0 || !rows_aligned(a, size) || !rows_aligned(b, size))) size /= 2;
-    return size;
-}
-
-// Calls f with a value of the unsigned type of `size` bytes.
-template <class F>
-cudaError_t with_word(std::size_t size, F f) noexcept {
-    switch (size) {
-        case 16: return f(uint4{});
-        case 8: return f(std::uint64_t{});
-        case 4: return f(std::uint32_t{});
-        case 2: return f(std::uint16_t{});
-        default: return f(std::uint8_t{});
-    }
-}
-
 cudaError_t launch_rows(const Step &step, const CudaStream &stream) noexcept {
     const std::size_t row_bytes = step.node->layout.row_bytes();
     const std::int64_t n_rows = step.node->layout.n_rows();
     if (row_bytes == 0 || n_rows == 0) return cudaSuccess;
-    const std::size_t size = widest(step.src[0], step.dst, row_bytes);
+    const std::size_t size = widest_word(step.src[0], step.dst, row_bytes);
     return with_word(size, [&](auto word) {
         const auto units = static_cast<std::int64_t>(row_bytes / sizeof word);
         const device::RowGrid grid = device::row_grid(units, n_rows);
@@ -186,7 +186,15 @@ cudaError_t launch_converted(const Step &step, const CudaStream &stream) noexcep
     if (n == 0) return cudaSuccess;
     const device::RowGrid grid = device::row_grid(n, 1);
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_converted, device::view_of(step.src[0]), step.src[0].type,
-                  device::view_of(step.dst), step.dst.type, n);
+                  device::view_of(step.dst), step.dst.type, n, step.fault);
+}
+
+cudaError_t launch_decoded(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_runs = step.node->layout.n_elements() / run_length;
+    if (n_runs == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(n_runs, 1);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, copy_decoded, device::view_of(step.src[0]), step.src[0].type,
+                  device::view_of(step.dst), step.dst.type, n_runs, step.fault);
 }
 
 constexpr CudaKernel table[] = {
@@ -202,11 +210,13 @@ constexpr CudaKernel table[] = {
     {{Op::cpy, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
     {{Op::cpy, "copy_transposed", refuse_unless_transposed, plan_nothing}, launch_transposed},
     {{Op::cpy, "copy_units", refuse_conversion, plan_nothing}, launch_units},
-    {{Op::cpy, "copy_convert", refuse_formats, plan_nothing}, launch_converted},
+    {{Op::cpy, "copy_convert", refuse_blocks, plan_nothing}, launch_converted},
+    {{Op::cpy, "copy_decode", refuse_encoding, plan_nothing}, launch_decoded},
     {{Op::cast, "copy_flat", refuse_unless_flat, plan_nothing}, launch_flat},
     {{Op::cast, "copy_rows", refuse_unless_rows, plan_nothing}, launch_rows},
     {{Op::cast, "copy_units", refuse_conversion, plan_nothing}, launch_units},
-    {{Op::cast, "copy_convert", refuse_formats, plan_nothing}, launch_converted},
+    {{Op::cast, "copy_convert", refuse_blocks, plan_nothing}, launch_converted},
+    {{Op::cast, "copy_decode", refuse_encoding, plan_nothing}, launch_decoded},
 };
 
 }  // namespace

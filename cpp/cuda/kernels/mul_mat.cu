@@ -39,7 +39,7 @@ __global__ void mul_mat_elements(Product p, DType a_type, DType b_type) {
 
 const char *refuse_formats(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
-        if (!device::is_element(t->layout.type)) return "not f32, f16 or bf16";
+        if (!device::is_element(t->layout.type)) return "not a plain float";
     }
     return nullptr;
 }
@@ -55,6 +55,7 @@ constexpr CudaKernel table[] = {
     {{Op::mul_mat, "mul_mat_f32_vec", mul_mat::refuse_vec, plan_nothing}, mul_mat::launch_vec},
     {{Op::mul_mat, "mul_mat_f32_cublaslt", mul_mat::refuse_cublaslt, mul_mat::plan_cublaslt}, mul_mat::launch_cublaslt},
     {{Op::mul_mat, "mul_mat_f32_tiled", mul_mat::refuse_tiled, plan_nothing}, mul_mat::launch_tiled},
+    {{Op::mul_mat, "mul_mat_blocks", mul_mat::refuse_blocks, plan_nothing}, mul_mat::launch_blocks},
     {{Op::mul_mat, "mul_mat_any", refuse_formats, plan_nothing}, launch_any},
 };
 

@@ -211,6 +211,7 @@ public:
 private:
     friend class Tensor;
     friend class Graph;
+    friend class Gguf;
     explicit Context(std::shared_ptr<core::Context> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<core::Context> impl_;
 };
@@ -257,9 +258,13 @@ public:
 private:
     friend class Context;
     friend class Graph;
+    friend class Gguf;
+    friend class GgufWriter;
     friend Tensor add(const Tensor &, const Tensor &);
     friend Tensor mul_mat(const Tensor &, const Tensor &);
     friend Tensor cpy(const Tensor &, const Tensor &);
+    friend Tensor get_rows(const Tensor &, const Tensor &);
+    friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
     Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
     void check_type(Type wanted) const;
 
@@ -274,6 +279,11 @@ inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
 Tensor mul_mat(const Tensor &a, const Tensor &b);
 // src's elements into dst; the result is a view of dst.
 Tensor cpy(const Tensor &src, const Tensor &dst);
+// a's rows of these numbers (i32 or i64), as F32 unless a holds integers. A number that is no row's is an error of
+// computing.
+Tensor get_rows(const Tensor &a, const Tensor &rows);
+// b's rows into a's rows of these numbers; the result is a view of a.
+Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
 
 // What some outputs need, computed as often as you like.
 class Graph {

@@ -6,7 +6,8 @@
 //! `tensorlib` crate.
 //!
 //! One file per chapter of the header, in the header's order: `status`, `types`,
-//! `backend`, `quantize`, `context`, `tensor`, `ops`, `graph`. The `//!` text at the head of each file is its chapter's
+//! `backend`, `quantize`, `context`, `tensor`, `ops`, `graph`,
+//! `gguf`, `gguf_writer`. The `//!` text at the head of each file is its chapter's
 //! introduction.
 //!
 //! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA
@@ -30,3 +31,7 @@ mod ops;
 pub use ops::*;
 mod graph;
 pub use graph::*;
+mod gguf;
+pub use gguf::*;
+mod gguf_writer;
+pub use gguf_writer::*;

@@ -38,6 +38,7 @@
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
+//! - `safetensors`: files of that format, read and written, in a module of that name.
 //! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or later;
 //!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.
 //! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. Whether it
@@ -52,12 +53,17 @@ mod display;
 mod dtype;
 mod element;
 mod error;
+mod gguf;
+mod gguf_value;
+mod gguf_writer;
 mod graph;
 mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
 mod quantize;
+#[cfg(feature = "safetensors")]
+pub mod safetensors;
 mod tensor;
 
 pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};
@@ -65,6 +71,9 @@ pub use context::{Context, ContextOptions};
 pub use dtype::{DType, Kind};
 pub use element::Element;
 pub use error::{Error, Failure, Result};
+pub use gguf::{Gguf, TensorInfo};
+pub use gguf_value::{Array, Value};
+pub use gguf_writer::{GgufWriter, GgufWriterOptions};
 pub use graph::Graph;
 pub use guard::{ReadGuard, WriteGuard};
 pub use ops::{op_names, Attr};

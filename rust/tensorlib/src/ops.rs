@@ -109,8 +109,8 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
     }
 
-    /// Copies src's elements into dst, which has as many; F32, F16 and BF16 convert into each other. The result is a view
-    /// of dst: make it an output, or use it, for the copy to happen.
+    /// Copies src's elements into dst, which has as many, converted as by [`Context::cast`]. The result is a view of dst:
+    /// make it an output, or use it, for the copy to happen.
     ///
     /// # Errors
     /// As [`Context::add`]; [`Error::InvalidArgument`] if dst is constant.
@@ -119,13 +119,46 @@ impl Context {
         self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
     }
 
-    /// A contiguous copy in another type: F32, F16 and BF16 into each other.
+    /// A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other rounded to
+    /// nearest even; everything else by way of F32, rounded to nearest even, or as the format encodes. A value that the
+    /// type cannot hold is an error of computing.
     ///
     /// # Errors
     /// As [`Context::add`].
     pub fn cast(&self, a: &Tensor, dtype: DType) -> Result<Tensor> {
         // SAFETY: context and operand are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
+    }
+
+    /// Rows by their numbers: a `[n, m, x, y]` and rows `[r, x, y]` of I32 or I64 give `[n, r, x, y]`, of a's type where
+    /// that is an integer, else F32. A number that is no row's is an error of computing, [`Error::InvalidArgument`].
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let words = ctx.tensor([2, 3], &[0f32, 1., 10., 11., 20., 21.])?;
+    /// let taken = words.get_rows(&ctx.tensor_of([2], &[2i32, 0])?)?;
+    /// Backend::cpu()?.compute(&[&taken])?;
+    /// assert_eq!(taken.to_vec::<f32>()?, [20., 21., 0., 1.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn get_rows(&self, a: &Tensor, rows: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, rows]), |ctx| unsafe { sys::tl_get_rows(ctx, a.raw(), rows.raw()) })
+    }
+
+    /// Stores b's rows as a's rows of these numbers: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']` of I32 or I64,
+    /// x' dividing x and y' dividing y; b is converted as by [`Context::cast`]. The result is a view of a: make it an
+    /// output, or use it, for this to happen. Where a row is named twice, the later one stays.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] if a is constant, or overlaps the others in memory.
+    pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
     }
 
     /// Any operation by its name.
@@ -288,6 +321,22 @@ impl Tensor {
     /// As [`Context::add`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         self.context().cast(self, dtype)
+    }
+
+    /// [`Context::get_rows`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
+        self.with(rows).get_rows(self, rows)
+    }
+
+    /// [`Context::set_rows`] into this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::set_rows`].
+    pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
+        self.with(b).younger(rows.context()).set_rows(self, b, rows)
     }
 }
 

@@ -151,6 +151,27 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_write(self.raw(), data, 0, size, err) })
     }
 
+    /// Writes bytes of the elements as they are stored, packed in memory order, `offset` bytes behind the first: the
+    /// blocks of a quantised format.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a range outside of the tensor, a node's result or a constant; [`Error::Busy`].
+    pub fn write_bytes(&self, offset: usize, bytes: &[u8]) -> Result<()> {
+        let data = bytes.as_ptr().cast();
+        // SAFETY: the tensor is live; data has as many bytes as said.
+        check(|err| unsafe { sys::tl_tensor_write(self.raw(), data, offset, bytes.len(), err) })
+    }
+
+    /// Reads bytes of the elements as they are stored, packed in memory order, `offset` bytes behind the first.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`]; [`Error::InvalidArgument`] for a range outside of the tensor.
+    pub fn read_bytes(&self, offset: usize, bytes: &mut [u8]) -> Result<()> {
+        let (data, size) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: the tensor is live; data has size bytes.
+        check(|err| unsafe { sys::tl_tensor_read(self.raw(), data, offset, size, err) })
+    }
+
     /// Copies all elements out, converted to `f32`.
     ///
     /// # Errors

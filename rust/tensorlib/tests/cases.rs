@@ -52,7 +52,11 @@ struct Runner<'a> {
     ctx: Context,
     tensors: HashMap<String, Tensor>,
     data: HashMap<String, Vec<f32>>,
+    raw: HashMap<String, Vec<u8>>,
     error: Option<Error>,
+    cpu_only: bool,
+    /// The case has passed: what follows is for the CPU.
+    done: bool,
     result: Vec<f32>,
     tol: (f64, f64),
 }
@@ -64,7 +68,10 @@ impl<'a> Runner<'a> {
             ctx: Context::on(backend),
             tensors: HashMap::new(),
             data: HashMap::new(),
+            raw: HashMap::new(),
             error: None,
+            cpu_only: false,
+            done: false,
             result: Vec::new(),
             tol: (0.0, 0.0),
         }
@@ -72,8 +79,29 @@ impl<'a> Runner<'a> {
 
     fn line(&mut self, line: &str) -> std::result::Result<(), Trouble> {
         let w: Vec<&str> = line.split(' ').collect();
+        if self.done {
+            return Ok(());
+        }
         match w[0] {
+            "cpu_only" => {
+                self.cpu_only = true;
+                Ok(())
+            }
             "leaf" => Ok(self.leaf(&w).map_err(|e| e.to_string())?),
+            "blocks" => {
+                let shape: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
+                let made = w[2].parse().and_then(|dtype| self.ctx.zeros(dtype, &shape));
+                self.tensors.insert(w[1].into(), made.map_err(|e| e.to_string())?);
+                self.raw.insert(w[1].into(), Vec::new());
+                Ok(())
+            }
+            "hex" => {
+                let digits = |i| u8::from_str_radix(&w[2][i..i + 2], 16).expect("hex digits");
+                let bytes = (0..w[2].len()).step_by(2).map(digits);
+                self.raw.get_mut(w[1]).expect("a leaf with blocks").extend(bytes);
+                Ok(())
+            }
+            "fails" => self.fails(&w),
             "set" => {
                 self.data.get_mut(w[1]).expect("a leaf")[number::<usize>(w[2])] = number(w[3]);
                 Ok(())
@@ -123,6 +151,8 @@ impl<'a> Runner<'a> {
             "add" => s[0].add(s[1]),
             "mul_mat" => s[0].mul_mat(s[1]),
             "cpy" => s[0].cpy(s[1]),
+            "get_rows" => s[0].get_rows(s[1]),
+            "set_rows" => s[0].set_rows(s[1], s[2]),
             "transpose" => s[0].transpose(),
             "cont" => s[0].cont(),
             "dup" => s[0].dup(),
@@ -145,16 +175,22 @@ impl<'a> Runner<'a> {
             return Err(error.to_string().into());
         }
         let run = || -> Result<Vec<f32>> {
-            for (id, values) in &self.data {
-                self.tensors[id].write_f32(values)?;
-            }
+            self.write_leafs()?;
             self.backend.compute(&[&self.tensors[w[1]]])?;
             self.tensors[w[1]].to_f32_vec()
         };
-        self.result = run().map_err(|e| match e {
-            Error::Unsupported(_) if self.backend.device() != "cpu" => Trouble::Skipped(e.to_string()),
-            e => Trouble::Failed(e.to_string()),
-        })?;
+        let elsewhere = self.backend.device() != "cpu";
+        self.result = match run() {
+            Err(Error::Unsupported(_)) if elsewhere && self.cpu_only => {
+                self.done = true;
+                return Ok(());
+            }
+            Err(e @ Error::Unsupported(_)) if elsewhere => return Err(Trouble::Skipped(e.to_string())),
+            Ok(_) if elsewhere && self.cpu_only => {
+                return Err("computed, though it is for the CPU alone".to_string().into())
+            }
+            other => other.map_err(|e| e.to_string())?,
+        };
         let tensor = &self.tensors[w[1]];
         let mut shape = tensor.shape();
         shape.resize(4, 1);
@@ -163,6 +199,30 @@ impl<'a> Runner<'a> {
             return Err(format!("is {shape:?} {}, expected {expected:?} {}", tensor.dtype(), w[2]).into());
         }
         Ok(())
+    }
+
+    fn write_leafs(&self) -> Result<()> {
+        for (id, values) in &self.data {
+            self.tensors[id].write_f32(values)?;
+        }
+        for (id, bytes) in &self.raw {
+            self.tensors[id].write_bytes(0, bytes)?;
+        }
+        Ok(())
+    }
+
+    fn fails(&mut self, w: &[&str]) -> std::result::Result<(), Trouble> {
+        if let Some(error) = &self.error {
+            return Err(error.to_string().into());
+        }
+        self.write_leafs().map_err(|e| e.to_string())?;
+        match self.backend.compute(&[&self.tensors[w[1]]]) {
+            Err(error) if status_name(&error) == w[2] => {
+                self.error = Some(error);
+                Ok(())
+            }
+            other => Err(format!("expected {}, got {other:?}", w[2]).into()),
+        }
     }
 
     fn at(&self, w: &[&str]) -> std::result::Result<(), String> {

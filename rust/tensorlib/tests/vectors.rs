@@ -1,6 +1,6 @@
 //! Agreement with the field's reference implementation on its own inputs and outputs (ops.json, ops.safetensors in
-//! `../shared/vectors` beside the checkout). Cases of operations and types that do not exist here yet are counted as
-//! skipped, and so is the whole test where the folder is absent.
+//! `../shared/vectors` beside the checkout). Cases of operations that do not exist here yet are counted as skipped, and so
+//! is the whole test where the folder is absent.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -37,25 +37,12 @@ fn shape(operand: &Value) -> Vec<i64> {
     operand["ne"].as_array().unwrap().iter().map(|n| n.as_i64().unwrap()).collect()
 }
 
-/// A leaf with these bytes; None for a type that does not exist here yet.
-fn leaf(ctx: &Context, operand: &Value, bytes: &[u8]) -> Option<Tensor> {
-    let dtype: DType = operand["type"].as_str().unwrap().parse().ok()?;
+/// A leaf with these bytes.
+fn leaf(ctx: &Context, operand: &Value, bytes: &[u8]) -> Tensor {
+    let dtype: DType = operand["type"].as_str().unwrap().parse().unwrap();
     let tensor = ctx.zeros(dtype, shape(operand)).unwrap();
-    let half = |b: &[u8]| u16::from_le_bytes(b.try_into().unwrap());
-    match dtype {
-        DType::F32 => {
-            let values: Vec<f32> = bytes.chunks(4).map(|b| f32::from_le_bytes(b.try_into().unwrap())).collect();
-            tensor.write(&values).unwrap();
-        }
-        DType::F16 => {
-            tensor.write(&bytes.chunks(2).map(|b| tensorlib::f16::from_bits(half(b))).collect::<Vec<_>>()).unwrap();
-        }
-        DType::BF16 => {
-            tensor.write(&bytes.chunks(2).map(|b| tensorlib::bf16::from_bits(half(b))).collect::<Vec<_>>()).unwrap();
-        }
-        _ => return None,
-    }
-    Some(tensor)
+    tensor.write_bytes(0, bytes).unwrap();
+    tensor
 }
 
 /// Sum of squared differences over the sum of squared reference values.
@@ -65,7 +52,7 @@ fn nmse(got: &[f32], want: &[f32]) -> f64 {
     error / want.iter().map(|&w| square(f64::from(w))).sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// The reference's result and ours, or None where something does not exist here yet.
+/// The reference's result and ours, or None where the operation does not exist here yet.
 fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, Vec<f32>)> {
     let (id, op) = (case["id"].as_str().unwrap(), case["op"].as_str().unwrap());
     if !op_names().iter().any(|name| name == op) {
@@ -74,9 +61,9 @@ fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, 
     let ctx = Context::new();
     let mut sources = Vec::new();
     for (i, operand) in case["src"].as_array().unwrap().iter().enumerate() {
-        sources.push(leaf(&ctx, operand, vectors.bytes(&format!("{id}/src{i}")))?);
+        sources.push(leaf(&ctx, operand, vectors.bytes(&format!("{id}/src{i}"))));
     }
-    let expected = leaf(&ctx, &case["dst"], vectors.bytes(&format!("{id}/dst")))?;
+    let expected = leaf(&ctx, &case["dst"], vectors.bytes(&format!("{id}/dst")));
     let params = &case["params"];
     if let Some(axes) = params["src0_permute"].as_array() {
         let axes: Vec<i32> = axes.iter().map(|a| a.as_i64().unwrap() as i32).collect();
@@ -110,9 +97,11 @@ fn agrees_with_the_reference_implementation() {
             skipped += 1;
             continue;
         };
-        // The vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands 5e-4.
+        // The vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands 5e-4. A format's
+        // codes are the encoder's to choose: near what the reference chose.
         let limit = match case["op"].as_str().unwrap() {
-            "cast" => 0.0,
+            "cast" if case["dst"]["type"] == "q8_0" => 5e-4,
+            "cast" | "get_rows" => 0.0,
             "mul_mat" => 5e-4,
             _ => 1e-7,
         };
@@ -120,6 +109,6 @@ fn agrees_with_the_reference_implementation() {
         assert!(error <= limit, "{id}: normalised mean square error {error:e}, at most {limit:e} is right");
         ran += 1;
     }
-    println!("vectors: {ran} ran, {skipped} skipped: their operation or type does not exist here yet");
-    assert!(ran >= 10);
+    println!("vectors: {ran} ran, {skipped} skipped: their operation does not exist here yet");
+    assert!(ran >= 42);
 }

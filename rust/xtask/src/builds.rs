@@ -96,6 +96,16 @@ impl Builds {
         Self::cmake(run, "thread", &[&INSTRUMENTED[..], &["-DTENSORLIB_SANITIZE=thread"]].concat())
     }
 
+    /// The fuzz targets alone, by a clang that has libFuzzer, with AddressSanitizer and UBSan.
+    pub fn fuzz(run: &mut Run) -> Result<PathBuf, String> {
+        let (c, cxx) = tools::clang_with_fuzzer()?;
+        let compilers =
+            [format!("-DCMAKE_C_COMPILER={}", c.display()), format!("-DCMAKE_CXX_COMPILER={}", cxx.display())];
+        let fuzz = ["-DTENSORLIB_FUZZ=ON", "-DTENSORLIB_SANITIZE=address,undefined", "-DBUILD_TESTING=OFF"];
+        let options = [&INSTRUMENTED[2..], &[compilers[0].as_str(), &compilers[1]], &fuzz].concat();
+        Self::targets(run, "fuzz", &options, Some(|name| name.ends_with("_fuzz")))
+    }
+
     /// The prefix that the shared library was installed to, for the bindings.
     pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
         let build = Self::library(run, true)?;

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const CHAPTERS: [&str; 8] = ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph"];
+const CHAPTERS: [&str; 10] =
+    ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph", "gguf", "gguf_writer"];
 
 const MACROS: &str = "
 #ifndef TL_API
@@ -171,7 +172,9 @@ fn item_name(body: &str) -> Option<String> {
 /// The macros, and C's way of writing what cbindgen writes long.
 fn finish(comment: &str, body: &str) -> String {
     let mut body = body.trim_end().to_string();
-    for handle in ["tl_backend", "tl_context", "tl_tensor", "tl_graph", "tl_error", "tl_attr"] {
+    for handle in
+        ["tl_backend", "tl_context", "tl_tensor", "tl_graph", "tl_error", "tl_attr", "tl_gguf", "tl_gguf_writer"]
+    {
         if !body.starts_with("typedef struct") {
             body = body.replace(&format!("struct {handle} "), &format!("{handle} "));
         }

@@ -12,6 +12,8 @@ const ZIG: &str = "0.16";
 const ZIG_PACKAGE: &str = "ziglang==0.16.0";
 const CLANG_FORMAT: &str = "18.1.8";
 const CLANG_FORMAT_PACKAGE: &str = "clang-format==18.1.8";
+/// What other people read and write files of tensors with.
+const FORMAT_PACKAGES: [&str; 3] = ["gguf==0.19.0", "safetensors==0.8.0", "numpy==2.4.6"];
 
 /// Gets everything now.
 pub fn setup(ws: &Workspace) -> Result<(), String> {
@@ -59,6 +61,41 @@ pub fn system_tool(program: &str, package: &str) -> Result<PathBuf, String> {
 /// Python 3, for the generator of the cases and for the tools that come as Python packages.
 pub fn python() -> Result<PathBuf, String> {
     system_tool("python3", "python3")
+}
+
+/// clang's C and C++ compilers, of a version that has libFuzzer.
+pub fn clang_with_fuzzer() -> Result<(PathBuf, PathBuf), String> {
+    let probe = std::env::temp_dir().join(format!("tensorlib-fuzzer-{}", std::process::id()));
+    let source = "extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char *, unsigned long) { return 0; }\n";
+    std::fs::write(probe.with_extension("cpp"), source).map_err(|e| format!("{}: {e}", probe.display()))?;
+    let suffixes = ["", "-20", "-19", "-18", "-17", "-16", "-15", "-14"];
+    let find = || {
+        suffixes.iter().find_map(|suffix| {
+            let (c, cxx) = (on_path(&format!("clang{suffix}"))?, on_path(&format!("clang++{suffix}"))?);
+            let compile = Cmd::new(&cxx).arg("-fsanitize=fuzzer,address").arg(probe.with_extension("cpp"));
+            compile.arg("-o").arg(&probe).capture().ok().map(|_| (c, cxx))
+        })
+    };
+    let found = find().or_else(|| {
+        apt_install(&["clang-14", "libclang-rt-14-dev"], "clang with libFuzzer").ok()?;
+        find()
+    });
+    for file in [probe.with_extension("cpp"), probe] {
+        let _ = std::fs::remove_file(file); // left where nothing was compiled
+    }
+    found.ok_or("no clang with libFuzzer: install one (Debian: apt-get install clang-14 libclang-rt-14-dev)".into())
+}
+
+/// Python with the packages that other people read and write files of tensors with.
+pub fn python_with_formats(ws: &Workspace) -> Result<PathBuf, String> {
+    let venv = ws.out.join("interop-venv");
+    let python = venv.join("bin/python");
+    if Cmd::new(&python).args(["-c", "import gguf, numpy, safetensors"]).capture().is_err() {
+        println!("xtask: getting {} into {}", FORMAT_PACKAGES.join(", "), venv.display());
+        virtual_environment(&venv)?;
+        pip_install(&python, &FORMAT_PACKAGES)?;
+    }
+    Ok(python)
 }
 
 /// GoogleTest as CMake finds it.

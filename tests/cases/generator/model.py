@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import tensors
+from . import formats, tensors
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -32,6 +32,26 @@ class Case:
             self.lines.append(f"set {ident} {i} {text(value)}")
         return t
 
+    def blocks(self, dtype, *ne):
+        """A leaf of a format with blocks, of pseudo-random bytes."""
+        ident = self._next()
+        seed = zlib.crc32(f"{self.name}.{ident}".encode())
+        t = tensors.leaf(ident, dtype, ne, 0)
+        data = formats.random_blocks(dtype, seed, t.n_elements() // formats.FORMATS[dtype][0])
+        t.storage.make = lambda flat: (formats.element(dtype, data, flat), 0.0)
+        self._blocks(t, data)
+        return t
+
+    def zero_blocks(self, dtype, *ne):
+        """The same of zeros, for operations that will be refused."""
+        t = tensors.leaf(self._next(), dtype, ne, 0)
+        self._blocks(t, b"")
+        return t
+
+    def _blocks(self, t, data):
+        self.lines.append(f"blocks {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")
+        self.lines += [f"hex {t.ident} {data[i : i + 64].hex()}" for i in range(0, len(data), 64)]
+
     def add(self, a, b):
         return tensors.add(self._op("add", a, b), a, b)
 
@@ -50,6 +70,12 @@ class Case:
     def cpy(self, src, dst):
         return tensors.cpy(self._op("cpy", src, dst), src, dst)
 
+    def get_rows(self, a, rows):
+        return tensors.get_rows(self._op("get_rows", a, rows), a, rows)
+
+    def set_rows(self, a, b, rows):
+        return tensors.set_rows(self._op("set_rows", a, b, rows), a, b, rows)
+
     def view(self, a, ne, nb=None, offset=0):
         return tensors.view(self._op("view", a, ne=ne, nb=nb, offset=offset), a, ne, nb, offset)
 
@@ -62,6 +88,12 @@ class Case:
     def transpose(self, a):
         return tensors.permute(self._op("transpose", a), a, (1, 0, 2, 3))
 
+    def encoded(self, t, dtype, error):
+        """The end of a case: t as the engine encodes it, decoded, within `error`. Which codes it chooses is its own affair;
+        devices other than the CPU do not encode."""
+        made = tensors.approximate(self._op("cast", t, to=dtype), t, dtype, error)
+        return self.out(tensors.cast(self._op("cast", made, to="f32"), made, "f32"), cpu_only=True)
+
     def fails(self, status, words, op, *src, **attrs):
         """The last statement of a case whose operation must be refused."""
         self._op(op, *src, **attrs)
@@ -70,7 +102,16 @@ class Case:
         self.lines.append("end")
         return self
 
-    def out(self, t):
+    def fails_computing(self, t, status, words):
+        """The end of a case whose computing must fail."""
+        self.lines.append(f"fails {t.ident} {status}")
+        self.lines += [f"word {word}" for word in words]
+        self.lines.append("end")
+        return self
+
+    def out(self, t, cpu_only=False):
+        if cpu_only:
+            self.lines.append("cpu_only")
         for node in post_order(t):
             node.run()
         self.lines.append(f"out {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")

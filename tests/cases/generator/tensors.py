@@ -17,6 +17,7 @@ follow from the chain of operations (model.py writes the largest bound of a case
 import math
 from itertools import product
 
+from .formats import FORMATS
 from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
 
 U = UNIT["f32"]
@@ -108,7 +109,10 @@ def view_of(ident, source, ne, nb, offset):
 
 def convert(value, error, dtype):
     """A value stored into another type: rounded where it is exact, else one rounding more in the bound."""
-    if dtype in INTEGERS or error == 0.0 or not math.isfinite(value):
+    if dtype in INTEGERS:
+        assert error == 0.0, "a rounding to integers of what is not exact"
+        return float(round(value)), error
+    if error == 0.0 or not math.isfinite(value):
         return ROUND[dtype](value), error
     return value, error + UNIT[dtype] * (abs(value) + error) + TINY[dtype]
 
@@ -155,6 +159,11 @@ def cast(ident, a, dtype):
     return Tensor(ident, dtype, a.ne, [a], lambda index: convert(*a.get(index), dtype))
 
 
+def approximate(ident, a, dtype, error):
+    """a in a format with blocks: its values, off by up to `error`."""
+    return Tensor(ident, dtype, a.ne, [a], lambda index: (a.get(index)[0], a.get(index)[1] + error))
+
+
 def cont(ident, a):
     return Tensor(ident, a.dtype, a.ne, [a], a.get)
 
@@ -165,23 +174,51 @@ def cpy(ident, src, dst):
     def write_all():
         values = [src.get(i) for i in src.indices()]
         for value, i in zip(values, dst.indices()):
-            dst.root().storage.set(dst.place(i), convert(*value, dst.dtype))
+            dst.root().storage.set(dst.place(i), value if src.dtype == dst.dtype else convert(*value, dst.dtype))
 
     t = view_of(ident, dst, dst.ne, dst.nb, dst.offset)
     t.src, t.op = [src, dst], write_all
     return t
 
 
+def get_rows(ident, a, rows):
+    assert rows.ne[1:] == (*a.ne[2:], 1), ident
+    dtype = a.dtype if a.dtype in INTEGERS else "f32"
+
+    def at(index):
+        i, r, i2, i3 = index
+        return convert(*a.get((i, int(rows.get((r, i2, i3, 0))[0]), i2, i3)), dtype)
+
+    return Tensor(ident, dtype, (a.ne[0], rows.ne[0], a.ne[2], a.ne[3]), [a, rows], at)
+
+
+def set_rows(ident, a, b, rows):
+    assert b.ne[0] == a.ne[0] and b.ne[1] == rows.ne[0] and b.ne[2:] == a.ne[2:], ident
+
+    def write_all():
+        values = {i: b.get(i) for i in b.indices()}
+        for (i, r, i2, i3), value in values.items():
+            to = (i, int(rows.get((r, i2 % rows.ne[1], i3 % rows.ne[2], 0))[0]), i2, i3)
+            value = value if a.dtype == b.dtype else convert(*value, a.dtype)
+            a.root().storage.set(a.place(to), value)
+
+    t = view_of(ident, a, a.ne, a.nb, a.offset)
+    t.src, t.op = [a, b, rows], write_all
+    return t
+
+
 def view(ident, a, ne, nb_bytes, offset_bytes):
-    size = SIZE[a.dtype]
+    # In elements; of a format with blocks, bytes are whole blocks.
+    per_block, size = FORMATS[a.dtype][:2] if a.dtype in FORMATS else (1, SIZE.get(a.dtype, 1))
+    in_elements = lambda count: count * per_block // size  # noqa: E731
     ne = tuple(ne) + (1,) * (4 - len(ne))
     nb = list(contiguous(ne))
     if nb_bytes is not None:
         for d, bytes_ in enumerate(nb_bytes, 1):
-            nb[d] = bytes_ // size
+            nb[d] = in_elements(bytes_)
         for d in range(len(nb_bytes) + 1, 4):
             nb[d] = nb[d - 1] * ne[d - 1]
-    return view_of(ident, a, ne, nb, a.offset + offset_bytes // size)
+    return view_of(ident, a, ne, nb, a.offset + in_elements(offset_bytes))
 
 
 def reshape(ident, a, ne):

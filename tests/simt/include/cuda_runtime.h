@@ -83,6 +83,7 @@ inline int atomicAdd(int *p, int value) { return ::simt::atomic_add(p, value); }
 inline unsigned atomicAdd(unsigned *p, unsigned value) { return ::simt::atomic_add(p, value); }
 inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long value) { return ::simt::atomic_add(p, value); }
 inline float atomicAdd(float *p, float value) { return ::simt::atomic_add(p, value); }
+inline unsigned long long atomicMin(unsigned long long *p, unsigned long long value) { return ::simt::atomic_min(p, value); }
 
 template <class T>
 __attribute__((always_inline)) inline T __ldg(const T *p) {

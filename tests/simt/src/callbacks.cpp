@@ -81,6 +81,13 @@ T add_atomically(T *p, T value) {
 
 }  // namespace
 
+unsigned long long atomic_min(unsigned long long *p, unsigned long long value) {
+    on_access<sizeof *p, Access::atomic>(p);
+    const unsigned long long old = *p;
+    if (value < old) *p = value;
+    return old;
+}
+
 int atomic_add(int *p, int value) {
     return static_cast<int>(add_atomically(reinterpret_cast<unsigned *>(p), static_cast<unsigned>(value)));
 }

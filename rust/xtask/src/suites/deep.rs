@@ -56,3 +56,40 @@ pub fn seeds(run: &mut Run) -> Result<(), String> {
     }
     Ok(())
 }
+
+/// Each fuzz target for a while, from its corpus on; what it finds stays in target/xtask/fuzz.
+pub fn fuzz(run: &mut Run) -> Result<(), String> {
+    let build = Builds::fuzz(run)?;
+    let seconds = std::env::var("TENSORLIB_FUZZ_SECONDS").unwrap_or_else(|_| "60".into());
+    let limit = seconds.parse::<u64>().map_err(|e| format!("TENSORLIB_FUZZ_SECONDS is {seconds}: {e}"))? + 120;
+    let ws = run.ws;
+    let (found, seeds) = (ws.out.join("fuzz/gguf"), ws.root.join("tests/fuzz/corpus/gguf"));
+    crate::workspace::make_dir(&found)?;
+    let cmd = ws.cmd(build.join("tests/fuzz/gguf_fuzz")).arg(format!("-max_total_time={seconds}")).limit(limit);
+    // No single allocation above 64 times the largest input: a count that was believed would be.
+    let cmd = cmd.args(["-max_len=65536", "-malloc_limit_mb=4", "-rss_limit_mb=2048", "-print_final_stats=1"]);
+    let cmd = cmd.arg(format!("-artifact_prefix={}/", found.display())).arg(&found).arg(&seeds);
+    match run.step(cmd) {
+        Ok(out) => {
+            let units = out.text.lines().find_map(|l| l.strip_prefix("stat::number_of_executed_units:"));
+            run.check(&format!("gguf_fuzz: {} inputs in {seconds} s", units.unwrap_or("?").trim()), Ok(()));
+        }
+        Err(why) => run.check("gguf_fuzz", Err(why)),
+    }
+    Ok(())
+}
+
+/// Files of ours read by the Python packages, theirs by us.
+pub fn interop(run: &mut Run) -> Result<(), String> {
+    let python = tools::python_with_formats(run.ws)?;
+    let ws = run.ws;
+    let folder = ws.out.join("interop");
+    crate::workspace::remove_dir(&folder)?;
+    crate::workspace::make_dir(&folder)?;
+    let script = ws.root.join("tests/interop/formats.py");
+    let step = |what: &str| ws.cmd(&python).arg(&script).arg(what).arg(&folder);
+    run.tests("Python writes", Style::Status, step("write"))?;
+    let ours = ["test", "--release", "--package", "tensorlib", "--features", "safetensors", "--test", "interop"];
+    run.tests("ours reads and writes", Style::Cargo, ws.cargo().args(ours).env("TENSORLIB_INTEROP", &folder))?;
+    run.tests("Python reads", Style::Status, step("read"))
+}

@@ -15,7 +15,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         run.check(title, rule(ws));
     }
     // Not --all-features: `system` and the bundled build exclude each other; the rust suite builds `system`.
-    for features in [&[][..], &["--features", "ndarray"]] {
+    for features in [&[][..], &["--features", "ndarray,safetensors"]] {
         let clippy = ws.cargo().args(["clippy", "--workspace", "--all-targets"]).args(features);
         let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
         run.check(&format!("clippy {}", features.join(" ")), outcome);

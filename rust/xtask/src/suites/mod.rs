@@ -63,6 +63,8 @@ pub const ALL: &[Suite] = &[
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
+    deep("fuzz", "fuzz targets under sanitizers, a minute each (TENSORLIB_FUZZ_SECONDS)", deep::fuzz),
+    deep("interop", "files exchanged with the Python packages of their formats", deep::interop),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
 

@@ -16,7 +16,9 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(ws)?;
     run.tests("tests and doc tests", Style::Cargo, ws.cargo().arg("test").args(CRATES))?;
     let with = ["test", "--package", "tensorlib", "--features"];
-    run.tests("feature ndarray", Style::Cargo, ws.cargo().args(with).arg("ndarray"))?;
+    for feature in ["ndarray", "safetensors"] {
+        run.tests(&format!("feature {feature}"), Style::Cargo, ws.cargo().args(with).arg(feature))?;
+    }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
     run.tests("no default features", Style::Cargo, ws.cargo().args(bare))?;
     run.for_each_isa(|run, isa| cases(run, ws.cargo(), &[], &[("TENSORLIB_ISA", isa)]))?;

@@ -57,5 +57,6 @@ int atomic_add(int *p, int value);
 unsigned atomic_add(unsigned *p, unsigned value);
 unsigned long long atomic_add(unsigned long long *p, unsigned long long value);
 float atomic_add(float *p, float value);
+unsigned long long atomic_min(unsigned long long *p, unsigned long long value);
 
 }  // namespace simt

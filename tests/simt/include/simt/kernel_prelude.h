@@ -9,4 +9,6 @@ void *memcpy(void *, const void *, size_t) noexcept __asm__("simt_memcpy");
 void *memmove(void *, const void *, size_t) noexcept __asm__("simt_memmove");
 void *memset(void *, int, size_t) noexcept __asm__("simt_memset");
 }
+/* Functions for both sides get a symbol of their own in kernel files, as __device__ ones do: see README.md. */
+#define TL_HOST_DEVICE __attribute__((abi_tag("simt")))
 #endif

@@ -1,0 +1,40 @@
+// Whole files in and out, with a portable fallback for each. Failures are Error(io) with the path and the system's
+// reason; `what` heads their messages.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace tensorlib::core::platform {
+
+// A file's bytes, as many as it had when it was opened.
+struct FileContents {
+    std::byte *data = nullptr;
+    std::size_t size = 0;
+    bool mapped = false;
+};
+
+// Maps a file for reading, pages loaded when touched (where the system cannot: read_file). Whoever shortens the file
+// meanwhile takes pages away, and touching those ends the process.
+FileContents map_file(const char *what, const std::string &path);
+// Reads it into memory that starts on a page.
+FileContents read_file(const char *what, const std::string &path);
+void close_file(const FileContents &contents) noexcept;
+
+// A file in the making. It has no name where the system offers that (O_TMPFILE), else one that begins with ".tensorlib-"
+// and ends in ".tmp", in the target's folder; publish() gives it the target's name in one step, replacing what was there.
+// So nobody ever sees half a file, and a process that is killed leaves the target as it was.
+class NewFile {
+public:
+    static std::unique_ptr<NewFile> create(const char *what, const std::string &path);
+    virtual ~NewFile() = default;  // not published: the bytes are gone
+    virtual void write(const void *data, std::size_t size) = 0;
+    // Returns when the bytes are on the disk; the file has its temporary name then, and takes no descriptor any more.
+    virtual void close() = 0;
+    // After close().
+    virtual void publish(const std::string &path) = 0;
+};
+
+}  // namespace tensorlib::core::platform

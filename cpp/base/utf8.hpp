@@ -1,0 +1,37 @@
+// UTF-8, for names that come from files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tensorlib::core {
+
+// The number of bytes before the first that is no part of well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates,
+// nothing above U+10FFFF).
+inline std::size_t valid_utf8(std::string_view text) noexcept {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    std::size_t i = 0;
+    while (i < text.size()) {
+        const unsigned first = byte(i);
+        const std::size_t length = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+        if (length == 0 || length > text.size() - i) return i;
+        for (std::size_t k = 1; k < length; k++) {
+            // The second byte's range is narrower where the first alone would allow what is excluded above.
+            const unsigned low = k > 1 ? 0x80 : first == 0xE0 ? 0xA0 : first == 0xF0 ? 0x90 : 0x80;
+            const unsigned high = k > 1 ? 0xBF : first == 0xED ? 0x9F : first == 0xF4 ? 0x8F : 0xBF;
+            if (byte(i + k) < low || byte(i + k) > high) return i;
+        }
+        i += length;
+    }
+    return i;
+}
+
+// A name for a message: long ones are cut, at a character's border.
+inline std::string shown(std::string_view name) {
+    constexpr std::size_t most = 64;
+    if (name.size() <= most) return std::string(name);
+    return std::string(name.substr(0, valid_utf8(name.substr(0, most)))) + "...";
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,115 @@
+// get_rows, set_rows: rows by their numbers.
+#include "cpu/kernels/convert.hpp"
+
+#include "base/checked.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensorlib::core {
+
+namespace {
+
+const char *take_all(const Problem &) noexcept { return nullptr; }
+
+// The number in element i of slice (i2, i3) of rows; where a has no such row this is noted, and the answer is -1.
+std::int64_t row_number(const Step &step, int operand, std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t n_rows) noexcept {
+    const TensorRef &rows = step.src[static_cast<std::size_t>(operand)];
+    const std::byte *at = rows.data + static_cast<std::size_t>(i) * rows.nb[0] + static_cast<std::size_t>(i1) * rows.nb[1] +
+                          static_cast<std::size_t>(i2) * rows.nb[2];
+    const std::int64_t number = integer_value(rows.type, at);
+    if (number >= 0 && number < n_rows) return number;
+    note_fault(step, operand, i + rows.ne[0] * (i1 + rows.ne[1] * i2));
+    return -1;
+}
+
+// ---- get_rows. A chunk is some rows of the result.
+
+void plan_get(const Problem &p, KernelPlan &plan) noexcept {
+    plan.n_chunks[0] = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
+}
+
+void run_get(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &a = step.src[0], &c = step.dst;
+    const std::size_t row_bytes = step.node->layout.row_bytes();
+    const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.n_chunks[0]);
+    for (std::int64_t r = part.begin; r < part.end; r++) {
+        const RowIndex to = row_index(c.ne, r);
+        std::byte *target = row_address(c, to);
+        const std::int64_t number = row_number(step, 1, to.i1, to.i2, to.i3, a.ne[1]);
+        if (number < 0) {
+            std::memset(target, 0, row_bytes);
+            continue;
+        }
+        const std::byte *source = row_address(a, {number, to.i2, to.i3});
+        if (a.type != c.type) {
+            load_row(a, source, 0, a.ne[0], reinterpret_cast<float *>(target), slice.leaf);
+        } else if (a.nb[0] == traits(a.type).size) {
+            std::memcpy(target, source, row_bytes);
+        } else {
+            const std::size_t size = traits(a.type).size;
+            for (std::int64_t i = 0; i < a.ne[0]; i++)
+                std::memcpy(target + static_cast<std::size_t>(i) * size, source + static_cast<std::size_t>(i) * a.nb[0], size);
+        }
+    }
+}
+
+// ---- set_rows. A chunk is a range of columns of all rows: so the rows are stored in their order, and of two with one
+// number the later one stays, at any number of threads.
+
+std::int64_t column_units(const Tensor &node) noexcept {
+    const std::int64_t unit = std::max(traits(node.layout.type).block_size, traits(node.src[1]->layout.type).block_size);
+    return node.layout.ne[0] / unit;
+}
+
+void plan_set(const Problem &p, KernelPlan &plan) noexcept {
+    const auto bytes = static_cast<std::int64_t>(p.node.src[1]->layout.nbytes());
+    plan.n_chunks[0] = chunks_for(column_units(p.node), bytes, p.n_threads);
+}
+
+// n elements of a row from i0 on, whatever the strides.
+void set_columns(const Step &step, const Converter *convert, const std::byte *source, std::byte *target, std::int64_t i0, std::int64_t n,
+                 std::int64_t position) noexcept {
+    const TensorRef &a = step.dst, &b = step.src[1];
+    const DTypeTraits &from = traits(b.type), &to = traits(a.type);
+    const bool side_by_side = b.nb[0] == from.size && a.nb[0] == to.size;
+    // Blocks always lie side by side, so a step of one element is of one element on both sides.
+    const std::int64_t step_size = side_by_side ? n : std::max(from.block_size, to.block_size);
+    for (std::int64_t i = i0; i < i0 + n; i += step_size) {
+        const std::byte *s = source + static_cast<std::size_t>(i / from.block_size) * b.nb[0];
+        std::byte *t = target + static_cast<std::size_t>(i / to.block_size) * a.nb[0];
+        if (!convert) {
+            std::memcpy(t, s, static_cast<std::size_t>(step_size / to.block_size) * to.size);
+            continue;
+        }
+        const std::int64_t bad = (*convert)(s, t, step_size);
+        if (bad >= 0) note_fault(step, 1, position + i + bad);
+    }
+}
+
+void run_set(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &a = step.dst, &b = step.src[1], &rows = step.src[2];
+    const Converter convert(b.type, a.type, slice.leaf);
+    const Range part = part_of(column_units(*step.node), slice.chunk, step.plan.n_chunks[0]);
+    const std::int64_t first = part.begin * convert.unit(), n = (part.end - part.begin) * convert.unit();
+    if (n == 0) return;
+    const std::int64_t n_rows = step.node->src[1]->layout.n_rows();
+    for (std::int64_t r = 0; r < n_rows; r++) {
+        const RowIndex from = row_index(b.ne, r);
+        const std::int64_t number = row_number(step, 2, from.i1, from.i2 % rows.ne[1], from.i3 % rows.ne[2], a.ne[1]);
+        if (number < 0) continue;
+        set_columns(step, a.type == b.type ? nullptr : &convert, row_address(b, from), row_address(a, {number, from.i2, from.i3}), first, n,
+                    r * b.ne[0]);
+    }
+}
+
+constexpr CpuKernel table[] = {
+    {{Op::get_rows, "get_rows", take_all, plan_get}, run_get},
+    {{Op::set_rows, "set_rows", take_all, plan_set}, run_set},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::rows = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,84 @@
+// Elements of any type, chosen at run time, and the note of one that cannot be taken. For the kernels that take
+// everything; all lanes go the same way, so the choice costs little beside the memory.
+#pragma once
+
+#include "cuda/device/device.cuh"
+#include "dtype/convert.hpp"
+
+namespace tensorlib::core::device {
+
+template <class Format>
+constexpr bool is_plain_v = Format::block_size == 1;
+
+// Notes that an element of an operand could not be taken: the smallest word stays.
+__device__ inline void note_fault(std::uint64_t *fault, int operand, std::int64_t position) {
+    atomic_min(fault, Fault::word(operand, position));
+}
+
+// A row's number: I32 or I64.
+__device__ inline std::int64_t load_index(DType type, const char *p) {
+    return type == DType::i64 ? *reinterpret_cast<const std::int64_t *>(p) : *reinterpret_cast<const std::int32_t *>(p);
+}
+
+template <class From, class To>
+__device__ bool convert_as(const typename From::Block &from, char *to) {
+    if constexpr (is_plain_v<To>) {
+        typename To::Block value{};
+        const bool fits = convert_element<From, To>(from, value);
+        *reinterpret_cast<typename To::Block *>(to) = value;
+        return fits;
+    }
+    return true;
+}
+
+// An element into a plain type. False where that cannot hold it, and is zero.
+template <class From>
+__device__ bool convert_to(const typename From::Block &from, DType to_type, char *to) {
+    switch (to_type) {
+#define TL_DTYPE(name, id, To) \
+    case DType::name: return convert_as<From, To>(from, to);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return true;
+}
+
+template <class From>
+__device__ bool convert_from(const char *from, DType to_type, char *to) {
+    if constexpr (is_plain_v<From>) return convert_to<From>(*reinterpret_cast<const typename From::Block *>(from), to_type, to);
+    return true;
+}
+
+// The same from any plain type.
+__device__ inline bool convert(DType from_type, const char *from, DType to_type, char *to) {
+    switch (from_type) {
+#define TL_DTYPE(name, id, From) \
+    case DType::name: return convert_from<From>(from, to_type, to);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+    return true;
+}
+
+template <class Format>
+__device__ void decode_run_of(const char *row, std::int64_t run, float *values) {
+    if constexpr (!is_plain_v<Format>) {
+        constexpr int runs = static_cast<int>(Format::block_size) / run_length;
+        const auto *blocks = reinterpret_cast<const typename Format::Block *>(row);
+        Format::decode_run(blocks[run / runs], static_cast<int>(run % runs), values);
+    }
+}
+
+// Run `run` (8 elements) of a row of blocks.
+__device__ inline void decode_run(DType type, const char *row, std::int64_t run, float *values) {
+    switch (type) {
+#define TL_DTYPE(name, id, Format) \
+    case DType::name: decode_run_of<Format>(row, run, values); break;
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+}
+
+inline bool is_plain(DType type) noexcept { return traits(type).block_size == 1; }
+
+}  // namespace tensorlib::core::device

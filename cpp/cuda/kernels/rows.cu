@@ -1,0 +1,166 @@
+// get_rows, set_rows: rows by their numbers. Limited by memory.
+//
+//   get_plain, get_blocks   a thread owns an element, or a run of 8 of a format with blocks
+//   set_plain, set_units    a thread owns an element of each slice, or a unit of 1 to 16 bytes where nothing is converted,
+//                           and takes b's rows in their order: so of two rows with one number the later one stays
+//
+// A number that is no row's is noted, and nothing is read or written for it: the result has zeros there.
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/convert.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/kernels/alignment.hpp"
+#include "cuda/launch.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+using device::View;
+
+// Row numbers as a kernel's argument.
+struct Numbers {
+    View view;
+    DType type;
+    int operand;
+    std::uint64_t *fault;
+
+    // The number in element i of slice (i1, i2), or -1 where there is no such row; noted by the threads that are told to.
+    __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t n_rows, bool notes) const {
+        const std::int64_t number = device::load_index(type, view.data + i * view.nb[0] + i1 * view.nb[1] + i2 * view.nb[2]);
+        if (number >= 0 && number < n_rows) return number;
+        if (notes) device::note_fault(fault, operand, i + view.ne[0] * (i1 + view.ne[1] * i2));
+        return -1;
+    }
+};
+
+// c has a's type, or is F32.
+__global__ void get_plain(View a, DType a_type, Numbers numbers, View c, DType c_type, std::int64_t n_rows, int size) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const std::int64_t r = row % c.ne[1], rest = row / c.ne[1], i2 = rest % c.ne[2], i3 = rest / c.ne[2];
+        char *to = c.at(r, i2, i3);
+        device::for_each_unit(c.ne[0], [&](std::int64_t i) {
+            const std::int64_t number = numbers.at(r, i2, i3, a.ne[1], i == 0);
+            if (number < 0) {
+                for (int k = 0; k < size; k++) to[i * size + k] = 0;
+                return;
+            }
+            device::convert(a_type, a.at(number, i2, i3) + i * a.nb[0], c_type, to + i * size);
+        });
+    });
+}
+
+__global__ void get_blocks(View a, DType a_type, Numbers numbers, View c, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const std::int64_t r = row % c.ne[1], rest = row / c.ne[1], i2 = rest % c.ne[2], i3 = rest / c.ne[2];
+        auto *to = reinterpret_cast<float *>(c.at(r, i2, i3));
+        device::for_each_unit(c.ne[0] / run_length, [&](std::int64_t run) {
+            const std::int64_t number = numbers.at(r, i2, i3, a.ne[1], run == 0);
+            float values[run_length] = {};
+            if (number >= 0) device::decode_run(a_type, a.at(number, i2, i3), run, values);
+#pragma unroll
+            for (int i = 0; i < run_length; i++) to[run * run_length + i] = values[i];
+        });
+    });
+}
+
+// Calls set(to, from, row of b) for the rows that are there, slice by slice.
+template <class Set>
+__device__ void for_each_pair(const View &a, const View &b, const Numbers &numbers, std::int64_t n_slices, bool notes, Set set) {
+    device::for_each_row(n_slices, [&](std::int64_t slice) {
+        const std::int64_t i2 = slice % b.ne[2], i3 = slice / b.ne[2];
+        for (std::int64_t r = 0; r < b.ne[1]; r++) {
+            const std::int64_t number = numbers.at(r, i2 % numbers.view.ne[1], i3 % numbers.view.ne[2], a.ne[1], notes);
+            if (number >= 0) set(a.at(number, i2, i3), b.at(r, i2, i3), r + b.ne[1] * slice);
+        }
+    });
+}
+
+__global__ void set_plain(View a, DType a_type, View b, DType b_type, Numbers numbers, std::int64_t n_slices) {
+    device::for_each_unit(b.ne[0], [&](std::int64_t i) {
+        for_each_pair(a, b, numbers, n_slices, i == 0, [&](char *to, const char *from, std::int64_t row) {
+            if (!device::convert(b_type, from + i * b.nb[0], a_type, to + i * a.nb[0])) {
+                device::note_fault(numbers.fault, 1, row * b.ne[0] + i);
+            }
+        });
+    });
+}
+
+// T: what a thread moves of each row; units of them make a row, side by side on both sides.
+template <class T>
+__global__ void set_units(View a, View b, Numbers numbers, std::int64_t units, std::int64_t n_slices) {
+    device::for_each_unit(units, [&](std::int64_t i) {
+        for_each_pair(a, b, numbers, n_slices, i == 0, [&](char *to, const char *from, std::int64_t) {
+            reinterpret_cast<T *>(to)[i] = reinterpret_cast<const T *>(from)[i];
+        });
+    });
+}
+
+const char *refuse_blocks(const Problem &p) noexcept { return device::is_plain(p.node.src[0]->layout.type) ? nullptr : "a has blocks"; }
+const char *take_all(const Problem &) noexcept { return nullptr; }
+
+Numbers numbers_of(const Step &step, int operand) noexcept {
+    const TensorRef &rows = step.src[static_cast<std::size_t>(operand)];
+    return {device::view_of(rows), rows.type, operand, step.fault};
+}
+
+cudaError_t launch_get_plain(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, get_plain, device::view_of(step.src[0]), step.src[0].type,
+                  numbers_of(step, 1), device::view_of(step.dst), step.dst.type, n_rows, static_cast<int>(traits(step.dst.type).size));
+}
+
+cudaError_t launch_get_blocks(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0] / run_length, n_rows);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, get_blocks, device::view_of(step.src[0]), step.src[0].type,
+                  numbers_of(step, 1), device::view_of(step.dst), n_rows);
+}
+
+const char *refuse_unless_units(const Problem &p) noexcept {
+    const Layout &a = p.node.layout, &b = p.node.src[1]->layout;
+    if (a.type != b.type) return "types differ";
+    return a.rows_contiguous() && b.rows_contiguous() ? nullptr : "rows are not contiguous";
+}
+
+const char *refuse_conversion_to_blocks(const Problem &p) noexcept {
+    const bool plain = device::is_plain(p.node.layout.type) && device::is_plain(p.node.src[1]->layout.type);
+    return plain ? nullptr : "a conversion from or to a format with blocks";
+}
+
+cudaError_t launch_set_plain(const Step &step, const CudaStream &stream) noexcept {
+    const TensorRef &b = step.src[1];
+    const std::int64_t n_slices = b.ne[2] * b.ne[3];
+    if (n_slices == 0 || b.ne[0] == 0 || b.ne[1] == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(b.ne[0], n_slices);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, set_plain, device::view_of(step.dst), step.dst.type,
+                  device::view_of(b), b.type, numbers_of(step, 2), n_slices);
+}
+
+cudaError_t launch_set_units(const Step &step, const CudaStream &stream) noexcept {
+    const TensorRef &b = step.src[1];
+    const std::int64_t n_slices = b.ne[2] * b.ne[3];
+    const std::size_t row_bytes = step.node->layout.row_bytes();
+    if (n_slices == 0 || row_bytes == 0 || b.ne[1] == 0) return cudaSuccess;
+    return with_word(widest_word(step.dst, b, row_bytes), [&](auto word) {
+        const auto units = static_cast<std::int64_t>(row_bytes / sizeof word);
+        const device::RowGrid grid = device::row_grid(units, n_slices);
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, set_units<decltype(word)>, device::view_of(step.dst),
+                      device::view_of(b), numbers_of(step, 2), units, n_slices);
+    });
+}
+
+constexpr CudaKernel table[] = {
+    {{Op::get_rows, "get_rows_plain", refuse_blocks, plan_nothing}, launch_get_plain},
+    {{Op::get_rows, "get_rows_blocks", take_all, plan_nothing}, launch_get_blocks},
+    {{Op::set_rows, "set_rows_units", refuse_unless_units, plan_nothing}, launch_set_units},
+    {{Op::set_rows, "set_rows_plain", refuse_conversion_to_blocks, plan_nothing}, launch_set_plain},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::rows = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,197 @@
+// Operations on every storage format, on every level and at 1 to 8 threads: products, rows by number, conversions. Weights
+// are blocks of random bytes; what they stand for is decoded by the traits, which formats_test.cpp holds to the formats'
+// document, and everything else is computed here in double.
+#include "dtype/dtype.hpp"
+
+#include "support.hpp"
+
+#include <cstring>
+#include <random>
+
+using namespace tl::core;
+using support::backend;
+
+namespace {
+
+// Blocks of random bytes whose values are finite and not too large: a random float row would need an encoder.
+std::vector<std::byte> random_blocks(DType type, std::int64_t n_elements, unsigned seed) {
+    const DTypeTraits &t = traits(type);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n_elements / t.block_size) * t.size);
+    std::mt19937 random(seed);
+    std::vector<float> values(static_cast<std::size_t>(t.block_size));
+    for (std::size_t at = 0; at < bytes.size(); at += t.size) {
+        bool fine = false;
+        while (!fine) {
+            for (std::size_t i = 0; i < t.size; i++) bytes[at + i] = static_cast<std::byte>(random());
+            t.decode(bytes.data() + at, values.data(), t.block_size);
+            fine = true;
+            for (const float v : values) fine = fine && std::fabs(v) < 1e4f;
+        }
+    }
+    return bytes;
+}
+
+tl::Tensor blocks_leaf(const tl::Context &ctx, DType type, const tl::Shape &shape, unsigned seed) {
+    const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
+    const auto bytes = random_blocks(type, t.n_elements(), seed);
+    t.write_bytes(bytes.data(), 0, bytes.size());
+    return t;
+}
+
+class Formats : public testing::TestWithParam<DType> {};
+
+std::vector<DType> weights() {
+    std::vector<DType> all;
+    for (std::size_t i = 0; i < dtype_count(); i++) {
+        if (dtype_at(i).kind == Kind::weight) all.push_back(dtype_at(i).type);
+    }
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Formats, testing::ValuesIn(weights()), [](const auto &info) { return std::string(traits(info.param).name); });
+
+TEST_P(Formats, products_agree_with_double) {
+    const std::int64_t block = traits(GetParam()).block_size;
+    struct Size {
+        std::int64_t blocks, m, n, x, X;
+    };
+    // Around the tiles of 4 rows and 8 to 32 rows, of 8 and 12 columns; past the blocks of k; batches that share.
+    for (const Size &s : {Size{1, 1, 1, 1, 1},
+                          {1, 5, 2, 1, 1},
+                          {2, 17, 8, 1, 1},
+                          {1, 33, 9, 1, 1},
+                          {5, 7, 13, 1, 1},
+                          {std::max<std::int64_t>(3, 1100 / block), 35, 25, 1, 1},
+                          {1, 6, 3, 2, 4},
+                          {1, 6, 11, 2, 4}}) {
+        tl::Context ctx;
+        const std::int64_t k = s.blocks * block;
+        const auto a = blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
+        const auto c = mul_mat(a, b);
+        const tl::Graph graph({c});
+        const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
+        for (const std::string &isa : support::isa_levels()) {
+            std::vector<float> first;
+            for (const int threads : {1, 2, 3, 8}) {
+                graph.compute(backend(isa, threads));
+                const auto got = c.read<float>();
+                EXPECT_EQ(support::first_wrong(got, expected), "") << isa << " k " << k << " m " << s.m << " n " << s.n;
+                if (first.empty()) first = got;
+                EXPECT_EQ(got, first) << "the bits depend on the number of threads: " << isa << ", " << threads;
+            }
+        }
+    }
+}
+
+// Weights as views: some rows, rows apart, dimensions exchanged; activations of each float type and with gaps.
+TEST_P(Formats, products_of_views) {
+    const DTypeTraits &type = traits(GetParam());
+    const std::int64_t k = 2 * type.block_size;
+    const std::size_t row = 2 * type.size;
+    for (const std::string &isa : support::isa_levels()) {
+        const auto cpu = backend(isa, 2);
+        for (const std::int64_t n : {3, 14}) {
+            tl::Context ctx;
+            const auto whole = blocks_leaf(ctx, GetParam(), {k, 12, 2}, 3);
+            const std::vector<std::size_t> apart{2 * row};
+            const tl::Tensor as[] = {whole.view({k / 2, 4}, apart, type.size), whole.permute({0, 2, 1, 3}),
+                                     whole.view({k, 7}, {}, 3 * row)};
+            for (const tl::Tensor &a : as) {
+                const std::int64_t rest = a.shape()[2];
+                const tl::Tensor bs[] = {support::leaf(ctx, {a.shape()[0], n, rest}, 4, tl::Type::f16),
+                                         support::leaf(ctx, {a.shape()[0], n, rest}, 5, tl::Type::bf16),
+                                         support::leaf(ctx, {n, a.shape()[0], rest}, 6).transpose()};
+                for (const tl::Tensor &b : bs) {
+                    const auto c = mul_mat(a, b);
+                    cpu.compute({c});
+                    EXPECT_EQ(support::first_wrong(c.read<float>(), support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape())), "")
+                        << isa << " n " << n;
+                }
+            }
+        }
+    }
+}
+
+// A column with a NaN or an infinity comes out not finite, every other as if it were not there.
+TEST_P(Formats, special_values_stay_in_their_columns) {
+    const std::int64_t k = traits(GetParam()).block_size;
+    for (const std::string &isa : support::isa_levels()) {
+        const auto cpu = backend(isa, 2);
+        for (const std::int64_t n : {3, 13}) {
+            tl::Context ctx;
+            const auto a = blocks_leaf(ctx, GetParam(), {k, 5}, 7), b = support::leaf(ctx, {k, n}, 8);
+            const auto clean = mul_mat(a, b);
+            cpu.compute({clean});
+            const auto want = clean.read<float>();
+            auto values = b.read_f32();
+            values[static_cast<std::size_t>(k) + 1] = INFINITY;
+            values[static_cast<std::size_t>(3 * k) - 1] = NAN;
+            b.write_f32(values);
+            const auto c = mul_mat(a, b);
+            cpu.compute({c});
+            const auto got = c.read<float>();
+            for (std::size_t i = 0; i < got.size(); i++) {
+                const std::size_t column = i / 5;
+                if (column == 1 || column == 2) {
+                    EXPECT_FALSE(std::isfinite(got[i])) << isa << " element " << i;
+                } else {
+                    EXPECT_EQ(got[i], want[i]) << isa << " element " << i;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(Formats, rows_by_number_are_decoded_to_the_bit) {
+    const std::int64_t n = 2 * traits(GetParam()).block_size;
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 3, 8}) {
+            tl::Context ctx;
+            const auto a = blocks_leaf(ctx, GetParam(), {n, 9, 2}, 9);
+            std::vector<std::int32_t> rows;
+            for (int i = 0; i < 90; i++) rows.push_back(i * 7 % 9);
+            const auto numbers = ctx.tensor<std::int32_t>({45, 2}, rows);
+            const auto c = get_rows(a, numbers);
+            backend(isa, threads).compute({c});
+            const auto all = a.read_f32(), got = c.read<float>();
+            const auto length = static_cast<std::size_t>(n);
+            for (std::size_t r = 0; r < rows.size(); r++) {
+                const std::size_t source = r / 45 * 9 + static_cast<std::size_t>(rows[r]);
+                ASSERT_EQ(std::memcmp(got.data() + r * length, all.data() + source * length, length * sizeof(float)), 0)
+                    << isa << " row " << r;
+            }
+        }
+    }
+}
+
+TEST_P(Formats, casts_and_copies_to_plain_types) {
+    const std::int64_t n = traits(GetParam()).block_size;
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 3, 8}) {
+            const auto cpu = backend(isa, threads);
+            tl::Context ctx;
+            const auto a = blocks_leaf(ctx, GetParam(), {n, 6}, 10);
+            const auto want = a.read_f32();
+            for (const tl::Type to : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64}) {
+                const auto cast = a.cast(to);
+                cpu.compute({cast});
+                const auto got = cast.read_f32();
+                for (std::size_t i = 0; i < want.size(); i++) {
+                    float rounded = want[i];
+                    alignas(8) std::byte bytes[8];
+                    traits(static_cast<DType>(to)).encode(&want[i], nullptr, bytes, 1);
+                    traits(static_cast<DType>(to)).decode(bytes, &rounded, 1);
+                    ASSERT_EQ(got[i], rounded) << isa << " element " << i;
+                }
+                // Rows of another length on the other side, and elements apart.
+                for (const tl::Tensor &t : {ctx.zeros(to, {6, n}), ctx.zeros(to, {n, 6}).transpose()}) {
+                    const auto c = cpy(a, t);
+                    cpu.compute({c});
+                    EXPECT_EQ(c.read_f32(), got) << isa;
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
