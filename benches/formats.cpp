@@ -94,6 +94,8 @@ void report_formats(const Bench &bench) {
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         if (core::dtype_at(i).kind != core::Kind::integer) report_format(bench, core::dtype_at(i), values);
     }
+    // Minutes on slower levels, and nothing new there.
+    if (bench.isa.name != core::isa_at(0).name) return;
     std::printf("\nA file's worth of floats\n");
     const std::vector<float> matrix = weights(n_rows * n_per_row);
     for (const int threads : bench.threads) {
