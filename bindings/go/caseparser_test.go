@@ -18,6 +18,7 @@ type testCase struct {
 	code  string // of the error that the last operation must give; "" where none
 	fails string // the tensor whose computing must give it; "" where the operation must
 	words []string
+	cpu   bool // for the CPU: elsewhere computing must be unsupported
 }
 
 type step struct {
@@ -107,6 +108,8 @@ func (c *testCase) add(keyword, rest string) error {
 			}
 		}
 		return fmt.Errorf("hex: no such leaf")
+	case "cpu_only":
+		c.cpu = true
 	case "fails":
 		c.fails, c.code = f.word(), f.word()
 	case "set":

@@ -17,6 +17,8 @@ public:
     int n_threads() const noexcept override { return pool_.size(); }
     const char *isa() const noexcept override { return isa_.name; }
     const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
+    // For the holder of the backend's turn.
+    ThreadPool &pool() noexcept { return pool_; }
 
     const Kernel *find_kernel(const Problem &problem) const noexcept override;
     std::string explain(const Problem &problem) const override;

@@ -26,10 +26,10 @@ void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t
     const DTypeTraits &type = traits(t.type);
     std::byte *to = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     if (t.nb[0] == type.size) {
-        type.encode(values, to, n);
+        type.encode(values, nullptr, to, n);
         return;
     }
-    for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) type.encode(values + i, to, type.block_size);
+    for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) type.encode(values + i, nullptr, to, type.block_size);
 }
 
 }  // namespace tensorlib::core

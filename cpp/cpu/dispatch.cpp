@@ -68,7 +68,7 @@ const Levels &levels() noexcept {
 std::size_t isa_count() noexcept { return levels().count; }
 const IsaLevel &isa_at(std::size_t index) noexcept { return levels().level[index]; }
 
-const IsaLevel &choose_isa(const std::string &name) {
+const IsaLevel &choose_isa(const std::string &name, const char *what) {
     if (name.empty()) return isa_at(0);
     std::string available;
     for (std::size_t i = 0; i < isa_count(); i++) {
@@ -77,11 +77,11 @@ const IsaLevel &choose_isa(const std::string &name) {
     }
     for (const char *known : known_levels) {
         if (equal_ignoring_case(name, known)) {
-            fail(Status::unavailable, "backend_create: TENSORLIB_ISA asks for %s, which this CPU or this build lacks: it has %s", known,
+            fail(Status::unavailable, "%s: TENSORLIB_ISA asks for %s, which this CPU or this build lacks: it has %s", what, known,
                  available.c_str());
         }
     }
-    fail(Status::invalid_argument, "backend_create: TENSORLIB_ISA is '%.64s', which is no level: this CPU has %s", name.c_str(),
+    fail(Status::invalid_argument, "%s: TENSORLIB_ISA is '%.64s', which is no level: this CPU has %s", what, name.c_str(),
          available.c_str());
 }
 

@@ -18,7 +18,7 @@ std::size_t isa_count() noexcept;
 const IsaLevel &isa_at(std::size_t index) noexcept;
 
 // The level that `name` asks for, whatever the case; the best one where it is empty. Throws Error(invalid_argument) for
-// no level at all, Error(unavailable), naming those that are, for one that this CPU or this build lacks.
-const IsaLevel &choose_isa(const std::string &name);
+// no level at all, Error(unavailable), naming those that are, for one that this CPU or this build lacks; `what` heads the message.
+const IsaLevel &choose_isa(const std::string &name, const char *what = "backend_create");
 
 }  // namespace tensorlib::core

@@ -15,6 +15,13 @@ struct Grids {
 
 extern const Grids host_grids;
 
+// The grids as floats, element by element: [element][entry], what encoding searches. Built on the first call.
+struct GridLevels {
+    float iq2xxs[8 * 256], iq2xs[8 * 512], iq2s[8 * 1024], iq1s[8 * 2048];
+    float iq3xxs[4 * 256], iq3s[4 * 512];
+};
+const GridLevels &grid_levels() noexcept;
+
 }  // namespace tensorlib::core::codebooks
 
 #if defined(__CUDACC__)

@@ -16,20 +16,15 @@ void decode(const void *blocks, float *values, std::int64_t n) noexcept {
 }
 
 template <class Format>
-std::int64_t encode(const float *values, void *blocks, std::int64_t n) noexcept {
-    auto *block = static_cast<typename Format::Block *>(blocks);
-    for (std::int64_t i = 0; i < n; i += Format::block_size) {
-        if (!Format::encode(values + i, *block++)) return i;
-    }
-    return -1;
+std::int64_t encode(const float *values, const float *weights, void *blocks, std::int64_t n) noexcept {
+    return encoding::encode_blocks<Format>(values, weights, blocks, n);
 }
 
 template <class Format>
 constexpr DTypeTraits make_traits() {
     DTypeTraits t{dtype_of<Format>, Format::name,     Format::block_size, sizeof(typename Format::Block),
-                  Format::kind,     dtype_of<Format>, decode<Format>,     nullptr};
+                  Format::kind,     dtype_of<Format>, decode<Format>,     encode<Format>};
     if constexpr (requires { typename Format::Partner; }) t.partner = dtype_of<typename Format::Partner>;
-    if constexpr (Format::block_size == 1) t.encode = encode<Format>;
     return t;
 }
 

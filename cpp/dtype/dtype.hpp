@@ -35,9 +35,11 @@ struct DTypeTraits {
 
     // Decodes n elements, a multiple of block_size.
     void (*decode)(const void *blocks, float *values, std::int64_t n) noexcept;
-    // Encodes n elements; returns the first position that the type cannot hold, or -1. From there on nothing is
-    // written. Null where there is no way to encode the type yet.
-    std::int64_t (*encode)(const float *values, void *blocks, std::int64_t n) noexcept;
+    // Encodes n elements, a multiple of block_size, with the smallest sum of weights * (value - decoded)^2 that is found:
+    // weights are finite, not negative, and as many as values, or null, which is as ones (so are zeros in all of a block).
+    // Returns the first position that the type cannot hold, or -1; types with blocks hold finite numbers only. Nothing is
+    // written of that position's block and of those after it.
+    std::int64_t (*encode)(const float *values, const float *weights, void *blocks, std::int64_t n) noexcept;
 };
 
 // No block of any type has more bytes or elements.

@@ -58,4 +58,8 @@ TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {
     return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;
 }
 
+inline void store_u32(std::uint8_t *p, std::uint32_t v) {
+    for (int i = 0; i < 4; i++) p[i] = static_cast<std::uint8_t>(v >> 8 * i);
+}
+
 }  // namespace TL_FORMATS

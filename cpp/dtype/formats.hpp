@@ -2,6 +2,7 @@
 #pragma once
 
 #include "dtype/bf16.hpp"
+#include "dtype/encode/blocks.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/f32.hpp"
 #include "dtype/f64.hpp"

@@ -8,6 +8,7 @@
 // y = d * (2 * scale + 1) * (grid +- 0.125)
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -35,6 +36,35 @@ struct IQ1_M {
         const int u = run / 2, h = block.qh[run / 2] >> run % 2 * 4;
         const float scale = from_half(scale_bits(block)) * static_cast<float>(2 * (block.sc[u / 4] >> 3 * (u % 4) & 7) + 1);
         decode_shifted(scale, iq1s_grid(block.qs[run] | (h & 7) << 8), (h & 8) != 0, values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 2048, piece = 8, sub_block = 16, n_scales = 8;
+        static constexpr float unit = 1, first = 1.0f, step = 0.25f;
+        static constexpr encoding::Signs signs = encoding::Signs::in_entries;
+        static constexpr encoding::Shift shift = encoding::Shift::per_piece;
+        static const float *levels() { return core::codebooks::grid_levels().iq1s; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        for (int k = 0; k < 16; k++) {
+            int nibbles = 0;
+            for (int l = 0; l < 2; l++) {
+                // Entries from 2048 on are those shifted down: bit 11 is what the format keeps as the nibble's bit 3.
+                const int entry = best.entry[2 * k + l];
+                block.qs[2 * k + l] = static_cast<std::uint8_t>(entry & 255);
+                nibbles |= entry >> 8 << 4 * l;
+            }
+            block.qh[k] = static_cast<std::uint8_t>(nibbles);
+        }
+        const unsigned d = encoding::half_bits(in, best.d);
+        for (int k = 0; k < 4; k++) {
+            unsigned scales = 0;
+            for (int i = 0; i < 4; i++) scales |= static_cast<unsigned>(best.scale[4 * k + i]) << 3 * i;
+            block.sc[k] = static_cast<std::uint16_t>(scales | (d >> 4 * k & 15) << 12);
+        }
     }
 };
 

@@ -8,6 +8,7 @@
 // y = d * (2 * scale + 1) * (grid +- 0.125)
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -29,6 +30,28 @@ struct IQ1_S {
         const int h = block.qh[run / 4];
         const float scale = from_half(block.d) * static_cast<float>(2 * (h >> 12 & 7) + 1);
         decode_shifted(scale, iq1s_grid(block.qs[run] | (h >> 3 * (run % 4) & 7) << 8), (h & 0x8000) != 0, values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 2048, piece = 8, sub_block = 32, n_scales = 8;
+        static constexpr float unit = 1, first = 1.0f, step = 0.25f;
+        static constexpr encoding::Signs signs = encoding::Signs::in_entries;
+        static constexpr encoding::Shift shift = encoding::Shift::per_sub_block;
+        static const float *levels() { return core::codebooks::grid_levels().iq1s; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int b = 0; b < 8; b++) {
+            int h = best.scale[b] << 12 | (best.down[b] ? 0x8000 : 0);
+            for (int l = 0; l < 4; l++) {
+                block.qs[4 * b + l] = static_cast<std::uint8_t>(best.entry[4 * b + l] & 255);
+                h |= best.entry[4 * b + l] >> 8 << 3 * l;
+            }
+            block.qh[b] = static_cast<std::uint16_t>(h);
+        }
     }
 };
 

@@ -7,6 +7,7 @@
 // y = d * (0.5 + scale) * 0.25 * grid, signed
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -28,6 +29,22 @@ struct IQ2_XS {
         const unsigned q = block.qs[run];
         const float scale = from_half(block.d) * (0.5f + static_cast<float>(block.scales[run / 4] >> run / 2 % 2 * 4 & 15)) * 0.25f;
         decode_signed(scale, iq2xs_grid(q & 511), even_signs(q >> 9), values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 512, piece = 8, sub_block = 16, n_scales = 16;
+        static constexpr float unit = 8, first = 27.0f, step = 3.0f;
+        static constexpr encoding::Signs signs = encoding::Signs::even;
+        static constexpr encoding::Shift shift = encoding::Shift::none;
+        static const float *levels() { return core::codebooks::grid_levels().iq2xs; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int run = 0; run < 32; run++) block.qs[run] = static_cast<std::uint16_t>(best.entry[run] | (best.signs[run] & 127) << 9);
+        for (int k = 0; k < 8; k++) block.scales[k] = static_cast<std::uint8_t>(best.scale[2 * k] | best.scale[2 * k + 1] << 4);
     }
 };
 

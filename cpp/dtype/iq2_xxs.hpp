@@ -8,6 +8,7 @@
 // y = d * (0.5 + scale) * 0.25 * grid, signed
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -32,6 +33,28 @@ struct IQ2_XXS {
         const std::uint32_t w = load_u32(group.w);
         const float scale = from_half(block.d) * (0.5f + static_cast<float>(w >> 28)) * 0.25f;
         decode_signed(scale, iq2xxs_grid(group.g[run % 4]), even_signs(w >> 7 * (run % 4) & 127), values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 256, piece = 8, sub_block = 32, n_scales = 16;
+        static constexpr float unit = 8, first = 27.0f, step = 3.0f;
+        static constexpr encoding::Signs signs = encoding::Signs::even;
+        static constexpr encoding::Shift shift = encoding::Shift::none;
+        static const float *levels() { return core::codebooks::grid_levels().iq2xxs; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int b = 0; b < 8; b++) {
+            std::uint32_t w = static_cast<std::uint32_t>(best.scale[b]) << 28;
+            for (int l = 0; l < 4; l++) {
+                block.groups[b].g[l] = static_cast<std::uint8_t>(best.entry[4 * b + l]);
+                w |= static_cast<std::uint32_t>(best.signs[4 * b + l] & 127) << 7 * l;
+            }
+            store_u32(block.groups[b].w, w);
+        }
     }
 };
 

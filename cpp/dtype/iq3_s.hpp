@@ -9,6 +9,7 @@
 // y = d * (1 + 2 * scale) * grid, signed
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -33,6 +34,28 @@ struct IQ3_S {
         const float scale = from_half(block.d) * static_cast<float>(1 + 2 * (block.scales[b / 2] >> b % 2 * 4 & 15));
         const int first = block.qs[2 * run] | (high & 1) << 8, second = block.qs[2 * run + 1] | (high & 2) << 7;
         decode_signed(scale, join(iq3s_grid(first), iq3s_grid(second)), block.signs[run], values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 512, piece = 4, sub_block = 32, n_scales = 16;
+        static constexpr float unit = 1, first = 12.0f, step = 0.5f;
+        static constexpr encoding::Signs signs = encoding::Signs::free;
+        static constexpr encoding::Shift shift = encoding::Shift::none;
+        static const float *levels() { return core::codebooks::grid_levels().iq3s; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int b = 0; b < 8; b++) {
+            int high = 0;
+            for (int i = 0; i < 8; i++) high |= best.entry[8 * b + i] >> 8 << i;
+            block.qh[b] = static_cast<std::uint8_t>(high);
+        }
+        for (int t = 0; t < 64; t++) block.qs[t] = static_cast<std::uint8_t>(best.entry[t] & 255);
+        for (int run = 0; run < 32; run++) block.signs[run] = best.signs[run];
+        for (int k = 0; k < 4; k++) block.scales[k] = static_cast<std::uint8_t>(best.scale[2 * k] | best.scale[2 * k + 1] << 4);
     }
 };
 

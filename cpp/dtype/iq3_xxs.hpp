@@ -7,6 +7,7 @@
 // y = d * (0.5 + scale) * 0.5 * grid, signed
 #pragma once
 
+#include "dtype/encode/grid_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/grid_runs.hpp"
 #include "dtype/q8_k.hpp"
@@ -29,6 +30,26 @@ struct IQ3_XXS {
         const float scale = from_half(block.d) * (0.5f + static_cast<float>(w >> 28)) * 0.5f;
         const std::uint64_t magnitudes = join(iq3xxs_grid(block.qs[2 * run]), iq3xxs_grid(block.qs[2 * run + 1]));
         decode_signed(scale, magnitudes, even_signs(w >> 7 * (run % 4) & 127), values);
+    }
+
+    struct Grid {
+        static constexpr int n_entries = 256, piece = 4, sub_block = 32, n_scales = 16;
+        static constexpr float unit = 4, first = 50.0f, step = 2.0f;
+        static constexpr encoding::Signs signs = encoding::Signs::even;
+        static constexpr encoding::Shift shift = encoding::Shift::none;
+        static const float *levels() { return core::codebooks::grid_levels().iq3xxs; }
+    };
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::GridChoice<Grid> best;
+        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int t = 0; t < 64; t++) block.qs[t] = static_cast<std::uint8_t>(best.entry[t]);
+        for (int b = 0; b < 8; b++) {
+            std::uint32_t w = static_cast<std::uint32_t>(best.scale[b]) << 28;
+            for (int l = 0; l < 4; l++) w |= static_cast<std::uint32_t>(best.signs[4 * b + l] & 127) << 7 * l;
+            store_u32(block.w[b], w);
+        }
     }
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dtype/codebooks.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_0.hpp"
@@ -27,6 +28,16 @@ struct IQ4_NL {
         const float d = from_half(block.d);
         const Nibbles q = nibbles<32>(block.qs, run);
         for (int i = 0; i < run_length; i++) values[i] = d * static_cast<float>(iq4nl_value(q[i]));
+    }
+
+    // Scales that map the largest magnitude to 95 .. 155 of the table's -127 .. 113.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Nonlinear>(in, 95.0f, 4.0f, true, levels));
+        int codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = block.d == 0 ? 0 : encoding::Nonlinear::code(levels[i]);
+        store_nibbles<32>(block.qs, codes);
     }
 };
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "dtype/codebooks.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_k.hpp"
@@ -33,6 +34,25 @@ struct IQ4_XS {
         const float scale = from_half(block.d) * static_cast<float>(code - 32);
         const Nibbles q = nibbles<32>(block.qs + b * 16, run);
         for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(iq4nl_value(q[i]));
+    }
+
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::ScaledLevels<32> best;
+        encoding::search_super_block<encoding::Nonlinear>(in, -32, 31, 95.0f, 4.0f, best);
+        block.d = encoding::half_bits(in, best.d);
+        int high = 0, low = 0;
+        for (int b = 0; b < 8; b++) high |= (best.scale[b] + 32) >> 4 << 2 * b;
+        block.scales_h = static_cast<std::uint16_t>(high);
+        for (int k = 0; k < 4; k++) {
+            low = ((best.scale[2 * k] + 32) & 15) | ((best.scale[2 * k + 1] + 32) & 15) << 4;
+            block.scales_l[k] = static_cast<std::uint8_t>(low);
+        }
+        for (int b = 0; b < 8; b++) {
+            int codes[32];
+            for (int i = 0; i < 32; i++) codes[i] = encoding::Nonlinear::code(best.levels[32 * b + i]);
+            store_nibbles<32>(block.qs + 16 * b, codes);
+        }
     }
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dtype/codebooks.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_0.hpp"
 
@@ -34,6 +35,32 @@ struct MXFP4 {
         const float scale = half_power(block.e);
         const Nibbles q = nibbles<32>(block.qs, run);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(fp4_value(q[i])) * scale;
+    }
+
+    // Every power of two that maps the largest magnitude to 12 / 256 .. 12 * 256 and no level beyond F32's range, the best of them.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        block.e = 0;
+        float best = 0;
+        if (!in.zero) {
+            // Twice the largest over 16, at first; 252 because 12 * 2^(253 - 128) is beyond F32.
+            float powers[encoding::n_lanes];
+            int e[encoding::n_lanes];
+            for (int j = 0; j < encoding::n_lanes; j++) {
+                const int wanted = in.exponent + 125 + j - 8;
+                e[j] = wanted < 0 ? 0 : wanted > 252 ? 252 : wanted;
+                powers[j] = half_power(static_cast<unsigned>(e[j])) * in.down;
+            }
+            const encoding::Lanes scale = encoding::load(powers);
+            const encoding::Lanes error = encoding::fit<encoding::Fp4>(in.x, in.w, in.wx, 32, encoding::all(1) / scale).error(scale);
+            const int j = encoding::smallest(error);
+            if (encoding::lane(error, j) < 0) block.e = static_cast<std::uint8_t>(e[j]), best = powers[j];
+        }
+        encoding::choose_levels<encoding::Fp4>(in.x, 32, best, levels);
+        int codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = encoding::Fp4::code(levels[i]);
+        store_nibbles<32>(block.qs, codes);
     }
 };
 

@@ -21,4 +21,24 @@ TL_HOST_DEVICE constexpr Nibbles nibbles(const std::uint8_t *bytes, int run) {
     return {bytes + run % runs_per_half * run_length, run / runs_per_half % 2 * 4};
 }
 
+// The reverse, for all n elements: codes 0..15, in any type.
+template <int n, class Code>
+inline void store_nibbles(std::uint8_t *bytes, const Code *codes) {
+    for (int j = 0; j < n / 2; j++) {
+        bytes[j] = static_cast<std::uint8_t>(static_cast<int>(codes[j]) | static_cast<int>(codes[j + n / 2]) << 4);
+    }
+}
+
+// Five-bit codes of 32 elements, Q5_0's and Q5_1's: the low four bits as nibbles, the fifth of element e in bit e of four bytes.
+inline void store_fifth_bits(std::uint8_t *high, std::uint8_t *bytes, const int *codes) {
+    int low[32];
+    for (int i = 0; i < 32; i++) low[i] = codes[i] & 15;
+    store_nibbles<32>(bytes, low);
+    for (int k = 0; k < 4; k++) {
+        int bits = 0;
+        for (int i = 0; i < 8; i++) bits |= (codes[8 * k + i] >> 4) << i;
+        high[k] = static_cast<std::uint8_t>(bits);
+    }
+}
+
 }  // namespace TL_FORMATS

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dtype/codebooks.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_0.hpp"
 
@@ -38,6 +39,35 @@ struct NVFP4 {
         const float scale = half_scale(block.d[run / 2]);
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(fp4_value(q[i])) * scale;
+    }
+
+    // For each 16 elements the best of the sixteen scales around the one that maps the largest magnitude to 12.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<64> in(values, weights);
+        for (int s = 0; s < 4; s++) {
+            const float *x = in.x + 16 * s, *w = in.w + 16 * s, *wx = in.wx + 16 * s;
+            const float wanted = encoding::float_of(encoding::largest_bits(x, 16)) * in.up * (1.0f / 12);
+            // The byte with the scale next below, as a float's upper bits say: 952 = 119 * 8. Below 2^-7 scales are multiples of 2^-10.
+            const int normal = static_cast<int>(encoding::bits_of(wanted) >> 20) - 952;
+            const int middle = wanted >= 0x1p-7f ? (normal < 126 ? normal : 126) : static_cast<int>(wanted * 1024.0f);
+            float scales[encoding::n_lanes];
+            unsigned bytes[encoding::n_lanes];
+            for (int j = 0; j < encoding::n_lanes; j++) {
+                const int byte = middle + j - 7;
+                bytes[j] = static_cast<unsigned>(byte < 1 ? 1 : byte > 126 ? 126 : byte);
+                scales[j] = half_scale(bytes[j]) * in.down;
+            }
+            const encoding::Lanes scale = encoding::load(scales);
+            const encoding::Lanes error = encoding::fit<encoding::Fp4>(x, w, wx, 16, encoding::all(1) / scale).error(scale);
+            const int j = encoding::smallest(error);
+            const bool better = encoding::lane(error, j) < 0;
+            block.d[s] = static_cast<std::uint8_t>(better ? bytes[j] : 0);
+            float levels[16];
+            encoding::choose_levels<encoding::Fp4>(x, 16, better ? scales[j] : 0, levels);
+            int codes[16];
+            for (int i = 0; i < 16; i++) codes[i] = encoding::Fp4::code(levels[i]);
+            store_nibbles<16>(block.qs + 8 * s, codes);
+        }
     }
 };
 

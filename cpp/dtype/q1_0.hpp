@@ -6,6 +6,7 @@
 // y = d where the bit is set, else -d
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_0.hpp"
 
@@ -24,6 +25,22 @@ struct Q1_0 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         for (int i = 0; i < run_length; i++) values[i] = block.qs[run] >> i & 1 ? d : -d;
+    }
+
+    // The nearest sign for each, so d is the weighted mean of the magnitudes.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<128> in(values, weights);
+        float levels[128];
+        for (int i = 0; i < 128; i++) levels[i] = in.x[i] < 0 ? -1.0f : 1.0f;
+        float p = 0, q = 0;
+        for (int i = 0; i < 128; i++) p += in.wx[i] * levels[i], q += in.w[i];
+        block.d = in.zero ? static_cast<std::uint16_t>(0) : encoding::half_bits(in, p / q);
+        if ((block.d & 0x7c00u) == 0x7c00u) block.d = 0x7bff;
+        for (int k = 0; k < 16; k++) {
+            int bits = 0;
+            for (int i = 0; i < 8; i++) bits |= (levels[8 * k + i] > 0) << i;
+            block.qs[k] = static_cast<std::uint8_t>(bits);
+        }
     }
 };
 

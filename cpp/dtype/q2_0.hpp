@@ -6,6 +6,7 @@
 // y = (q - 1) * d
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_0.hpp"
 
@@ -25,6 +26,18 @@ struct Q2_0 {
         const float d = from_half(block.d);
         const int codes = block.qs[2 * run] | block.qs[2 * run + 1] << 8;
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((codes >> 2 * i & 3) - 1) * d;
+    }
+
+    // Scales that map the largest magnitude to 0.9 .. 5.4, of either sign: the levels are -1 .. 2.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<64> in(values, weights);
+        float levels[64];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 2>>(in, 0.9f, 0.3f, true, levels));
+        for (int k = 0; k < 16; k++) {
+            int bits = 0;
+            for (int i = 0; i < 4; i++) bits |= (static_cast<int>(levels[4 * k + i]) + 1) << 2 * i;
+            block.qs[k] = static_cast<std::uint8_t>(bits);
+        }
     }
 };
 

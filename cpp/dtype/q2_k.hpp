@@ -8,6 +8,8 @@
 // y = (d * scale) * q - (dmin * min)
 #pragma once
 
+#include "dtype/crumbs.hpp"
+#include "dtype/encode/affine_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_k.hpp"
 
@@ -30,6 +32,15 @@ struct Q2_K {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;
         for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(qs[i] >> shift & 3) - min;
+    }
+
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::AffineLevels<16> best;
+        encoding::search_super_block<3>(in, 15, 0.5f, best);
+        block.d = encoding::half_bits(in, best.d), block.dmin = encoding::half_bits(in, best.dmin);
+        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::uint8_t>(best.scale[s] | best.min[s] << 4);
+        store_crumbs(block.qs, best.levels);
     }
 };
 

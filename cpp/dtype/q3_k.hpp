@@ -9,6 +9,8 @@
 // y = (d * scale) * q, q in -4..3
 #pragma once
 
+#include "dtype/crumbs.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_k.hpp"
 
@@ -34,6 +36,28 @@ struct Q3_K {
         const int shift = run / 4 % 4 * 2, high = run / 4;
         for (int i = 0; i < run_length; i++) {
             values[i] = scale * static_cast<float>((qs[i] >> shift & 3) + (hmask[i] >> high & 1) * 4 - 4);
+        }
+    }
+
+    // Scales that map a sub-block's largest magnitude to 2.5 .. 5.5.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::ScaledLevels<16> best;
+        encoding::search_super_block<encoding::Uniform<-4, 3>>(in, -32, 31, 2.5f, 0.2f, best);
+        block.d = encoding::half_bits(in, best.d);
+        int low[256];
+        for (int i = 0; i < 256; i++) low[i] = static_cast<int>(best.levels[i]) & 3;
+        store_crumbs(block.qs, low);
+        for (int l = 0; l < 32; l++) {
+            int bits = 0;
+            for (int k = 0; k < 8; k++) bits |= (best.levels[32 * k + l] >= 0) << k;
+            block.hmask[l] = static_cast<std::uint8_t>(bits);
+        }
+        for (std::uint8_t &byte : block.scales) byte = 0;
+        for (int s = 0; s < 16; s++) {
+            const int code = best.scale[s] + 32;
+            block.scales[s % 8] = static_cast<std::uint8_t>(block.scales[s % 8] | (code & 15) << s / 8 * 4);
+            block.scales[8 + s % 4] = static_cast<std::uint8_t>(block.scales[8 + s % 4] | code >> 4 << s / 4 * 2);
         }
     }
 };

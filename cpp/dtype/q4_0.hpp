@@ -6,6 +6,7 @@
 // y = (q - 8) * d
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_0.hpp"
@@ -26,6 +27,17 @@ struct Q4_0 {
         const float d = from_half(block.d);
         const Nibbles q = nibbles<32>(block.qs, run);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i] - 8) * d;
+    }
+
+    // Scales that map the largest magnitude to 6.5 .. 9.5: with fewer than 8 steps one side is unused, with more the extremes
+    // are cut off.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-8, 7>>(in, 6.5f, 0.2f, true, levels));
+        int codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]) + 8;
+        store_nibbles<32>(block.qs, codes);
     }
 };
 

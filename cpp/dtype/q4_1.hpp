@@ -7,6 +7,7 @@
 // y = q * d + m
 #pragma once
 
+#include "dtype/encode/affine_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_1.hpp"
@@ -27,6 +28,15 @@ struct Q4_1 {
         const float d = from_half(block.d), m = from_half(block.m);
         const Nibbles q = nibbles<32>(block.qs, run);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i]) * d + m;
+    }
+
+    // Each end of the range is cut by up to a fifteenth, one step.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        const encoding::ScaleAndOffset best = encoding::search_line<15>(in, 1.0f / 15, levels);
+        block.d = encoding::half_bits(in, best.d), block.m = encoding::half_bits(in, best.m);
+        store_nibbles<32>(block.qs, levels);
     }
 };
 

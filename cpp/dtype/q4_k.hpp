@@ -8,6 +8,7 @@
 // y = (d * scale) * q - (dmin * min)
 #pragma once
 
+#include "dtype/encode/affine_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_k.hpp"
@@ -31,6 +32,15 @@ struct Q4_K {
         const float scale = from_half(block.d) * static_cast<float>(s.scale), min = from_half(block.dmin) * static_cast<float>(s.min);
         const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
         for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(q[i]) - min;
+    }
+
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::AffineLevels<32> best;
+        encoding::search_super_block<15>(in, 63, 0.12f, best);
+        block.d = encoding::half_bits(in, best.d), block.dmin = encoding::half_bits(in, best.dmin);
+        store_six_bit_scales(block.k, best.scale, best.min);
+        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, best.levels + 64 * c);
     }
 };
 

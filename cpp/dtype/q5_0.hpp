@@ -7,6 +7,7 @@
 // y = (q - 16) * d
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_0.hpp"
@@ -29,6 +30,16 @@ struct Q5_0 {
         const Nibbles q = nibbles<32>(block.qs, run);
         const int high = block.qh[run];
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((q[i] | (high >> i & 1) << 4) - 16) * d;
+    }
+
+    // Scales that map the largest magnitude to 14 .. 17.75.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-16, 15>>(in, 14.0f, 0.25f, true, levels));
+        int codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]) + 16;
+        store_fifth_bits(block.qh, block.qs, codes);
     }
 };
 

@@ -8,6 +8,7 @@
 // y = q * d + m
 #pragma once
 
+#include "dtype/encode/affine_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_1.hpp"
@@ -30,6 +31,17 @@ struct Q5_1 {
         const Nibbles q = nibbles<32>(block.qs, run);
         const int high = block.qh[run];
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i] | (high >> i & 1) << 4) * d + m;
+    }
+
+    // Each end of the range is cut by up to a thirty-first, one step.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<32> in(values, weights);
+        float levels[32];
+        const encoding::ScaleAndOffset best = encoding::search_line<31>(in, 1.0f / 31, levels);
+        block.d = encoding::half_bits(in, best.d), block.m = encoding::half_bits(in, best.m);
+        int codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]);
+        store_fifth_bits(block.qh, block.qs, codes);
     }
 };
 

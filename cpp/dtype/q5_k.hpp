@@ -9,6 +9,7 @@
 // y = (d * scale) * q - (dmin * min)
 #pragma once
 
+#include "dtype/encode/affine_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/nibbles.hpp"
 #include "dtype/q8_k.hpp"
@@ -35,6 +36,22 @@ struct Q5_K {
         const std::uint8_t *qh = block.qh + run % 4 * run_length;
         const int high = run / 4;
         for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(q[i] | (qh[i] >> high & 1) << 4) - min;
+    }
+
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::AffineLevels<32> best;
+        encoding::search_super_block<31>(in, 63, 0.06f, best);
+        block.d = encoding::half_bits(in, best.d), block.dmin = encoding::half_bits(in, best.dmin);
+        store_six_bit_scales(block.k, best.scale, best.min);
+        int low[256];
+        for (int i = 0; i < 256; i++) low[i] = static_cast<int>(best.levels[i]) & 15;
+        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, low + 64 * c);
+        for (int l = 0; l < 32; l++) {
+            int bits = 0;
+            for (int k = 0; k < 8; k++) bits |= static_cast<int>(best.levels[32 * k + l]) >> 4 << k;
+            block.qh[l] = static_cast<std::uint8_t>(bits);
+        }
     }
 };
 

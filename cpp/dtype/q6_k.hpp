@@ -8,6 +8,7 @@
 // y = (d * scale) * q, q in -32..31
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_k.hpp"
 
@@ -32,6 +33,24 @@ struct Q6_K {
         const int low = r / 2 * 4, high = r * 2;
         for (int i = 0; i < run_length; i++) {
             values[i] = scale * static_cast<float>(((ql[i] >> low & 15) | (qh[i] >> high & 3) << 4) - 32);
+        }
+    }
+
+    // Scales that map a sub-block's largest magnitude to 29 .. 34.25.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        encoding::ScaledLevels<16> best;
+        encoding::search_super_block<encoding::Uniform<-32, 31>>(in, -128, 127, 29.0f, 0.35f, best);
+        block.d = encoding::half_bits(in, best.d);
+        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::int8_t>(best.scale[s]);
+        for (int n = 0; n < 2; n++) {
+            for (int l = 0; l < 32; l++) {
+                int q[4];
+                for (int r = 0; r < 4; r++) q[r] = static_cast<int>(best.levels[128 * n + 32 * r + l]) + 32;
+                block.ql[64 * n + l] = static_cast<std::uint8_t>((q[0] & 15) | (q[2] & 15) << 4);
+                block.ql[64 * n + 32 + l] = static_cast<std::uint8_t>((q[1] & 15) | (q[3] & 15) << 4);
+                block.qh[32 * n + l] = static_cast<std::uint8_t>(q[0] >> 4 | q[1] >> 4 << 2 | q[2] >> 4 << 4 | q[3] >> 4 << 6);
+            }
         }
     }
 };

@@ -6,6 +6,7 @@
 // y = qs * d
 #pragma once
 
+#include "dtype/encode/eight_bits.hpp"
 #include "dtype/f16.hpp"
 
 namespace TL_FORMATS {
@@ -23,6 +24,12 @@ struct Q8_0 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(block.qs[run * run_length + i]) * d;
+    }
+
+    // The format's own rule, which products and caches pay for: d = largest / 127, nearest codes (eight_bits.hpp). With weights
+    // that differ the scale is searched.
+    static void encode(const float *values, const float *weights, Block &block) {
+        block.d = encoding::eight_bits(values, weights, block.qs);
     }
 };
 

@@ -8,6 +8,7 @@
 // y = qs * d
 #pragma once
 
+#include "dtype/encode/eight_bits.hpp"
 #include "dtype/f16.hpp"
 
 namespace TL_FORMATS {
@@ -24,6 +25,16 @@ struct Q8_1 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(block.qs[run * run_length + i]) * d;
+    }
+
+    // As Q8_0 without weights. s is cut off where F16 ends.
+    static void encode(const float *values, const float *, Block &block) {
+        float unrounded;
+        block.d = encoding::eight_bits_by_rule(values, block.qs, unrounded);
+        int sum = 0;
+        for (int i = 0; i < 32; i++) sum += block.qs[i];
+        const float s = fminf(fmaxf(static_cast<float>(sum) * unrounded, -65504.0f), 65504.0f);
+        F16::encode(&s, block.s);
     }
 };
 

@@ -9,6 +9,8 @@
 
 #include "dtype/f16.hpp"
 
+#include <math.h>
+
 namespace TL_FORMATS {
 
 struct Q8_K {
@@ -23,6 +25,23 @@ struct Q8_K {
 
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         for (int i = 0; i < run_length; i++) values[i] = block.d * static_cast<float>(block.qs[run * run_length + i]);
+    }
+
+    // The first of the largest magnitudes becomes -127, and d takes the sign that follows: -127 / largest is the inverse of d.
+    // Where that has no finite value (below 4e-37) the block is zero, and 127 d stays within F32. Weights do not matter to
+    // activations.
+    static void encode(const float *values, const float *, Block &block) {
+        float extreme = 0;
+        for (int i = 0; i < 256; i++) extreme = fabsf(values[i]) > fabsf(extreme) ? values[i] : extreme;
+        const float inverse = fabsf(extreme) < 4e-37f ? 0 : -127.0f / extreme;
+        block.d = inverse == 0 ? 0 : fminf(fmaxf(1 / inverse, -2.679e36f), 2.679e36f);
+        // To nearest even, by 1.5 * 2^23, whose last bit counts ones. Nothing passes 127: only the extreme's own sign reaches it.
+        for (int i = 0; i < 256; i++) block.qs[i] = static_cast<std::int8_t>(values[i] * inverse + 12582912.0f - 12582912.0f);
+        for (int g = 0; g < 16; g++) {
+            int sum = 0;
+            for (int i = 0; i < 16; i++) sum += block.qs[16 * g + i];
+            block.bsums[g] = static_cast<std::int16_t>(sum);
+        }
     }
 };
 

@@ -8,6 +8,7 @@
 // 256, as a fraction of 256, begins with digit n: times 3, over 256. y = (digit - 1) * d
 #pragma once
 
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_k.hpp"
 
@@ -42,6 +43,21 @@ struct TQ1_0 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(digit(block, run * run_length + i) - 1) * d;
+    }
+
+    // The scale as in TQ2_0.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        float levels[256];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.9f, 0.4f, false, levels));
+        const auto pack = [&](std::uint8_t *bytes, int n_bytes, int n_digits, const float *first) {
+            for (int k = 0; k < n_bytes; k++) {
+                int v = 0;
+                for (int n = 0; n < 5; n++) v = v * 3 + (n < n_digits ? static_cast<int>(first[n * n_bytes + k]) + 1 : 0);
+                bytes[k] = static_cast<std::uint8_t>((v * 256 + 242) / 243);
+            }
+        };
+        pack(block.qs, 32, 5, levels), pack(block.qs + 32, 16, 5, levels + 160), pack(block.qh, 4, 4, levels + 240);
     }
 };
 

@@ -6,6 +6,8 @@
 // y = (q - 1) * d
 #pragma once
 
+#include "dtype/crumbs.hpp"
+#include "dtype/encode/scale_search.hpp"
 #include "dtype/f16.hpp"
 #include "dtype/q8_k.hpp"
 
@@ -26,6 +28,15 @@ struct TQ2_0 {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;
         for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((qs[i] >> shift & 3) - 1) * d;
+    }
+
+    // Scales that map the largest magnitude to 0.9 .. 6.9: what rounds to more than 1 is cut off.
+    static void encode(const float *values, const float *weights, Block &block) {
+        const encoding::Input<256> in(values, weights);
+        float levels[256];
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.9f, 0.4f, false, levels));
+        for (float &level : levels) level += 1;
+        store_crumbs(block.qs, levels);
     }
 };
 

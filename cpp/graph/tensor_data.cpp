@@ -156,7 +156,7 @@ std::int64_t first_unrepresentable(const DTypeTraits &type, const float *values,
     if (type.kind == Kind::integer) {
         std::int64_t stage[stage_elements];
         for (std::int64_t i = 0; i < n; i += stage_elements) {
-            const std::int64_t bad = type.encode(values + i, stage, std::min(stage_elements, n - i));
+            const std::int64_t bad = type.encode(values + i, nullptr, stage, std::min(stage_elements, n - i));
             if (bad >= 0) return i + bad;
         }
         return -1;
@@ -204,14 +204,13 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     }
     const DTypeTraits &type = traits(t.layout.type);
     const auto total = static_cast<std::int64_t>(n);
-    std::byte stage[stage_elements * sizeof(double)];
-    if (!type.encode) fail(Status::unsupported, "%s: there is no way to encode %s yet", what, type.name);
+    alignas(8) std::byte stage[stage_elements * sizeof(double)];
     // Looked at first, so that nothing is written where one value does not fit.
     const std::int64_t bad = first_unrepresentable(type, data, total);
     if (bad >= 0) fail_unrepresentable(what, t, bad, data[bad]);
     for (std::int64_t i = 0; i < total; i += stage_elements) {
         const std::int64_t count = std::min(stage_elements, total - i);
-        type.encode(data + i, stage, count);
+        type.encode(data + i, nullptr, stage, count);
         const auto blocks = static_cast<std::size_t>(count / type.block_size);
         const auto first = static_cast<std::size_t>(i / type.block_size);
         write_unlocked(t, stage, first * type.size, blocks * type.size);
@@ -282,8 +281,7 @@ void set_f32(Tensor &t, const Extents &index, float value) {
     read_unlocked(t, block, offset, type.size);
     type.decode(block, values, type.block_size);
     values[index[0] % type.block_size] = value;
-    if (!type.encode) fail(Status::unsupported, "%s: there is no way to encode %s yet", what, type.name);
-    if (type.encode(values, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
+    if (type.encode(values, nullptr, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
     write_unlocked(t, block, offset, type.size);
 }
 

@@ -28,16 +28,10 @@ std::string converted_values(const Tensor &node, int) { return values_of(node.la
 // cast: a's elements in another type, side by side. Derivative: g in a's type.
 constexpr AttrDef cast_attrs[] = {{"to", AttrKind::text, true}};
 
-void check_conversion(const char *op, const std::string &operands, DType from, DType to) {
-    if (from == to || converts(from, to)) return;
-    fail(Status::unsupported, "%s: %s: there is no way to encode %s yet", op, operands.c_str(), traits(to).name);
-}
-
 void cast_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
     const DTypeTraits &to = traits_named("cast", attrs.text("to"));
     result.layout = contiguous_layout("cast", to.type, shape_of(a));
-    check_conversion("cast", "a is " + tensor_text(a), a.layout.type, to.type);
 }
 
 // Bytes of a root that some elements lie in.
@@ -95,7 +89,6 @@ void cpy_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
              tensor_text(from).c_str(), tensor_text(to).c_str(), static_cast<long long>(from.layout.n_elements()),
              static_cast<long long>(to.layout.n_elements()));
     }
-    check_conversion("cpy", "src is " + tensor_text(from) + ", dst is " + tensor_text(to), from.layout.type, to.layout.type);
     check_target("cpy", "dst", to);
     if (overlaps(from, to)) {
         fail(Status::invalid_argument, "cpy: src is %s, dst is %s, and they overlap in memory: copy by way of dup",
@@ -113,8 +106,6 @@ void check_target(const char *op, const char *name, const Tensor &target) {
     fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(),
          constant_text(*target.root));
 }
-
-bool converts(DType, DType to) noexcept { return traits(to).encode != nullptr; }
 
 bool may_refuse(DType from, DType to) noexcept {
     if (from == to) return false;

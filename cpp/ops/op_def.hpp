@@ -59,8 +59,6 @@ extern const OpDef add, mul_mat, view, reshape, permute, transpose, cont, cpy, d
 // What the operations that write into one of their operands share: throws where `target` cannot be written, or where
 // `from` lies in the same memory.
 void check_target(const char *op, const char *name, const Tensor &target);
-// Whether values of one type can be stored in another, at least some of them.
-bool converts(DType from, DType to) noexcept;
 // Whether some values of `from` cannot be held by `to`; and what it holds.
 bool may_refuse(DType from, DType to) noexcept;
 std::string values_of(DType type);

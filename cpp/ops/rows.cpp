@@ -70,9 +70,6 @@ void set_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
         fail(Status::shape_mismatch, "set_rows: %s: dimensions 1 and 2 of rows must divide a's dimensions 2 and 3, and 3 be 1",
              all().c_str());
     }
-    if (b.layout.type != a.layout.type && !converts(b.layout.type, a.layout.type)) {
-        fail(Status::unsupported, "set_rows: %s: there is no way to encode %s yet", all().c_str(), traits(a.layout.type).name);
-    }
     check_target("set_rows", "a", a);
     for (const Tensor *source : {&b, &rows}) {
         if (source->root != a.root || source->layout.n_elements() == 0 || a.layout.n_elements() == 0) continue;

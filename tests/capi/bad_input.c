@@ -70,6 +70,7 @@ int main(void) {
     test_gguf();
     test_graphs();
     test_callbacks();
+    test_quantize();
     test_processes();
     tl_backend_free(backend);
     printf("%d passed, %d failed, %d skipped\n", passed, failed, skipped);

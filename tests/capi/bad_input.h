@@ -53,5 +53,6 @@ void test_gguf(void);
 void test_graphs(void);
 void test_callbacks(void);
 void test_processes(void);
+void test_quantize(void);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct {
     int n_slots;
     tl_error refused; /* of the first operation that returned NULL; code 0 while none did */
     bool judged;      /* `out` or `error` was read */
-    bool failed, skipped;
+    bool failed, skipped, cpu_only;
     char why[512]; /* the first reason */
     float *result;
     size_t n_result;
@@ -269,6 +269,8 @@ static void compute(Run *run, tl_tensor *out) {
         if (status == TL_STATUS_UNSUPPORTED && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
             c->skipped = true;
             snprintf(c->why, sizeof c->why, "%s", err.message);
+        } else if (c->cpu_only && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
+            fail(c, "computed, though it is for the CPU alone");
         }
     }
     c->n_result = (size_t)tl_tensor_n_elements(out);
@@ -277,6 +279,12 @@ static void compute(Run *run, tl_tensor *out) {
     if (status == TL_STATUS_OK) status = tl_tensor_read_f32(out, c->result, c->n_result, &err);
     if (status != TL_STATUS_OK && !c->skipped) fail(c, "%s: %s", tl_status_name(status), err.message);
     tl_graph_free(graph);
+}
+
+static void on_cpu_only(Run *run, char **words, int n) {
+    if (n != 1) bad_line(run, "cpu_only");
+    (void)words;
+    run->current->cpu_only = true;
 }
 
 static void on_out(Run *run, char **words, int n) {
@@ -368,7 +376,7 @@ static void on_end(Run *run) {
     if (c->failed) {
         printf("FAIL %s: %s\n", c->name, c->why);
         run->failed++;
-    } else if (c->skipped) {
+    } else if (c->skipped && !c->cpu_only) {
         printf("SKIP %s: %s\n", c->name, c->why);
         run->skipped++;
     } else {
@@ -388,8 +396,9 @@ static void on_line(Run *run, char *line) {
     static const struct {
         const char *name;
         void (*run)(Run *, char **, int);
-    } statements[] = {{"leaf", on_leaf}, {"set", on_set},     {"op", on_op},   {"out", on_out}, {"blocks", on_blocks},
-                      {"hex", on_hex},   {"fails", on_fails}, {"tol", on_tol}, {"at", on_at},   {"error", on_error}};
+    } statements[] = {{"leaf", on_leaf},     {"set", on_set}, {"op", on_op},       {"out", on_out},
+                      {"blocks", on_blocks}, {"hex", on_hex}, {"fails", on_fails}, {"cpu_only", on_cpu_only},
+                      {"tol", on_tol},       {"at", on_at},   {"error", on_error}};
     line[strcspn(line, "\r\n")] = 0;
     if (line[0] == 0 || line[0] == '#') return;
     if (run->current && strncmp(line, "word ", 5) == 0) {

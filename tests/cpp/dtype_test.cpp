@@ -114,7 +114,7 @@ TEST(BF16, encodes_to_nearest_even) {
 TEST(Integers, round_to_even_and_refuse_the_rest) {
     const auto encode = [](DType type, float x, std::int64_t &out) {
         std::int64_t raw = 0;
-        const bool fits = traits(type).encode(&x, &raw, 1) < 0;
+        const bool fits = traits(type).encode(&x, nullptr, &raw, 1) < 0;
         // The low bytes, with the sign of the type's own width.
         const int unused = 64 - static_cast<int>(traits(type).size) * 8;
         out = static_cast<std::int64_t>(static_cast<std::uint64_t>(raw) << unused) >> unused;

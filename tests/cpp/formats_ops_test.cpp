@@ -179,7 +179,7 @@ TEST_P(Formats, casts_and_copies_to_plain_types) {
                 for (std::size_t i = 0; i < want.size(); i++) {
                     float rounded = want[i];
                     alignas(8) std::byte bytes[8];
-                    traits(static_cast<DType>(to)).encode(&want[i], bytes, 1);
+                    traits(static_cast<DType>(to)).encode(&want[i], nullptr, bytes, 1);
                     traits(static_cast<DType>(to)).decode(bytes, &rounded, 1);
                     ASSERT_EQ(got[i], rounded) << isa << " element " << i;
                 }

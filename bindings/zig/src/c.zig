@@ -120,6 +120,12 @@ pub extern fn tl_backend_device(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_isa(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_n_threads(backend: ?*const tl_backend) i32;
 
+// Quantising
+
+pub extern fn tl_quantize(typ: tl_type, src: ?[*]const f32, dst: ?*anyopaque, n_rows: i64, n_per_row: i64, importance: ?[*]const f32, err: ?*tl_error) tl_status;
+pub extern fn tl_backend_quantize(backend: ?*tl_backend, typ: tl_type, src: ?[*]const f32, dst: ?*anyopaque, n_rows: i64, n_per_row: i64, importance: ?[*]const f32, err: ?*tl_error) tl_status;
+pub extern fn tl_dequantize(typ: tl_type, src: ?*const anyopaque, dst: ?[*]f32, n: i64, err: ?*tl_error) tl_status;
+
 // Contexts
 
 pub const tl_context = opaque {};

@@ -19,6 +19,7 @@
 const status = @import("status.zig");
 const types = @import("types.zig");
 const backend = @import("backend.zig");
+const quantizing = @import("quantize.zig");
 const tensor = @import("tensor.zig");
 const gguf = @import("gguf.zig");
 
@@ -46,6 +47,10 @@ pub const deviceName = backend.deviceName;
 pub const deviceProps = backend.deviceProps;
 pub const isaCount = backend.isaCount;
 pub const isaName = backend.isaName;
+pub const quantize = quantizing.quantize;
+pub const quantizeOn = quantizing.quantizeOn;
+pub const dequantize = quantizing.dequantize;
+pub const quantizedSize = quantizing.quantizedSize;
 pub const opCount = @import("attr.zig").opCount;
 pub const opName = @import("attr.zig").opName;
 pub const version = status.version;

@@ -12,6 +12,8 @@ pub const Case = struct {
     /// The tensor whose computing must give it, where the operation itself need not.
     fails: ?[]const u8 = null,
     words: std.ArrayList([]const u8) = .empty,
+    /// For the CPU: elsewhere computing must be unsupported.
+    cpu_only: bool = false,
 };
 
 pub const Step = struct {
@@ -99,7 +101,7 @@ pub fn parse(arena: std.mem.Allocator, text: []const u8, position: *Position) ![
     return if (open) error.CaseWithoutEnd else cases.items;
 }
 
-const Keyword = enum { leaf, blocks, hex, fails, set, op, out, tol, at, @"error", word };
+const Keyword = enum { leaf, blocks, hex, fails, cpu_only, set, op, out, tol, at, @"error", word };
 
 fn addLine(arena: std.mem.Allocator, case: *Case, text: []const u8, words: *Words) !void {
     switch (std.meta.stringToEnum(Keyword, text) orelse return error.UnknownLine) {
@@ -123,6 +125,7 @@ fn addLine(arena: std.mem.Allocator, case: *Case, text: []const u8, words: *Word
                 break;
             } else return error.HexWithoutBlocks;
         },
+        .cpu_only => case.cpu_only = true,
         .fails => {
             case.fails = try words.next();
             case.code = try words.next();

@@ -204,6 +204,10 @@ const Run = struct {
             if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.ne(), &out.ne))
                 return self.mismatch("{s} is {f}, want {s} {any}", .{ out.id, tensor.*, out.dtype, out.ne });
         }
+        if (self.case.cpu_only and !std.mem.eql(u8, self.backend.device(), "cpu")) {
+            self.backend.compute(tensors) catch |err| return if (err == error.Unsupported) {} else err;
+            return self.mismatch("computed, though it is for the CPU alone", .{});
+        }
         try self.backend.compute(tensors);
         for (tensors, outs) |tensor, out| {
             const got = try self.arena.alloc(f32, tensor.nElements());

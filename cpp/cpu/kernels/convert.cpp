@@ -28,6 +28,7 @@ Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf) noexcept
     : from_(traits(from)),
       to_(traits(to)),
       from_loops_(leaf.formats[dtype_index(from)]),
+      to_loops_(leaf.formats[dtype_index(to)]),
       unit_(std::max(from_.block_size, to_.block_size)) {
     if (unit_ != 1) return;
     plain_ = visit(from, [&](auto source) -> Plain {
@@ -56,7 +57,7 @@ std::int64_t Converter::operator()(const void *from, void *to, std::int64_t n) c
         std::int64_t done = 0;
         while (done < count) {
             const std::int64_t wrong =
-                to_.encode(values + done, target + static_cast<std::size_t>(done / to_.block_size) * to_.size, count - done);
+                to_loops_.encode(values + done, nullptr, target + static_cast<std::size_t>(done / to_.block_size) * to_.size, count - done);
             if (wrong < 0) break;
             if (bad < 0) bad = i + done + wrong;
             const std::int64_t block = (done + wrong) / to_.block_size;

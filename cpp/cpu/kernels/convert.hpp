@@ -22,7 +22,7 @@ private:
     using Plain = std::int64_t (*)(const void *from, void *to, std::int64_t n) noexcept;
 
     const DTypeTraits &from_, &to_;
-    const leaf::LeafTable::FormatLoops &from_loops_;
+    const leaf::LeafTable::FormatLoops &from_loops_, &to_loops_;
     Plain plain_ = nullptr;  // where neither side has blocks
     std::int64_t unit_;
 };

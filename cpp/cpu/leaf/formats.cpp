@@ -1,5 +1,5 @@
-// The storage formats' loops: the code of cpp/dtype, compiled for this level. Every product in decoding is exact, so the
-// bits are the same on each.
+// The storage formats' loops: the code of cpp/dtype, compiled for this level. Every product in decoding is exact, and encoding
+// keeps to one order (dtype/encode/lanes.hpp), so the bits are the same on each.
 #include "cpu/leaf/level.hpp"
 
 #include "dtype/formats.hpp"
@@ -15,8 +15,13 @@ void decode(const void *blocks, float *values, int64_t n) {
 }
 
 template <class Format>
+int64_t encode(const float *values, const float *weights, void *blocks, int64_t n) {
+    return encoding::encode_blocks<Format>(values, weights, blocks, n);
+}
+
+template <class Format>
 constexpr LeafTable::FormatLoops loops() {
-    return {decode<Format>};
+    return {decode<Format>, encode<Format>};
 }
 
 }  // namespace

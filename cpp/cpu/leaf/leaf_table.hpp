@@ -40,9 +40,11 @@ struct LeafTable {
     void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);
     void (*add_scalar_f32)(int64_t n, const float *a, float b, float *dst);
 
-    // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks.
+    // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks. encode:
+    // as DTypeTraits::encode, which gives the same bytes.
     struct FormatLoops {
         void (*decode)(const void *blocks, float *values, int64_t n);
+        int64_t (*encode)(const float *values, const float *weights, void *blocks, int64_t n);
     };
     FormatLoops formats[max_formats];
 };

@@ -110,6 +110,18 @@ constexpr Type type_of() {
     }
 }
 
+// Rows of n_per_row floats as blocks of a storage type, with a small sum of squared errors; importance: none, or a weight for each
+// column's squared errors, finite and not negative. On the calling thread; Backend::quantize() uses its own. Throws
+// Error(invalid_argument) where values are no whole rows, rows no whole blocks, or a value does not fit the type (types with
+// blocks hold finite numbers only; the message says where it is).
+std::vector<std::byte> quantize(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<const float> importance = {});
+// The same into memory of the caller's, which must have exactly the size, at any address.
+void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<std::byte> blocks,
+                   std::span<const float> importance = {});
+// Blocks as floats; where they go must have exactly the size. Throws Error(invalid_argument) where bytes are no whole blocks.
+std::vector<float> dequantize(Type type, std::span<const std::byte> blocks);
+void dequantize_into(Type type, std::span<const std::byte> blocks, std::span<float> values);
+
 // 1 to 4 extents, the contiguous one first.
 using Shape = std::vector<std::int64_t>;
 
@@ -141,6 +153,12 @@ public:
 
     // Builds a graph of these outputs and computes it. For many runs make a Graph once.
     void compute(std::initializer_list<Tensor> outputs) const;
+
+    // quantize() and quantize_into() with this backend's threads. Throws Error(unsupported) where it is not on the CPU.
+    std::vector<std::byte> quantize(Type type, std::span<const float> values, std::int64_t n_per_row,
+                                    std::span<const float> importance = {}) const;
+    void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<std::byte> blocks,
+                       std::span<const float> importance = {}) const;
 
     std::string device() const;
     std::string isa() const;  // "avx512"; of a GPU "sm_90"

@@ -6,7 +6,7 @@
 //! `tensorlib` crate.
 //!
 //! One file per chapter of the header, in the header's order: `status`, `types`,
-//! `backend`, `context`, `tensor`, `ops`, `graph`,
+//! `backend`, `quantize`, `context`, `tensor`, `ops`, `graph`,
 //! `gguf`, `gguf_writer`. The `//!` text at the head of each file is its chapter's
 //! introduction.
 //!
@@ -21,6 +21,8 @@ mod types;
 pub use types::*;
 mod backend;
 pub use backend::*;
+mod quantize;
+pub use quantize::*;
 mod context;
 pub use context::*;
 mod tensor;

@@ -61,6 +61,7 @@ mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
+mod quantize;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 mod tensor;

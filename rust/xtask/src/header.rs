@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-const CHAPTERS: [&str; 9] = ["status", "types", "backend", "context", "tensor", "ops", "graph", "gguf", "gguf_writer"];
+const CHAPTERS: [&str; 10] =
+    ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph", "gguf", "gguf_writer"];
 
 const MACROS: &str = "
 #ifndef TL_API

@@ -77,6 +77,29 @@ def casts():
     yield c.fails("INVALID_ARGUMENT", ("view", "32"), "view", c.zero_blocks("q4_0", 64, 2), ne=(33,))
 
 
+# How far an element of values in [-4, 4) may be from what it is stored as. A format whose codes are L steps from the largest
+# magnitude to zero has steps of 4 / L; the search for the least square error may cut off an extreme by a step or two, so two
+# steps, or all of 4 where there are few.
+ERRORS = {
+    "q4_0": 8 / 7, "q4_1": 16 / 15, "q5_0": 8 / 15, "q5_1": 16 / 31, "q8_0": 8 / 127, "q2_K": 4, "q3_K": 8 / 3, "q4_K": 16 / 15,
+    "q5_K": 16 / 31, "q6_K": 8 / 31, "iq4_nl": 4 / 3, "iq4_xs": 4 / 3, "mxfp4": 2, "nvfp4": 2, "iq3_s": 4, "iq2_xs": 4, "tq2_0": 4,
+}  # fmt: skip
+
+
+def encoded():
+    for name, error in ERRORS.items():
+        c = Case(f"cast/f32_to_{name}")
+        yield c.encoded(c.leaf(rows_of(name, 2), 3), name, error)
+        c = Case(f"cast/zeros_to_{name}")
+        n = rows_of(name, 1)
+        yield c.encoded(c.leaf(n, put={i: 0 for i in range(n)}), name, 0)
+    for source in ("f16", "i16", "f64"):
+        c = Case(f"cast/{source}_to_q8_0")
+        yield c.encoded(c.leaf(64, 2, dtype=source), "q8_0", 8 / 127 if source != "i16" else 200 / 127)
+    c = Case("cast/transposed_to_q8_0")
+    yield c.encoded(c.transpose(c.leaf(5, 64)), "q8_0", 8 / 127)
+
+
 def cases():
-    for part in (products, casts):
+    for part in (products, casts, encoded):
         yield from part()

@@ -88,6 +88,12 @@ class Case:
     def transpose(self, a):
         return tensors.permute(self._op("transpose", a), a, (1, 0, 2, 3))
 
+    def encoded(self, t, dtype, error):
+        """The end of a case: t as the engine encodes it, decoded, within `error`. Which codes it chooses is its own affair;
+        devices other than the CPU do not encode."""
+        made = tensors.approximate(self._op("cast", t, to=dtype), t, dtype, error)
+        return self.out(tensors.cast(self._op("cast", made, to="f32"), made, "f32"), cpu_only=True)
+
     def fails(self, status, words, op, *src, **attrs):
         """The last statement of a case whose operation must be refused."""
         self._op(op, *src, **attrs)
@@ -103,7 +109,9 @@ class Case:
         self.lines.append("end")
         return self
 
-    def out(self, t):
+    def out(self, t, cpu_only=False):
+        if cpu_only:
+            self.lines.append("cpu_only")
         for node in post_order(t):
             node.run()
         self.lines.append(f"out {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")

@@ -159,6 +159,11 @@ def cast(ident, a, dtype):
     return Tensor(ident, dtype, a.ne, [a], lambda index: convert(*a.get(index), dtype))
 
 
+def approximate(ident, a, dtype, error):
+    """a in a format with blocks: its values, off by up to `error`."""
+    return Tensor(ident, dtype, a.ne, [a], lambda index: (a.get(index)[0], a.get(index)[1] + error))
+
+
 def cont(ident, a):
     return Tensor(ident, a.dtype, a.ne, [a], a.get)
 

@@ -1,0 +1,240 @@
+// Codes with a scale and an offset: x ~ s * level + o, levels 0..top.
+//
+// As with one scale (scale_search.hpp), now with two unknowns: for given levels the best (s, o) solve two linear equations, for
+// given (s, o) the nearest levels are best. Sixteen starts take turns at once, one a lane: ranges that leave out a little at
+// either end.
+#pragma once
+
+#include "dtype/encode/scale_search.hpp"
+
+namespace TL_FORMATS::encoding {
+
+// A run of elements, and the sums that do not depend on levels.
+struct Run {
+    const float *x, *w, *wx;
+    int n;
+    float sum_w = 0, sum_wx = 0;
+
+    TL_ENCODE_INLINE Run(const float *x_, const float *w_, const float *wx_, int n_) : x(x_), w(w_), wx(wx_), n(n_) {
+        for (int i = 0; i < n; i++) sum_w += w[i], sum_wx += wx[i];
+    }
+};
+
+struct Line {
+    Lanes s, o;
+};
+
+struct AffineFit {
+    Lanes l, ll, xl;  // sums of w * level, w * level^2, w * x * level
+
+    // What (s, o) adds to sum w x^2.
+    TL_ENCODE_INLINE Lanes error(const Run &run, const Line &a) const {
+        const Lanes from_scale = a.s * (a.s * ll - (xl + xl)), from_offset = a.o * (a.o * run.sum_w - (run.sum_wx + run.sum_wx));
+        return from_scale + from_offset + a.s * a.o * (l + l);
+    }
+    // The best scale for an offset; `otherwise` where all levels are zero.
+    TL_ENCODE_INLINE Lanes scale(const Lanes &o, const Lanes &otherwise) const {
+        return where_less(all(0), ll, (xl - o * l) / ll, otherwise);
+    }
+    // The best offset for a scale.
+    TL_ENCODE_INLINE Lanes offset(const Run &run, const Lanes &s) const { return (all(run.sum_wx) - s * l) / all(run.sum_w); }
+    // Both; a's own where the levels do not tell them apart (all are equal).
+    TL_ENCODE_INLINE Line line(const Run &run, const Line &a) const {
+        const Lanes determinant = ll * run.sum_w - l * l;
+        const Lanes s = where_less(ll * (run.sum_w * 1e-6f), determinant, (xl * run.sum_w - l * run.sum_wx) / determinant, a.s);
+        return {s, offset(run, s)};
+    }
+};
+
+template <int top>
+TL_ENCODE_INLINE AffineFit fit(const Run &run, const Line &a) {
+    const Lanes inverse = where_less(all(0), abs(a.s), all(1) / a.s, all(0));
+    AffineFit f{all(0), all(0), all(0)};
+    for (int i = 0; i < run.n; i++) {
+        const Lanes level = Uniform<0, top>::nearest((all(run.x[i]) - a.o) * inverse);
+        const Lanes weighted = level * run.w[i];
+        f.l = f.l + weighted;
+        f.ll = f.ll + weighted * level;
+        f.xl = f.xl + level * run.wx[i];
+    }
+    return f;
+}
+
+// Sixteen lines from `low` to `high`, each end moved inwards by up to `inset` of the way.
+TL_ENCODE_INLINE Line starting_lines(float low, float high, float inset, float top) {
+    static constexpr float lows[n_lanes] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+    static constexpr float highs[n_lanes] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
+    const float step = (high - low) * inset / 3.0f;
+    const Lanes o = load(lows) * step + low, end = all(high) - load(highs) * step;
+    return {(end - o) * (1.0f / top), o};
+}
+
+struct Extremes {
+    float low, high;
+};
+TL_ENCODE_INLINE Extremes extremes(const float *x, int n) {
+    Extremes e{x[0], x[0]};
+    for (int i = 1; i < n; i++) e.low = x[i] < e.low ? x[i] : e.low, e.high = x[i] > e.high ? x[i] : e.high;
+    return e;
+}
+
+// Q4_1, Q5_1: x ~ d * level + m, both F16. The minimum is taken off first: what is left is as small as the steps, and its squares
+// lose no digits to a large offset.
+struct ScaleAndOffset {
+    float d, m;
+};
+
+template <int top, int n>
+inline ScaleAndOffset search_line(const Input<n> &in, float inset, float *levels) {
+    const Extremes ends = extremes(in.x, n);
+    float y[n], wy[n];
+    for (int i = 0; i < n; i++) y[i] = in.x[i] - ends.low, wy[i] = in.w[i] * y[i];
+    const Run run(y, in.w, wy, n);
+    Line a = starting_lines(0, ends.high - ends.low, inset, static_cast<float>(top));
+    Lanes best_error = all(0), best_d = all(0), best_o = all(0);
+    for (int round = 0; round < 4; round++) {
+        // To what can be stored. An offset may be zero.
+        const Lanes m = a.o + ends.low;
+        const Lanes half = where_less(abs(m) * in.up, all(0x1p-25f), all(0), round_to_half(in, m));
+        a = {round_to_half(in, a.s), half - ends.low};
+        const AffineFit f = fit<top>(run, a);
+        const Lanes error = f.error(run, a);
+        if (round == 0) {
+            best_error = error, best_d = a.s, best_o = a.o;
+        } else {
+            best_d = where_less(error, best_error, a.s, best_d);
+            best_o = where_less(error, best_error, a.o, best_o);
+            best_error = min(error, best_error);
+        }
+        a = f.line(run, a);
+    }
+    const int j = smallest(best_error);
+    const float d = lane(best_d, j), o = lane(best_o, j);
+    for (int i = 0; i < n; i++) y[i] -= o;
+    choose_levels<Uniform<0, top>>(y, n, d, levels);
+    return {d, o + ends.low};
+}
+
+// A super-block of 256: x ~ (d * scale) * level - dmin * min with integers scale and min for each `sub` elements.
+template <int sub>
+struct AffineLevels {
+    float d = 0, dmin = 0;
+    int scale[256 / sub] = {}, min[256 / sub] = {};
+    float levels[256];
+};
+
+// The line of a sub-block that would be best if any with o <= 0 could be stored; and how much errors in s and o cost.
+struct FreeLine {
+    float s, m, cost_s, cost_m;
+};
+
+template <int top>
+inline FreeLine free_line(const Run &run, float inset) {
+    const Extremes ends = extremes(run.x, run.n);
+    const float low = ends.low < 0 ? ends.low : 0;
+    if (!(ends.high > low)) return {0, -low, 0, run.sum_w};  // all equal and not positive
+    Line a = starting_lines(low, ends.high, inset, static_cast<float>(top)), best{all(0), all(0)};
+    Lanes best_error = all(0), best_ll = all(0);
+    for (int round = 0; round < 3; round++) {
+        const AffineFit f = fit<top>(run, a);
+        a = f.line(run, a);
+        const Lanes one_parameter = f.scale(all(0), a.s);
+        a.s = where_less(all(0), a.o, one_parameter, a.s);
+        a.o = encoding::min(a.o, all(0));
+        const Lanes error = f.error(run, a);
+        best.s = where_less(error, best_error, a.s, best.s);
+        best.o = where_less(error, best_error, a.o, best.o);
+        best_ll = where_less(error, best_error, f.ll, best_ll);
+        best_error = encoding::min(error, best_error);
+    }
+    const int j = smallest(best_error);
+    return {lane(best.s, j), -lane(best.o, j), lane(best_ll, j), run.sum_w};
+}
+
+// The unit of sixteen whose multiples 0..largest come closest to non-negative values.
+template <int count>
+inline float common_unit(const Input<256> &in, const float *values, const float *costs, int largest) {
+    float extreme = 0;
+    for (int b = 0; b < count; b++) extreme = values[b] > extreme ? values[b] : extreme;
+    if (extreme == 0) return 0;
+    const auto top = static_cast<float>(largest);
+    const Lanes d = round_to_half(in, all(extreme) / (all(top + 0.4f) - lane_numbers() * (0.02f * top))), inverse = all(1) / d;
+    Lanes error = all(0);
+    for (int b = 0; b < count; b++) {
+        const Lanes off = d * round(min(inverse * values[b], all(top))) - values[b];
+        error = error + off * off * costs[b];
+    }
+    return lane(d, smallest(error));
+}
+
+// Codes 0..top in sub-blocks with scales and mins 0..largest. First free lines, then units d and dmin for all, then for these the
+// best integers: sixteen scales at once, the min following each; the units are fitted to what was chosen, and again.
+template <int top, int sub>
+inline void search_super_block(const Input<256> &in, int largest, float inset, AffineLevels<sub> &out) {
+    constexpr int count = 256 / sub;
+    const auto limit = static_cast<float>(largest);
+    float s[count], m[count], cost_s[count], cost_m[count];
+    for (int b = 0; b < count; b++) {
+        const FreeLine line = free_line<top>(Run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset);
+        s[b] = line.s, m[b] = line.m, cost_s[b] = line.cost_s, cost_m[b] = line.cost_m;
+    }
+    float d = common_unit<count>(in, s, cost_s, largest), dmin = common_unit<count>(in, m, cost_m, largest), best_error = 0;
+    for (int round_number = 0; round_number < 3; round_number++) {
+        // Normal equations of (d, dmin) over all sub-blocks, for levels * scale and -min.
+        float a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0, error = 0, scales[count], mins[count];
+        const float inverse_d = d > 0 ? 1.0f / d : 0, inverse_dmin = dmin > 0 ? 1.0f / dmin : 0;
+        for (int b = 0; b < count; b++) {
+            const Run run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub);
+            const Lanes near = round(min(all(s[b] * inverse_d), all(limit))) + (lane_numbers() - 8.0f);
+            const Lanes scale = max(min(near, all(limit)), all(0));
+            Lanes min_code = round(min(all(m[b] * inverse_dmin), all(limit)));
+            Lanes kept_error = all(1e30f), kept_min = all(0), kept_l = all(0), kept_ll = all(0), kept_xl = all(0);
+            for (int turn = 0; turn < 3; turn++) {
+                const Line line{scale * d, all(0) - min_code * dmin};
+                const AffineFit f = fit<top>(run, line);
+                const Lanes e = f.error(run, line);
+                kept_min = where_less(e, kept_error, min_code, kept_min);
+                kept_l = where_less(e, kept_error, f.l, kept_l);
+                kept_ll = where_less(e, kept_error, f.ll, kept_ll);
+                kept_xl = where_less(e, kept_error, f.xl, kept_xl);
+                kept_error = min(e, kept_error);
+                const Lanes o = min(f.offset(run, line.s), all(0));
+                min_code = round(min((all(0) - o) * inverse_dmin, all(limit)));
+            }
+            const int j = smallest(kept_error);
+            scales[b] = lane(scale, j), mins[b] = lane(kept_min, j);
+            error += lane(kept_error, j);
+            const float l = lane(kept_l, j);
+            a11 += scales[b] * scales[b] * lane(kept_ll, j);
+            a12 -= scales[b] * mins[b] * l;
+            a22 += mins[b] * mins[b] * run.sum_w;
+            b1 += scales[b] * lane(kept_xl, j);
+            b2 -= mins[b] * run.sum_wx;
+        }
+        if (error < best_error) {
+            best_error = error;
+            out.d = d, out.dmin = dmin;
+            for (int b = 0; b < count; b++) out.scale[b] = static_cast<int>(scales[b]), out.min[b] = static_cast<int>(mins[b]);
+        }
+        // Both where they can be told apart, else each for itself; neither turns negative.
+        const float determinant = a11 * a22 - a12 * a12;
+        float next_d = a11 > 0 ? b1 / a11 : d, next_dmin = dmin;
+        if (determinant > 1e-6f * a11 * a22) {
+            next_d = (b1 * a22 - b2 * a12) / determinant;
+            next_dmin = (b2 * a11 - b1 * a12) / determinant;
+        }
+        if (!(next_d > 0) || !(next_dmin >= 0)) break;
+        next_d = d > 0 ? lane(round_to_half(in, all(next_d)), 0) : 0;
+        next_dmin = dmin > 0 ? lane(round_to_half(in, all(next_dmin)), 0) : 0;
+        if (next_d == d && next_dmin == dmin) break;
+        d = next_d, dmin = next_dmin;
+    }
+    for (int b = 0; b < count; b++) {
+        float y[sub];
+        const float o = out.dmin * static_cast<float>(out.min[b]);
+        for (int i = 0; i < sub; i++) y[i] = in.x[b * sub + i] + o;
+        choose_levels<Uniform<0, top>>(y, sub, out.d * static_cast<float>(out.scale[b]), out.levels + b * sub);
+    }
+}
+
+}  // namespace TL_FORMATS::encoding

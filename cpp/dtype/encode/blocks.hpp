@@ -1,0 +1,37 @@
+// Encoding of n elements in any format: what the traits and each instruction-set level make their functions of.
+#pragma once
+
+#include "dtype/encode/input.hpp"
+
+namespace TL_FORMATS::encoding {
+
+// The first NaN or infinity of n values, or -1.
+inline std::int64_t first_not_finite(const float *values, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; i++) {
+        if ((bits_of(values[i]) & 0x7f800000u) == 0x7f800000u) return i;
+    }
+    return -1;
+}
+
+// n elements, a multiple of the format's block size; weights are as many, or null for ones. Returns the first position that the
+// format cannot hold, or -1: nothing of that block and of later ones is written. Types with blocks hold finite numbers only.
+template <class Format>
+inline std::int64_t encode_blocks(const float *values, const float *weights, void *blocks, std::int64_t n) {
+    // Blocks may lie at any address, so each is made here and copied.
+    auto *to = static_cast<unsigned char *>(blocks);
+    typename Format::Block block;
+    constexpr auto size = static_cast<int>(Format::block_size);
+    for (std::int64_t i = 0; i < n; i += size, to += sizeof block) {
+        if constexpr (size == 1) {
+            (void)weights;
+            if (!Format::encode(values + i, block)) return i;
+        } else {
+            if (largest_bits(values + i, size) >= 0x7f800000u) return i + first_not_finite(values + i, size);
+            Format::encode(values + i, weights ? weights + i : nullptr, block);
+        }
+        std::memcpy(to, &block, sizeof block);
+    }
+    return -1;
+}
+
+}  // namespace TL_FORMATS::encoding

@@ -1,0 +1,168 @@
+//! Floats to storage types and back, outside of contexts: what converts model files.
+
+use crate::call::check;
+use crate::{Backend, DType, Error, Result};
+use std::ffi::c_void;
+use std::ptr;
+use tensorlib_sys as sys;
+
+impl DType {
+    /// Stores rows of `n_per_row` floats as this type, with a small sum of squared errors, on the calling thread.
+    /// `importance` weighs the columns' squared errors: one finite number from 0 on for each. The same values give the
+    /// same bytes on every CPU.
+    ///
+    /// ```
+    /// use tensorlib::DType;
+    /// let values: Vec<f32> = (0..64).map(|i| (i as f32).sin()).collect();
+    /// let blocks = DType::Q8_0.quantize(&values, 32, None)?;
+    /// assert_eq!(blocks.len(), 2 * 34);
+    /// let back = DType::Q8_0.dequantize(&blocks)?;
+    /// assert!(values.iter().zip(&back).all(|(a, b)| (a - b).abs() < 0.01));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where `values` are no whole rows, rows no whole blocks, `importance` has another
+    /// length or holds what is not valid, or a value does not fit the type: types with blocks hold finite numbers only, and
+    /// the message says where the value is.
+    pub fn quantize(self, values: &[f32], n_per_row: usize, importance: Option<&[f32]>) -> Result<Vec<u8>> {
+        quantized(self, "quantize", values, n_per_row, importance, |job, err| {
+            // SAFETY: the job's pointers and sizes come from live slices that fit together.
+            unsafe { sys::tl_quantize(self.raw(), job.src, job.dst, job.n_rows, job.n_per_row, job.importance, err) }
+        })
+    }
+
+    /// Reads blocks of this type as floats.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] where the bytes are no whole blocks.
+    pub fn dequantize(self, blocks: &[u8]) -> Result<Vec<f32>> {
+        let (size, elements) = (self.size().max(1), usize::try_from(self.block_size()).unwrap_or(1));
+        if blocks.len() % size != 0 {
+            return invalid(format!("dequantize: {} bytes: a multiple of {size} is valid for {self}", blocks.len()));
+        }
+        let mut values = vec![0.0f32; blocks.len() / size * elements];
+        let n = i64::try_from(values.len()).unwrap_or(i64::MAX);
+        // SAFETY: blocks holds n elements and values has room for them.
+        check(|err| unsafe { sys::tl_dequantize(self.raw(), blocks.as_ptr().cast(), values.as_mut_ptr(), n, err) })?;
+        Ok(values)
+    }
+}
+
+impl Backend {
+    /// [`DType::quantize`] with this backend's threads.
+    ///
+    /// # Errors
+    /// As [`DType::quantize`]; [`Error::Unsupported`] where the backend is not on the CPU.
+    pub fn quantize(
+        &self,
+        dtype: DType,
+        values: &[f32],
+        n_per_row: usize,
+        importance: Option<&[f32]>,
+    ) -> Result<Vec<u8>> {
+        quantized(dtype, "backend_quantize", values, n_per_row, importance, |job, err| {
+            // SAFETY: the backend is live; the job's pointers and sizes come from live slices that fit together.
+            unsafe {
+                sys::tl_backend_quantize(
+                    self.raw(),
+                    dtype.raw(),
+                    job.src,
+                    job.dst,
+                    job.n_rows,
+                    job.n_per_row,
+                    job.importance,
+                    err,
+                )
+            }
+        })
+    }
+}
+
+struct Job {
+    src: *const f32,
+    dst: *mut c_void,
+    n_rows: i64,
+    n_per_row: i64,
+    importance: *const f32,
+}
+
+fn invalid<T>(message: String) -> Result<T> {
+    Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()))
+}
+
+/// Checks what slices know and pointers do not, and runs `call` into memory of the right size.
+fn quantized(
+    dtype: DType,
+    what: &str,
+    values: &[f32],
+    n_per_row: usize,
+    importance: Option<&[f32]>,
+    call: impl FnOnce(&Job, *mut sys::tl_error) -> sys::tl_status,
+) -> Result<Vec<u8>> {
+    if values.len() != 0 && (n_per_row == 0 || values.len() % n_per_row != 0) {
+        return invalid(format!("{what}: {} values are no whole rows of {n_per_row}", values.len()));
+    }
+    if let Some(weights) = importance {
+        if weights.len() != n_per_row {
+            let n = weights.len();
+            return invalid(format!(
+                "{what}: {n} weights of importance for rows of {n_per_row}: one for each column is valid"
+            ));
+        }
+    }
+    let elements = usize::try_from(dtype.block_size()).unwrap_or(1).max(1);
+    // A row that is no whole number of blocks is refused by the engine before it writes anything.
+    let mut blocks = vec![0u8; values.len() / elements * dtype.size()];
+    let job = Job {
+        src: values.as_ptr(),
+        dst: blocks.as_mut_ptr().cast(),
+        n_rows: i64::try_from(values.len() / n_per_row.max(1)).unwrap_or(i64::MAX),
+        n_per_row: i64::try_from(n_per_row).unwrap_or(i64::MAX),
+        importance: importance.map_or(ptr::null(), <[f32]>::as_ptr),
+    };
+    check(|err| call(&job, err))?;
+    Ok(blocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BackendOptions;
+
+    fn values(n: usize) -> Vec<f32> {
+        (0..n).map(|i| ((i * 7919 % 1013) as f32 - 506.0) / 100.0).collect()
+    }
+
+    #[test]
+    fn every_type_goes_there_and_back() {
+        let cpu = BackendOptions::new().threads(2).open("cpu").unwrap();
+        let x = values(4 * 512);
+        for dtype in DType::ALL {
+            let blocks = dtype.quantize(&x, 512, None).unwrap();
+            assert_eq!(blocks.len() * usize::try_from(dtype.block_size()).unwrap(), x.len() * dtype.size(), "{dtype}");
+            assert_eq!(cpu.quantize(dtype, &x, 512, Some(&[1.0; 512])).unwrap(), blocks, "{dtype}");
+            let back = dtype.dequantize(&blocks).unwrap();
+            let off: f32 = x.iter().zip(&back).map(|(a, b)| (a - b) * (a - b)).sum();
+            let whole: f32 = x.iter().map(|a| a * a).sum();
+            assert!(off < 0.5 * whole, "{dtype}: {off} of {whole}");
+        }
+    }
+
+    #[test]
+    fn bad_calls_say_what_is_valid() {
+        let x = values(512);
+        let message = |result: Result<Vec<u8>>| result.unwrap_err().to_string();
+        assert!(message(DType::Q4_K.quantize(&x, 128, None)).contains("a multiple of 256"));
+        assert!(message(DType::Q4_K.quantize(&x, 0, None)).contains("no whole rows"));
+        assert!(message(DType::Q4_K.quantize(&x, 500, None)).contains("no whole rows"));
+        assert!(message(DType::Q4_K.quantize(&x, 256, Some(&x[..3]))).contains("3 weights"));
+        assert!(message(DType::Q4_K.quantize(&x, 256, Some(&x[..256]))).contains("importance 0 is"));
+        let mut bad = x.clone();
+        bad[256 + 17] = f32::NAN;
+        assert!(message(DType::Q4_K.quantize(&bad, 256, None)).contains("value 17 of row 1 is"));
+        assert!(DType::Q4_K.dequantize(&[0; 143]).unwrap_err().to_string().contains("multiple of 144"));
+        assert!(DType::Q4_K.quantize(&[], 0, None).unwrap().is_empty());
+        assert!(DType::Q4_K.quantize(&[], 256, None).unwrap().is_empty());
+    }
+}
