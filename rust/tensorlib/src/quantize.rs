@@ -164,7 +164,7 @@ fn quantized(
     importance: Option<&[f32]>,
     call: impl FnOnce(&Job, *mut sys::tl_error) -> sys::tl_status,
 ) -> Result<Vec<u8>> {
-    if values.len() != 0 && (n_per_row == 0 || values.len() % n_per_row != 0) {
+    if !values.is_empty() && (n_per_row == 0 || values.len() % n_per_row != 0) {
         return invalid(format!("{what}: {} values are no whole rows of {n_per_row}", values.len()));
     }
     if let Some(weights) = importance {
