@@ -2,7 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|products|add    one section
+//     --only chain|kernels|products|add|formats    one section
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -82,7 +82,7 @@ Options read_options(int argc, char **argv) {
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word + "' is no option: --levels, --only chain|kernels|products|add, --seconds S, --openblas-core NAME");
+            die("'" + word + "' is no option: --levels, --only chain|kernels|products|add|formats, --seconds S, --openblas-core NAME");
         }
     }
     return options;
@@ -106,7 +106,11 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain}, {"kernels", report_kernels}, {"products", report_products}, {"add", report_add}};
+    } sections[] = {{"chain", report_chain},
+                    {"kernels", report_kernels},
+                    {"products", report_products},
+                    {"add", report_add},
+                    {"formats", report_formats}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;
@@ -114,7 +118,7 @@ void report(const Options &options) {
         std::fflush(stdout);
         any = true;
     }
-    if (!any) die("no section '" + options.only + "': chain, kernels, products, add");
+    if (!any) die("no section '" + options.only + "': chain, kernels, products, add, formats");
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

@@ -33,5 +33,6 @@ void report_chain(const Bench &bench);
 void report_kernels(const Bench &bench);
 void report_products(const Bench &bench);
 void report_add(const Bench &bench);
+void report_formats(const Bench &bench);
 
 }  // namespace tensorlib::bench

@@ -48,7 +48,7 @@ TL_HOST_DEVICE inline std::uint64_t iq1s_grid(int index) { return grids().iq1s[i
 TL_HOST_DEVICE inline std::uint32_t iq3xxs_grid(int index) { return grids().iq3xxs[index]; }
 TL_HOST_DEVICE inline std::uint32_t iq3s_grid(int index) { return grids().iq3s[index]; }
 
-// Sixteen signed bytes in two words: a shift is faster than memory on a device, and vectorises.
+// Sixteen signed bytes in two words: on a device a shift is faster than memory.
 struct Table16 {
     std::uint64_t low, high;
 
@@ -64,16 +64,37 @@ TL_HOST_DEVICE constexpr Table16 table16(const std::int8_t (&values)[16]) {
     return table;
 }
 
+#define TL_IQ4NL_VALUES -127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113
+#define TL_FP4_VALUES 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12
+
 // IQ4_NL, IQ4_XS.
 TL_HOST_DEVICE inline int iq4nl_value(int q) {
-    constexpr Table16 table = table16({-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113});
+    constexpr Table16 table = table16({TL_IQ4NL_VALUES});
     return table[q];
 }
 
 // E2M1, doubled: bit 3 of the code is the sign.
 TL_HOST_DEVICE inline int fp4_value(int q) {
-    constexpr Table16 table = table16({0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12});
+    constexpr Table16 table = table16({TL_FP4_VALUES});
     return table[q];
+}
+
+// The same as floats; on the host a load is faster.
+TL_HOST_DEVICE inline float iq4nl_level(int q) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<float>(iq4nl_value(q));
+#else
+    static constexpr float levels[16] = {TL_IQ4NL_VALUES};
+    return levels[q];
+#endif
+}
+TL_HOST_DEVICE inline float fp4_level(int q) {
+#if defined(__CUDA_ARCH__)
+    return static_cast<float>(fp4_value(q));
+#else
+    static constexpr float levels[16] = {TL_FP4_VALUES};
+    return levels[q];
+#endif
 }
 
 }  // namespace TL_FORMATS

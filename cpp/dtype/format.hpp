@@ -45,13 +45,26 @@ TL_HOST_DEVICE inline void decode_block(const typename Format::Block &block, flo
         Format::decode(block, values);
     } else {
         for (int run = 0; run < static_cast<int>(Format::block_size) / run_length; run++) {
-            Format::decode_run(block, run, values + run * run_length);
+            // Through an array of its own: `values` might lie in the block, as far as the compiler knows, and then it would
+            // take one element after the other.
+            float decoded[run_length];
+            Format::decode_run(block, run, decoded);
+            std::memcpy(values + run * run_length, decoded, sizeof decoded);
         }
     }
 }
 
 // v's bit k.
 TL_HOST_DEVICE constexpr unsigned bit(std::uint32_t v, int k) { return (v >> k) & 1u; }
+
+// value, negated where the bit is set: by its sign bit, which compilers do for many at a time.
+TL_HOST_DEVICE inline float negate_if(unsigned bit, float value) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits ^= bit << 31;
+    std::memcpy(&value, &bits, sizeof bits);
+    return value;
+}
 
 // Sub-blocks' bytes and words are not aligned in a block.
 TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {

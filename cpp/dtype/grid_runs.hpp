@@ -23,8 +23,7 @@ TL_HOST_DEVICE constexpr std::uint64_t join(std::uint32_t low, std::uint32_t hig
 // scale * magnitude, negated where the element's bit is set.
 TL_HOST_DEVICE inline void decode_signed(float scale, std::uint64_t magnitudes, unsigned signs, float *values) {
     for (int i = 0; i < run_length; i++) {
-        const float value = scale * static_cast<float>(grid_element(magnitudes, i));
-        values[i] = signs >> i & 1u ? -value : value;
+        values[i] = negate_if(bit(signs, i), scale * static_cast<float>(grid_element(magnitudes, i)));
     }
 }
 

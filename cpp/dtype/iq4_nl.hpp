@@ -27,7 +27,7 @@ struct IQ4_NL {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         const Nibbles q = nibbles<32>(block.qs, run);
-        for (int i = 0; i < run_length; i++) values[i] = d * static_cast<float>(iq4nl_value(q[i]));
+        for (int i = 0; i < run_length; i++) values[i] = d * iq4nl_level(q[i]);
     }
 
     // Scales that map the largest magnitude to 95 .. 155 of the table's -127 .. 113.

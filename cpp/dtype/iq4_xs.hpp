@@ -33,7 +33,7 @@ struct IQ4_XS {
         const int code = (block.scales_l[b / 2] >> b % 2 * 4 & 15) | (block.scales_h >> 2 * b & 3) << 4;
         const float scale = from_half(block.d) * static_cast<float>(code - 32);
         const Nibbles q = nibbles<32>(block.qs + b * 16, run);
-        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(iq4nl_value(q[i]));
+        for (int i = 0; i < run_length; i++) values[i] = scale * iq4nl_level(q[i]);
     }
 
     static void encode(const float *values, const float *weights, Block &block) {

@@ -34,7 +34,7 @@ struct MXFP4 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_power(block.e);
         const Nibbles q = nibbles<32>(block.qs, run);
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(fp4_value(q[i])) * scale;
+        for (int i = 0; i < run_length; i++) values[i] = fp4_level(q[i]) * scale;
     }
 
     // Every power of two that maps the largest magnitude to 12 / 256 .. 12 * 256 and no level beyond F32's range, the best of them.

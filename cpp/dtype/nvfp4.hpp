@@ -38,7 +38,7 @@ struct NVFP4 {
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_scale(block.d[run / 2]);
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(fp4_value(q[i])) * scale;
+        for (int i = 0; i < run_length; i++) values[i] = fp4_level(q[i]) * scale;
     }
 
     // For each 16 elements the best of the sixteen scales around the one that maps the largest magnitude to 12.

@@ -24,7 +24,7 @@ struct Q1_0 {
 
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
-        for (int i = 0; i < run_length; i++) values[i] = block.qs[run] >> i & 1 ? d : -d;
+        for (int i = 0; i < run_length; i++) values[i] = negate_if(bit(block.qs[run], i) ^ 1u, d);
     }
 
     // The nearest sign for each, so d is the weighted mean of the magnitudes.

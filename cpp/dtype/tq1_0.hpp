@@ -25,24 +25,23 @@ struct TQ1_0 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    // Element e's digit.
-    TL_HOST_DEVICE static int digit(const Block &block, int e) {
-        int byte, n;
-        if (e < 160) {
-            byte = block.qs[e % 32], n = e / 32;
-        } else if (e < 240) {
-            byte = block.qs[32 + e % 16], n = e / 16 - 10;
-        } else {
-            byte = block.qh[e % 4], n = e / 4 - 60;
-        }
-        // 3^n in a byte each: n = 0..4.
-        const auto power = static_cast<int>(0x511b090301ull >> (8 * n) & 255);
-        return (byte * power & 255) * 3 >> 8;
-    }
+    // 3^n, n = 0..4, in a byte each.
+    TL_HOST_DEVICE static constexpr int power(int n) { return static_cast<int>(0x511b090301ull >> (8 * n) & 255); }
+    TL_HOST_DEVICE static constexpr int digit(int byte, int power) { return (byte * power & 255) * 3 >> 8; }
 
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(digit(block, run * run_length + i) - 1) * d;
+        if (run < 30) {
+            // One digit of eight bytes.
+            const std::uint8_t *bytes = run < 20 ? block.qs + run % 4 * run_length : block.qs + 32 + run % 2 * run_length;
+            const int p = power(run < 20 ? run / 4 : run / 2 - 10);
+            for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(digit(bytes[i], p) - 1) * d;
+        } else {
+            // Two digits of four.
+            const int low = power(2 * (run - 30)), high = power(2 * (run - 30) + 1);
+            for (int i = 0; i < 4; i++) values[i] = static_cast<float>(digit(block.qh[i], low) - 1) * d;
+            for (int i = 0; i < 4; i++) values[4 + i] = static_cast<float>(digit(block.qh[i], high) - 1) * d;
+        }
     }
 
     // The scale as in TQ2_0.

@@ -137,10 +137,11 @@ inline FreeLine free_line(const Run &run, float inset) {
     Lanes best_error = all(0), best_ll = all(0);
     for (int round = 0; round < 3; round++) {
         const AffineFit f = fit<top>(run, a);
-        a = f.line(run, a);
-        const Lanes one_parameter = f.scale(all(0), a.s);
-        a.s = where_less(all(0), a.o, one_parameter, a.s);
-        a.o = encoding::min(a.o, all(0));
+        Line next = f.line(run, a);
+        next.s = where_less(all(0), next.o, f.scale(all(0), a.s), next.s);
+        // A few large negative values may want o > 0, and then s < 0: they keep their s.
+        a.s = where_less(all(0), next.s, next.s, a.s);
+        a.o = min(f.offset(run, a.s), all(0));
         const Lanes error = f.error(run, a);
         best.s = where_less(error, best_error, a.s, best.s);
         best.o = where_less(error, best_error, a.o, best.o);
@@ -189,7 +190,7 @@ inline void search_super_block(const Input<256> &in, int largest, float inset, A
             const Lanes scale = max(min(near, all(limit)), all(0));
             Lanes min_code = round(min(all(m[b] * inverse_dmin), all(limit)));
             Lanes kept_error = all(1e30f), kept_min = all(0), kept_l = all(0), kept_ll = all(0), kept_xl = all(0);
-            for (int turn = 0; turn < 3; turn++) {
+            for (int turn = 0; turn < 2; turn++) {
                 const Line line{scale * d, all(0) - min_code * dmin};
                 const AffineFit f = fit<top>(run, line);
                 const Lanes e = f.error(run, line);

@@ -123,18 +123,24 @@ private:
         }
     }
 
-    // The best entry for each of sixteen scales, four scales a pass.
+    // The best entry for each of sixteen scales, four scales a pass. Parts of lanes one after the other: a pass has 8 registers
+    // that stay, 3 loaded and 4 broadcast, and processors have 16 or 32.
     void find(const float *scales, Shortlist &shortlist) {
         for (int j = 0; j < n_lanes; j += 4) {
             Lanes best[4], at[4];
-            for (int c = 0; c < 4; c++) best[c] = all(1e30f), at[c] = all(0);
-            for (int k = 0; k < n_table; k += n_lanes) {
-                const Lanes p = load(p_ + k), q = load(q_ + k), here = all(static_cast<float>(k));
-                for (int c = 0; c < 4; c++) {
-                    const Lanes e = q * scales[j + c] - p;
-                    at[c] = where_less(e, best[c], here, at[c]);
-                    best[c] = min(e, best[c]);
+            for (int part = 0; part < n_parts; part++) {
+                Part lowest[4], place[4];
+                for (int c = 0; c < 4; c++) lowest[c] = 1e30f - Part{}, place[c] = Part{};
+                const float *p = p_ + part * part_lanes, *q = q_ + part * part_lanes;
+                for (int k = 0; k < n_table; k += n_lanes) {
+                    const Part p_here = load_part(p + k), q_here = load_part(q + k), here = static_cast<float>(k) - Part{};
+                    for (int c = 0; c < 4; c++) {
+                        const Part e = q_here * scales[j + c] - p_here;
+                        place[c] = e < lowest[c] ? here : place[c];
+                        lowest[c] = e < lowest[c] ? e : lowest[c];
+                    }
                 }
+                for (int c = 0; c < 4; c++) best[c].part[part] = lowest[c], at[c].part[part] = place[c];
             }
             for (int c = 0; c < 4; c++) {
                 const int l = smallest(best[c]), k = static_cast<int>(lane(at[c], l)) + l;

@@ -31,21 +31,32 @@ using Part = float;
 #endif
 constexpr int n_parts = n_lanes * static_cast<int>(sizeof(float)) / static_cast<int>(sizeof(Part));
 
+constexpr int part_lanes = n_lanes / n_parts;
+
 struct Lanes {
     Part part[n_parts];
 };
+
+TL_ENCODE_INLINE Part load_part(const float *p) {
+    Part r;
+    std::memcpy(&r, p, sizeof r);
+    return r;
+}
 
 TL_ENCODE_INLINE Lanes all(float value) {
     Lanes r;
     for (int j = 0; j < n_parts; j++) r.part[j] = value - Part{};
     return r;
 }
+// Part by part: compilers copy 64 bytes at once in pieces of 16 through memory, which stalls the wider loads after it.
 TL_ENCODE_INLINE Lanes load(const float *p) {
     Lanes r;
-    std::memcpy(&r, p, sizeof r);
+    for (int j = 0; j < n_parts; j++) r.part[j] = load_part(p + j * part_lanes);
     return r;
 }
-TL_ENCODE_INLINE void store(float *p, const Lanes &a) { std::memcpy(p, &a, sizeof a); }
+TL_ENCODE_INLINE void store(float *p, const Lanes &a) {
+    for (int j = 0; j < n_parts; j++) std::memcpy(p + j * part_lanes, &a.part[j], sizeof(Part));
+}
 
 TL_ENCODE_INLINE Lanes operator+(Lanes a, const Lanes &b) {
     for (int j = 0; j < n_parts; j++) a.part[j] = a.part[j] + b.part[j];

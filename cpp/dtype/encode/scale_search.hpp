@@ -133,22 +133,24 @@ inline float common_scale(const Input<256> &in, const FreeScale *free, int low, 
     return lane(d, smallest(error));
 }
 
-// Codes' levels, low..high for the scales; `first`, `step` as in search_scale(). Scales are found free of each other, then a
-// d for all, then for this d the best integers with their own nearest levels; d is fitted to those, and again.
+// A super-block's scales for one d after the other; the best are kept.
 template <class Codes, int sub>
-inline void search_super_block(const Input<256> &in, int low, int high, float first, float step, ScaledLevels<sub> &out) {
-    constexpr int count = 256 / sub;
-    FreeScale free[count];
-    for (int b = 0; b < count; b++) free[b] = free_scale<Codes>(in, b * sub, sub, first, step);
-    float d = common_scale<count>(in, free, low, high), best_error = 0;
-    for (int round_number = 0; round_number < 3; round_number++) {
+struct SuperBlockSearch {
+    static constexpr int count = 256 / sub;
+
+    const Input<256> &in;
+    const FreeScale *free;
+    float low, high;
+    ScaledLevels<sub> &out;
+    float best_error = 0, next = 0;  // what out has won over zeros, and the d that fits its levels best
+
+    // For d the best integer of sixteen for each sub-block, with its own nearest levels.
+    void offer(float d) {
         float p = 0, q = 0, error = 0, codes[count];
         for (int b = 0; b < count; b++) {
-            const float middle = fminf(fmaxf(free[b].s / d, static_cast<float>(low)), static_cast<float>(high));
-            const Lanes near = round(all(middle)) + (lane_numbers() - 8.0f);
-            const Lanes code = min(max(near, all(static_cast<float>(low))), all(static_cast<float>(high)));
-            const Lanes scale = code * d;
-            const Lanes zero = all(0), inverse = where_less(zero, abs(code), all(1) / scale, zero);
+            const float middle = fminf(fmaxf(free[b].s / d, low), high);
+            const Lanes code = min(max(round(all(middle)) + (lane_numbers() - 8.0f), all(low)), all(high));
+            const Lanes scale = code * d, inverse = where_less(all(0), abs(code), all(1) / scale, all(0));
             const Fit f = fit<Codes>(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub, inverse);
             const Lanes errors = f.error(scale);
             const int j = smallest(errors);
@@ -157,14 +159,31 @@ inline void search_super_block(const Input<256> &in, int low, int high, float fi
             p += codes[b] * lane(f.p, j);
             q += codes[b] * codes[b] * lane(f.q, j);
         }
-        if (error < best_error) {
-            best_error = error;
-            out.d = d;
-            for (int b = 0; b < count; b++) out.scale[b] = static_cast<int>(codes[b]);
-        }
-        const float next = q > 0 ? lane(round_to_half(in, all(p / q)), 0) : d;
-        if (next == d) break;
-        d = next;
+        if (!(error < best_error)) return;
+        best_error = error;
+        out.d = d;
+        for (int b = 0; b < count; b++) out.scale[b] = static_cast<int>(codes[b]);
+        next = q > 0 ? lane(round_to_half(in, all(p / q)), 0) : d;
+    }
+};
+
+// Levels of `Codes` and scales low..high; `first`, `step` as in search_scale(). Scales are found free of each other, then a d for
+// all; smaller ones are tried too, which suit small sub-blocks beside an outlier that can as well be a larger level, and the one
+// that makes the extreme the lowest level at the lowest scale. d is fitted to the best, and again.
+template <class Codes, int sub>
+inline void search_super_block(const Input<256> &in, int low, int high, float first, float step, ScaledLevels<sub> &out) {
+    constexpr int count = 256 / sub;
+    FreeScale free[count];
+    for (int b = 0; b < count; b++) free[b] = free_scale<Codes>(in, b * sub, sub, first, step);
+    SuperBlockSearch<Codes, sub> search{in, free, static_cast<float>(low), static_cast<float>(high), out};
+    const float d = in.zero ? 0 : common_scale<count>(in, free, low, high);
+    if (d != 0) {
+        float extreme = 0;
+        for (int i = 0; i < 256; i++) extreme = fabsf(in.x[i]) > fabsf(extreme) ? in.x[i] : extreme;
+        const float lowest = lane(Codes::nearest(all(-1e6f)), 0);
+        const float starts[] = {d, 0.7f * d, 0.5f * d, extreme / (lowest * static_cast<float>(low))};
+        for (const float start : starts) search.offer(lane(round_to_half(in, all(start)), 0));
+        for (int turn = 0; turn < 2 && search.next != out.d; turn++) search.offer(search.next);
     }
     for (int b = 0; b < count; b++) {
         choose_levels<Codes>(in.x + b * sub, sub, out.d * static_cast<float>(out.scale[b]), out.levels + b * sub);

@@ -1,7 +1,7 @@
 //! Floats to storage types and back, outside of contexts: what converts model files.
 
 use crate::call::check;
-use crate::{Backend, DType, Error, Result};
+use crate::{Backend, DType, Error, Result, Tensor};
 use std::ffi::c_void;
 use std::ptr;
 use tensorlib_sys as sys;
@@ -79,6 +79,70 @@ impl Backend {
     }
 }
 
+/// Elements that are held as floats at a time.
+const PIECE: usize = 4 << 20;
+
+impl Tensor {
+    /// A new leaf in this tensor's context, of the same shape and name, that stores its values as `dtype`, on the calling
+    /// thread; [`Backend::quantize_tensor`] takes all threads. In pieces: no more than a few megabytes are held beside both
+    /// tensors. Nothing is built into a graph: this is for weights, once.
+    ///
+    /// ```
+    /// use tensorlib::{Context, DType};
+    /// let ctx = Context::new();
+    /// let weights = ctx.tensor([256, 2], &vec![0.5; 512])?;
+    /// let small = weights.quantize(DType::Q4_K)?;
+    /// assert_eq!(small.nbytes(), 2 * 144);
+    /// assert!((small.dequantize()?.to_vec::<f32>()?[7] - 0.5).abs() < 0.01);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`] where this one cannot be read, and as [`DType::quantize`]; [`Error::InvalidArgument`] where
+    /// rows are no whole blocks; [`Error::OutOfMemory`].
+    pub fn quantize(&self, dtype: DType) -> Result<Tensor> {
+        self.stored_as(dtype, |values, n_per_row| dtype.quantize(values, n_per_row, None))
+    }
+
+    /// A new leaf in this tensor's context, of the same shape and name, that stores its values as F32.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_vec`] where this one cannot be read; [`Error::OutOfMemory`].
+    pub fn dequantize(&self) -> Result<Tensor> {
+        self.stored_as(DType::F32, |values, _| Ok(values.iter().flat_map(|v| v.to_ne_bytes()).collect()))
+    }
+
+    fn stored_as(&self, dtype: DType, encode: impl Fn(&[f32], usize) -> Result<Vec<u8>>) -> Result<Tensor> {
+        let made = self.context().zeros(dtype, self.shape())?;
+        made.set_name(&self.name())?;
+        let source = self.dtype();
+        let n_per_row = usize::try_from(self.shape()[0]).unwrap_or(0);
+        let n_rows = self.n_elements().checked_div(n_per_row).unwrap_or(0);
+        let row_bytes = |t: DType| n_per_row / usize::try_from(t.block_size()).unwrap_or(1).max(1) * t.size();
+        let rows_at_a_time = (PIECE / n_per_row.max(1)).max(1);
+        let mut raw = Vec::new();
+        for first in (0..n_rows).step_by(rows_at_a_time) {
+            let rows = rows_at_a_time.min(n_rows - first);
+            raw.resize(rows * row_bytes(source), 0);
+            self.read_bytes(first * row_bytes(source), &mut raw)?;
+            let values = source.dequantize(&raw)?;
+            made.write_bytes(first * row_bytes(dtype), &encode(&values, n_per_row)?)?;
+        }
+        Ok(made)
+    }
+}
+
+impl Backend {
+    /// [`Tensor::quantize`] with this backend's threads. `importance` weighs the columns' squared errors, one finite number
+    /// from 0 on for each.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantize`]; [`Error::Unsupported`] where the backend is not on the CPU.
+    pub fn quantize_tensor(&self, tensor: &Tensor, dtype: DType, importance: Option<&[f32]>) -> Result<Tensor> {
+        tensor.stored_as(dtype, |values, n_per_row| self.quantize(dtype, values, n_per_row, importance))
+    }
+}
+
 struct Job {
     src: *const f32,
     dst: *mut c_void,
@@ -100,7 +164,7 @@ fn quantized(
     importance: Option<&[f32]>,
     call: impl FnOnce(&Job, *mut sys::tl_error) -> sys::tl_status,
 ) -> Result<Vec<u8>> {
-    if values.len() != 0 && (n_per_row == 0 || values.len() % n_per_row != 0) {
+    if !values.is_empty() && (n_per_row == 0 || values.len() % n_per_row != 0) {
         return invalid(format!("{what}: {} values are no whole rows of {n_per_row}", values.len()));
     }
     if let Some(weights) = importance {
@@ -147,6 +211,37 @@ mod tests {
             let whole: f32 = x.iter().map(|a| a * a).sum();
             assert!(off < 0.5 * whole, "{dtype}: {off} of {whole}");
         }
+    }
+
+    #[test]
+    fn tensors_of_any_type_in_pieces() {
+        let cpu = BackendOptions::new().threads(2).open("cpu").unwrap();
+        let ctx = crate::Context::new();
+        // More than two pieces, the last one smaller.
+        let n = 4096;
+        let x = values(n * (2 * PIECE / n + 3));
+        let weights = ctx.tensor([n as i64, (x.len() / n) as i64], &x).unwrap();
+        weights.set_name("weights").unwrap();
+        let made = weights.quantize(DType::Q8_0).unwrap();
+        assert_eq!((made.name(), made.shape(), made.dtype()), ("weights".into(), weights.shape(), DType::Q8_0));
+        let mut bytes = vec![0; made.nbytes()];
+        made.read_bytes(0, &mut bytes).unwrap();
+        assert_eq!(bytes, DType::Q8_0.quantize(&x, n, None).unwrap());
+        let threaded = cpu.quantize_tensor(&weights, DType::Q8_0, None).unwrap();
+        assert_eq!(threaded.to_f32_vec().unwrap(), made.to_f32_vec().unwrap());
+        assert_eq!(made.dequantize().unwrap().to_vec::<f32>().unwrap(), made.to_f32_vec().unwrap());
+        // From one format to another, of a view with gaps, and of nothing.
+        let view = weights.view([256, 3], &[16384], 1024).unwrap();
+        let small = view.quantize(DType::Q4_K).unwrap();
+        assert_eq!(small.quantize(DType::Q6_K).unwrap().shape(), [256, 3]);
+        assert_eq!(ctx.zeros(DType::F16, [0, 3]).unwrap().quantize(DType::Q8_0).unwrap().n_elements(), 0);
+        let odd = ctx.zeros(DType::F32, [100, 2]).unwrap();
+        assert!(odd.quantize(DType::Q4_K).unwrap_err().to_string().contains("256"));
+        let sum = weights.add(&weights).unwrap();
+        assert!(sum.quantize(DType::Q8_0).unwrap_err().to_string().contains("make it an output"));
+        // A bad value is found before anything could be taken for a result.
+        weights.set(&[5, 7], f32::NAN).unwrap();
+        assert!(weights.quantize(DType::Q8_0).unwrap_err().to_string().contains("nan"));
     }
 
     #[test]

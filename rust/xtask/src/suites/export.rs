@@ -113,11 +113,13 @@ fn leaf_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
 
 /// Whether a mangled name is one of tensorlib::core::leaf::<level>: of one level, so of one instruction set.
 fn is_of_a_level(symbol: &str) -> bool {
-    const NAMESPACE: &str = "N9tensorlib4core4leaf";
+    const NAMESPACE: &str = "9tensorlib4core4leaf";
     let Some(at) = symbol.find(NAMESPACE) else { return false };
-    // _Z, and more where it is a variable of a function (_ZZ) or a template's table.
-    let of_it = symbol[..at].chars().skip(1).all(|c| "ZKIT".contains(c));
-    of_it && symbol[at + NAMESPACE.len()..].starts_with(|c: char| c.is_ascii_digit())
+    // _ZN, and more for a method that is const (_ZNK) or a variable of a function (_ZZN).
+    let of_it = symbol[..at].chars().skip(1).all(|c| "ZNK".contains(c));
+    // Behind it comes the level's name and something in it, where the table that all levels share has neither.
+    let rest = symbol[at + NAMESPACE.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
+    of_it && ["avx512", "avx2", "baseline"].iter().any(|level| rest.starts_with(level))
 }
 
 fn find_leaf_objects(dir: &Path, inside: bool, found: &mut Vec<PathBuf>) -> Result<(), String> {
@@ -131,4 +133,20 @@ fn find_leaf_objects(dir: &Path, inside: bool, found: &mut Vec<PathBuf>) -> Resu
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_a_level;
+
+    #[test]
+    fn symbols_of_a_level_are_told_apart() {
+        assert!(is_of_a_level("_ZN9tensorlib4core4leaf6avx5124Q4_010decode_runERKNS3_5BlockEiPf"));
+        assert!(is_of_a_level("_ZNK9tensorlib4core4leaf8baseline8encoding3FitE"));
+        assert!(is_of_a_level("_ZZN9tensorlib4core4leaf4avx24nearEvE5table"));
+        assert!(!is_of_a_level("_ZN9tensorlib4core4leaf9LeafTableC2Ev"));
+        assert!(!is_of_a_level("_ZN9tensorlib4core4Q4_010decode_runEv"));
+        assert!(!is_of_a_level("_ZSt4swapIN9tensorlib4core4leaf4avx23VecEEvv"));
+        assert!(!is_of_a_level("memcpy"));
+    }
 }
