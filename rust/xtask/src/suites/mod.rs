@@ -2,6 +2,7 @@
 //! row here.
 
 mod c;
+mod cli;
 pub mod cpp;
 pub mod cuda;
 mod deep;
@@ -47,6 +48,7 @@ pub const ALL: &[Suite] = &[
     suite("cpp", "GoogleTest programs on each instruction-set level", cpp::run),
     suite("c", "bad input, quickstart, cases on each level, digits", c::run),
     suite("rust", "unit, doc and feature tests, cases on each level, digits", rust::run),
+    suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
     suite("go", "vet, tests with the race detector, cases on each level, digits", go::run),
     suite("zig", "tests, cases on each level, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),

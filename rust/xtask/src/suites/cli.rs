@@ -1,0 +1,40 @@
+//! The command-line tool: its tests, what a user gets by `cargo install`, and the man pages that go with it.
+
+use crate::suite::Run;
+use crate::tools;
+use crate::workspace::{make_dir, remove_dir};
+
+const SHELLS: [&str; 3] = ["bash", "zsh", "fish"];
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    let ws = run.ws;
+    tools::native(ws)?;
+    // Optimised: they quantise, and a build for debugging takes minutes for that.
+    let tests = ws.cargo().args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
+    run.tests("tests", crate::counts::Style::Cargo, tests)?;
+    let root = ws.out.join("cli");
+    remove_dir(&root)?;
+    make_dir(&root)?;
+    let install =
+        ws.cargo().args(["install", "--locked", "--quiet", "--path", "rust/tensorlib-cli", "--root"]).arg(&root);
+    let installed = run.step(install).map(drop);
+    run.check("cargo install", installed.clone());
+    installed?;
+    let program = root.join("bin/tensorlib");
+    let pages = run.step(ws.cmd(&program).args(["man", "--dir"]).arg(root.join("man1"))).map(drop);
+    run.check("man pages", pages);
+    for shell in SHELLS {
+        let script = ws.cmd(&program).args(["completions", shell]).capture();
+        let file = root.join(shell);
+        let written =
+            script.and_then(|text| std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display())));
+        match crate::process::on_path(shell) {
+            Some(_) => {
+                let read = written.and_then(|()| run.step(ws.cmd(shell).arg("-n").arg(&file)).map(drop));
+                run.check(&format!("{shell} reads its completions"), read);
+            }
+            None => run.skip(&format!("completions of {shell}"), &format!("there is no {shell} here")),
+        }
+    }
+    Ok(())
+}
