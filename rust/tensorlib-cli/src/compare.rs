@@ -129,7 +129,9 @@ fn compare(a: &Source, b: &Source, pair: &Pair, threads: usize) -> Outcome<Sums>
             }
             Ok(())
         };
-        let helpers: Vec<_> = (1..threads.min(all.len())).map(|_| scope.spawn(work)).collect();
+        // A thread that is not to be had is one helper less.
+        let helper = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let helpers: Vec<_> = (1..threads.min(all.len())).filter_map(helper).collect();
         let mut outcome = work();
         for helper in helpers {
             let theirs = helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

@@ -10,6 +10,7 @@ mod importance;
 mod inspect;
 mod inspect_json;
 mod manual;
+mod memory;
 mod pipeline;
 mod plan;
 mod progress;

@@ -68,7 +68,10 @@ struct Chunk<'a> {
 pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
     let (sender, receiver) = sync_channel(1);
     std::thread::scope(|scope| {
-        scope.spawn(move || read_all(job, &sender));
+        let reader = std::thread::Builder::new().name("reader".into());
+        reader
+            .spawn_scoped(scope, move || read_all(job, &sender))
+            .map_err(|e| Failure::new(Exit::Memory, format!("a thread cannot be started: {e}")))?;
         for chunk in receiver {
             if INTERRUPTED.load(Ordering::SeqCst) {
                 return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was written"));

@@ -104,10 +104,8 @@ fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
         return Err(Failure::new(Exit::Refused, message).hint("reshape it before"));
     }
     let (to, why) = match wishes.keep.iter().find(|k| fits(&k.pattern, &entry.name)) {
-        Some(Keep { dtype: Some(to), pattern }) => {
-            (explicit(&entry, from, *to, pattern)?, "kept by pattern".to_string())
-        }
-        Some(_) => (from, "kept by pattern".into()),
+        Some(Keep { dtype: Some(to), pattern }) => (explicit(&entry, from, *to, pattern)?, "by --keep".to_string()),
+        Some(_) => (from, "by --keep".into()),
         None => by_rule(&entry, from, wishes.dtype),
     };
     if from != to && is_quantised(from) && !wishes.requantize {

@@ -140,3 +140,29 @@ fn a_short_benchmark() {
         assert!(row["gflop_s"].as_f64().unwrap() > 0.0, "{row}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_memory_is_a_code_of_its_own() {
+    let folder = Folder::new("process-memory");
+    let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
+    write_gguf(&input, &[("w", &[1024, 4096], &values(4 << 20, 0))]);
+    // With a limit that grows, runs fail for want of memory (or of threads, or because the file cannot be mapped) until one
+    // succeeds; none ends by a signal, and none leaves a file.
+    let (mut codes, mut mib) = (Vec::new(), 8);
+    while codes.last() != Some(&0) && mib < 4096 {
+        let script = format!("ulimit -v {}; exec \"$@\"", mib << 10);
+        let mut sh = std::process::Command::new("sh");
+        sh.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_tensorlib"), "quantize", &input, &output]);
+        let ended = sh.args(["--type", "q4_0", "--threads", "1"]).output().unwrap();
+        let errors = String::from_utf8_lossy(&ended.stderr).into_owned();
+        // Below some size the loader itself has no room: 127, or a signal before main.
+        let begun = errors.contains("tensorlib: ") && ended.status.code() != Some(127);
+        if begun || ended.status.success() {
+            codes.push(ended.status.code().unwrap_or_else(|| panic!("{mib} MiB: {ended:?}")));
+        }
+        mib += 4;
+    }
+    assert!(codes.contains(&5) && codes.last() == Some(&0), "{codes:?}");
+    assert!(codes.iter().all(|c| [0, 3, 5].contains(c)), "{codes:?}");
+}

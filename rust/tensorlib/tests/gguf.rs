@@ -84,6 +84,7 @@ fn what_was_written_is_read() -> tensorlib::Result<()> {
         assert_eq!(file.string("text")?, "grüß");
         let tensors: Vec<_> = file.tensors().map(|t| (t.name.to_string(), t.dtype, t.shape, t.data.len())).collect();
         assert_eq!(tensors, [("weights".into(), DType::F32, vec![2, 3], 24), ("scalar".into(), DType::I32, vec![], 4)]);
+        assert_eq!(file.tensors().map(|t| t.offset).collect::<Vec<_>>(), [0, 64]);
         let other = Context::new();
         let leaf = file.tensor(&other, "weights")?;
         let scalar = file.tensor(&other, "scalar")?;
