@@ -22,7 +22,8 @@ Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA
 
 /// Inspect, quantise and compare model files (GGUF, safetensors).
 #[derive(Parser)]
-#[command(name = "tensorlib", version, after_long_help = EXIT_CODES, after_help = "Exit codes and more: --help", max_term_width = 100)]
+#[command(name = "tensorlib", version, max_term_width = 100)]
+#[command(after_long_help = EXIT_CODES, after_help = "Exit codes and more: --help")]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -95,7 +96,8 @@ pub struct Quantize {
     /// Weights of the columns' errors: a GGUF (imatrix too) or safetensors file with ne[0] values per tensor name
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
-    /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match counts
+    /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match
+    /// counts
     #[arg(long, value_name = "PATTERN=TYPE")]
     pub keep: Vec<Keep>,
     /// Quantise again what is quantised already; that loses twice

@@ -1,5 +1,5 @@
-//! `tensorlib bench`: what this machine does with the formats, in a minute and through the public API. The project's own
-//! benchmarks (`cargo xtask bench`) measure more, and more carefully.
+//! `tensorlib bench`: what this machine does with the formats, in a minute and through the public API. The project's
+//! own benchmarks (`cargo xtask bench`) measure more, and more carefully.
 
 use crate::args::Bench;
 use crate::bench_report::{print, print_json, Codec, Product, Report};
@@ -96,8 +96,8 @@ fn products(dtype: DType, options: &Bench, values: &[f32], cpu: &Backend, all: &
     Ok(())
 }
 
-/// A wrong result must not look fast. The sum may be taken in any order and activations may be rounded to 8 bits on the way:
-/// half a percent of the product of both norms is far above either, and far below a wrong row.
+/// A wrong result must not look fast. The sum may be taken in any order and activations may be rounded to 8 bits on the
+/// way: half a percent of the product of both norms is far above either, and far below a wrong row.
 fn check(dtype: DType, a: &[f32], b: &[f32], got: f32) -> Outcome<()> {
     let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
     let (want, norms) = (dot(a, b), (dot(a, a) * dot(b, b)).sqrt());

@@ -73,14 +73,16 @@ pub fn print(report: &Report, out: &mut dyn Write) -> Outcome<()> {
 /// As JSON.
 pub fn print_json(report: &Report, out: &mut dyn Write) -> Outcome<()> {
     let codecs = report.codecs.iter().map(|c| {
-        json!({ "type": c.dtype.name(), "encode_gb_s": c.encode, "decode_gb_s": c.decode, "relative_error": c.relative })
+        json!({ "type": c.dtype.name(), "encode_gb_s": c.encode, "decode_gb_s": c.decode,
+                "relative_error": c.relative })
     });
     let products = report.products.iter().map(|p| {
         json!({ "type": p.dtype.name(), "n": p.n, "seconds": p.seconds, "gflop_s": p.gflops, "weights_gb_s": p.read })
     });
     let all = json!({
         "device": "cpu", "isa": report.isa, "threads": report.threads, "seconds": report.seconds, "side": report.side,
-        "memcpy_gb_s": report.memcpy, "formats": codecs.collect::<Vec<Json>>(), "mul_mat": products.collect::<Vec<Json>>(),
+        "memcpy_gb_s": report.memcpy, "formats": codecs.collect::<Vec<Json>>(),
+        "mul_mat": products.collect::<Vec<Json>>(),
     });
     Ok(writeln!(out, "{all:#}")?)
 }

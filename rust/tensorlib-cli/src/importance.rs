@@ -1,8 +1,8 @@
 //! Weights of columns: how much each input of a matrix matters, from a file with a vector per tensor name.
 //!
-//! Two ways of naming are taken: `NAME` with the weights themselves, and that of the field's imatrix files: `NAME.in_sum2`
-//! with sums of squares and `NAME.counts` with how many there were, for each matrix of a stack of experts; the weight is
-//! their mean. A matrix without a count says nothing, and gets ones.
+//! Two ways of naming are taken: `NAME` with the weights themselves, and that of the field's imatrix files:
+//! `NAME.in_sum2` with sums of squares and `NAME.counts` with how many there were, for each matrix of a stack of
+//! experts; the weight is their mean. A matrix without a count says nothing, and gets ones.
 
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::plan::Step;

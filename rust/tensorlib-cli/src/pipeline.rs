@@ -1,7 +1,8 @@
 //! The stream of `quantize`: one thread reads and decodes the next piece while this one encodes and writes.
 //!
 //! Memory: up to three pieces of floats (one being read, one waiting, one being encoded) and one that is encoded,
-//! whatever the file: 12 MiB with few threads, 96 MiB with many. Blocks do not depend on each other, so a cut row gives the same bytes as a whole one.
+//! whatever the file: 12 MiB with few threads, 96 MiB with many. Blocks do not depend on each other, so a cut row gives
+//! the same bytes as a whole one.
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::importance::Importance;

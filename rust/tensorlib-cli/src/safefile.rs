@@ -1,7 +1,7 @@
 //! A safetensors file of which only the header is held: data are read in pieces.
 //!
-//! The crate of the format reads the header and checks it (sizes, offsets without gaps and overlaps); that the file goes on
-//! as far as the header says is checked here, so that a file which was cut is found before work begins.
+//! The crate of the format reads the header and checks it (sizes, offsets without gaps and overlaps); that the file
+//! goes on as far as the header says is checked here, so that a file which was cut is found before work begins.
 
 use crate::failure::{Exit, Failure, Outcome};
 use safetensors::tensor::{Dtype, Metadata};

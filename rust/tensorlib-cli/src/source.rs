@@ -99,12 +99,17 @@ pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Pie
 impl Source {
     /// Opens a file; its first bytes tell what it is.
     pub fn open(path: &Path) -> Outcome<Self> {
-        let mut file = File::open(path).map_err(|e| Failure::io(path, "opened", &e))?;
-        let info = file.metadata().map_err(|e| Failure::io(path, "examined", &e))?;
+        // Before it is opened: that would wait for a pipe's other end.
+        let info = std::fs::metadata(path).map_err(|e| Failure::io(path, "opened", &e))?;
         if info.is_dir() {
             let message = format!("{}: is a folder: a file is valid", path.display());
             return Err(Failure::new(Exit::Io, message).hint("name the .gguf or .safetensors file in it"));
         }
+        if !info.is_file() {
+            let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());
+            return Err(Failure::new(Exit::Io, message).hint("write it to a file first: it is read at many places"));
+        }
+        let mut file = File::open(path).map_err(|e| Failure::io(path, "opened", &e))?;
         let mut head = Vec::new();
         file.by_ref().take(9).read_to_end(&mut head).map_err(|e| Failure::io(path, "read", &e))?;
         if head.starts_with(b"GGUF") {

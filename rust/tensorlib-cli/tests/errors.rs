@@ -66,6 +66,17 @@ fn files_that_cannot_be_opened() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file() {
+    let folder = Folder::new("errors-pipe");
+    let pipe = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_str(), "/dev/null"] {
+        tool(&["inspect", path]).expect(3, &["a regular file is valid", "hint"]);
+    }
+}
+
 #[test]
 fn wrong_usage() {
     let table: &[(&[&str], &[&str])] = &[
@@ -121,8 +132,9 @@ fn data_that_do_not_allow_it() {
     // What is quantised already.
     let again = folder.path("again.gguf");
     tool(&["quantize", &output, &again, "--type", "q6_k"]).expect(1, &["'fine' is q4_K already", "--allow-requantize"]);
-    tool(&["quantize", &output, &again, "--type", "q4_k", "--keep", "bad=same"]).expect(0, &[]); // nothing changes
-                                                                                                 // Weights that do not fit.
+    // Nothing changes, so nothing is lost.
+    tool(&["quantize", &output, &again, "--type", "q4_k", "--keep", "bad=same"]).expect(0, &[]);
+    // Weights that do not fit.
     let small = folder.path("s.gguf");
     write_gguf(&small, &[("w", &[256, 2], &values(512, 0))]);
     let run = |w: &[f32], words: &[&str]| {

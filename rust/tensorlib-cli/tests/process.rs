@@ -147,8 +147,8 @@ fn no_memory_is_a_code_of_its_own() {
     let folder = Folder::new("process-memory");
     let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
     write_gguf(&input, &[("w", &[1024, 4096], &values(4 << 20, 0))]);
-    // With a limit that grows, runs fail for want of memory (or of threads, or because the file cannot be mapped) until one
-    // succeeds; none ends by a signal, and none leaves a file.
+    // With a limit that grows, runs fail for want of memory (or of threads, or because the file cannot be mapped) until
+    // one succeeds; none ends by a signal, and none leaves a file.
     let (mut codes, mut mib) = (Vec::new(), 8);
     while codes.last() != Some(&0) && mib < 4096 {
         let script = format!("ulimit -v {}; exec \"$@\"", mib << 10);
