@@ -94,6 +94,9 @@ FileContents map_file(const char *what, const std::string &path) {
     FileContents contents;
     const Descriptor file = open_file(what, path, contents.size);
     void *data = mmap(nullptr, contents.size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (data == MAP_FAILED && errno == ENOMEM) {
+        fail(Status::out_of_memory, "%s: %s: no room among the addresses for its %zu bytes", what, path.c_str(), contents.size);
+    }
     if (data == MAP_FAILED) fail_io(what, path, "cannot be mapped", errno);
     contents.data = static_cast<std::byte *>(data);
     contents.mapped = true;
