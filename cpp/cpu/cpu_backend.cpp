@@ -53,9 +53,9 @@ std::string CpuBackend::explain(const Problem &problem) const {
     return text;
 }
 
-void CpuBackend::check_usable() const {
+void CpuBackend::check_usable(const char *what) const {
     if (pool_.usable()) return;
-    fail(Status::unavailable, "graph_compute: this backend was made before fork() and its threads are the parent's: make a new one here");
+    fail(Status::unavailable, "%s: this backend was made before fork() and its threads are the parent's: make a new one here", what);
 }
 
 void CpuBackend::execute(const Step &step) {

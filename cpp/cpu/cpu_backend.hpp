@@ -22,7 +22,7 @@ public:
 
     const Kernel *find_kernel(const Problem &problem) const noexcept override;
     std::string explain(const Problem &problem) const override;
-    void check_usable() const override;
+    void check_usable(const char *what) const override;
     void execute(const Step &step) override;
     void finish() override {}
 

@@ -92,7 +92,7 @@ void quantize(const char *what, Backend &backend, const Quantization &job) {
     }
     check_sizes(what, job);
     if (job.n_rows == 0 || job.n_per_row == 0) return;
-    const Backend::Turn turn(backend);
+    const Backend::Turn turn(backend, what);
     const std::int64_t block_size = traits(job.type).block_size, n_blocks = job.n_rows * (job.n_per_row / block_size);
     // More elements a chunk where the pool could not count the chunks otherwise.
     const std::int64_t per_chunk = std::max(elements_per_chunk / block_size, n_blocks / (ThreadPool::max_chunks / 2) + 1);

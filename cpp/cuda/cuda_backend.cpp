@@ -76,7 +76,7 @@ std::string CudaBackend::explain(const Problem &problem) const {
     return text;
 }
 
-void CudaBackend::check_usable() const { device_.check_usable(what); }
+void CudaBackend::check_usable(const char *caller) const { device_.check_usable(caller); }
 
 void CudaBackend::begin() {
     const CudaDevice::Scope scope(device_);

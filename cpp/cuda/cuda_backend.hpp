@@ -23,7 +23,7 @@ public:
 
     const Kernel *find_kernel(const Problem &problem) const noexcept override;
     std::string explain(const Problem &problem) const override;
-    void check_usable() const override;
+    void check_usable(const char *caller) const override;
     void begin() override;
     void execute(const Step &step) override;
     void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;

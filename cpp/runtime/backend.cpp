@@ -19,12 +19,12 @@ void Backend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording
     for (const Step &step : steps) execute(step);
 }
 
-Backend::Turn::Turn(Backend &backend) : backend_(backend) {
+Backend::Turn::Turn(Backend &backend, const char *what) : backend_(backend) {
     if (backend_.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
-        fail(Status::busy, "graph_compute: called from inside a callback of a graph that this backend is computing");
+        fail(Status::busy, "%s: called from inside a callback of a graph that this backend is computing", what);
     }
     // Before the lock: in a forked child the parent's holder would never give it back.
-    backend_.check_usable();
+    backend_.check_usable(what);
     backend_.turn_.lock();
     backend_.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }

@@ -54,7 +54,7 @@ public:
 
     // Throws where this backend cannot be used at present: Error(unavailable) in a forked child, Error(device) after
     // a device's failure.
-    virtual void check_usable() const = 0;
+    virtual void check_usable(const char *what) const = 0;
 
     // What a backend keeps with a plan, to run its steps faster the next time. May outlive the backend.
     struct Recording {
@@ -77,7 +77,7 @@ public:
     // Error(busy).
     class Turn {
     public:
-        explicit Turn(Backend &backend);
+        Turn(Backend &backend, const char *what);
         ~Turn();
         Turn(const Turn &) = delete;
         Turn &operator=(const Turn &) = delete;

@@ -26,7 +26,7 @@ private:
 class Run {
 public:
     Run(Graph &graph, Backend &backend, const char *what)
-        : turn_((check_device(graph, backend, what), backend)), graph_guard_(graph, what) {
+        : turn_((check_device(graph, backend, what), backend), what), graph_guard_(graph, what) {
         guards_.reserve(graph.contexts().size());
         for (const auto &reached : graph.contexts()) guards_.emplace_back(*reached.context, reached.written, what);
     }
