@@ -150,9 +150,7 @@ tl_status tl_gguf_array_read(const tl_gguf *gguf, size_t index, tl_gguf_type typ
     constexpr const char *function = "gguf_array_read";
     return guarded(err, [&] {
         const core::GgufKey &key = key_at(function, gguf, index);
-        if (type < 0 || type >= core::gguf_type_count)
-            core::fail(Status::invalid_argument, "%s: type is %d: 0 to %d are valid", function, type, core::gguf_type_count - 1);
-        core::gguf_elements(key, static_cast<core::GgufType>(type), first, n, out);
+        core::gguf_elements(key, capi::gguf_type_of(function, type), first, n, out);
     });
 }
 

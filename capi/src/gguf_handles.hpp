@@ -14,4 +14,10 @@ inline const core::GgufWriter *unwrap(const tl_gguf_writer *p) { return reinterp
 inline tl_gguf *wrap(core::Gguf *p) { return reinterpret_cast<tl_gguf *>(p); }
 inline tl_gguf_writer *wrap(core::GgufWriter *p) { return reinterpret_cast<tl_gguf_writer *>(p); }
 
+inline core::GgufType gguf_type_of(const char *function, tl_gguf_type type) {
+    if (type < 0 || type >= core::gguf_type_count)
+        core::fail(Status::invalid_argument, "%s: type is %d: 0 to %d are valid", function, type, core::gguf_type_count - 1);
+    return static_cast<core::GgufType>(type);
+}
+
 }  // namespace tensorlib::capi

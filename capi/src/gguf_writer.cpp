@@ -97,9 +97,7 @@ tl_status tl_gguf_writer_set_array(tl_gguf_writer *writer, const char *key, tl_g
     return guarded(err, [&] {
         required(writer, function, "writer");
         required(key, function, "key");
-        if (type < 0 || type >= core::gguf_type_count)
-            core::fail(Status::invalid_argument, "%s: type is %d: 0 to %d are valid", function, type, core::gguf_type_count - 1);
-        unwrap(writer)->set_array(key, static_cast<core::GgufType>(type), data, n);
+        unwrap(writer)->set_array(key, capi::gguf_type_of(function, type), data, n);
     });
 }
 

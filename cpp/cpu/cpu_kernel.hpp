@@ -43,16 +43,6 @@ inline Range part_of(std::int64_t units, std::int64_t chunk, std::int64_t n_chun
     return {units * chunk / n_chunks, units * (chunk + 1) / n_chunks};
 }
 
-// The row of index i1 + ne[1] * (i2 + ne[2] * i3), and its address.
-struct RowIndex {
-    std::int64_t i1, i2, i3;
-};
-inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept { return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]}; }
-inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept {
-    return t.data + static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] +
-           static_cast<std::size_t>(r.i3) * t.nb[3];
-}
-
 // n elements of a row from element i0 on as floats, whatever their type and stride. For types with blocks i0 and n are
 // whole blocks. And back; an element that the type cannot hold is left as it was (arithmetic never meets one: it
 // writes float types only).

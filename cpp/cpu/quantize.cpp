@@ -1,5 +1,6 @@
 #include "cpu/quantize.hpp"
 
+#include "base/atomic_min.hpp"
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "cpu/cpu_backend.hpp"
@@ -101,10 +102,7 @@ void quantize(const char *what, Backend &backend, const Quantization &job) {
         const std::int64_t begin = chunk * per_chunk;
         // Chunks behind a bad value are not wanted any more; those before it are: they may hold an earlier one.
         if (begin * block_size > bad.load(std::memory_order_relaxed)) return;
-        const std::int64_t found = run_blocks(cpu->leaf(), job, begin, std::min(n_blocks, begin + per_chunk));
-        std::int64_t least = bad.load(std::memory_order_relaxed);
-        while (found < least && !bad.compare_exchange_weak(least, found, std::memory_order_relaxed)) {
-        }
+        atomic_min(bad, run_blocks(cpu->leaf(), job, begin, std::min(n_blocks, begin + per_chunk)));
     };
     cpu->pool().run((n_blocks + per_chunk - 1) / per_chunk, task);
     if (bad.load() != none) fail_unrepresentable(what, job, bad.load());

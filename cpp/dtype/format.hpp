@@ -54,6 +54,13 @@ TL_HOST_DEVICE inline void decode_block(const typename Format::Block &block, flo
     }
 }
 
+// n elements, whole blocks.
+template <class Format>
+inline void decode_blocks(const void *blocks, float *values, std::int64_t n) {
+    const auto *block = static_cast<const typename Format::Block *>(blocks);
+    for (std::int64_t i = 0; i < n; i += Format::block_size) decode_block<Format>(*block++, values + i);
+}
+
 // v's bit k.
 TL_HOST_DEVICE constexpr unsigned bit(std::uint32_t v, int k) { return (v >> k) & 1u; }
 

@@ -46,9 +46,7 @@ struct IQ1_M {
         static const float *levels() { return core::codebooks::grid_levels().iq1s; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
+        const auto best = encoding::search_grid<Grid>(values, weights);
         for (int k = 0; k < 16; k++) {
             int nibbles = 0;
             for (int l = 0; l < 2; l++) {
@@ -59,7 +57,7 @@ struct IQ1_M {
             }
             block.qh[k] = static_cast<std::uint8_t>(nibbles);
         }
-        const unsigned d = encoding::half_bits(in, best.d);
+        const unsigned d = best.half;
         for (int k = 0; k < 4; k++) {
             unsigned scales = 0;
             for (int i = 0; i < 4; i++) scales |= static_cast<unsigned>(best.scale[4 * k + i]) << 3 * i;

@@ -40,10 +40,8 @@ struct IQ1_S {
         static const float *levels() { return core::codebooks::grid_levels().iq1s; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
-        block.d = encoding::half_bits(in, best.d);
+        const auto best = encoding::search_grid<Grid>(values, weights);
+        block.d = best.half;
         for (int b = 0; b < 8; b++) {
             int h = best.scale[b] << 12 | (best.down[b] ? 0x8000 : 0);
             for (int l = 0; l < 4; l++) {

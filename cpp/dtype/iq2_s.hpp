@@ -43,10 +43,8 @@ struct IQ2_S {
         static const float *levels() { return core::codebooks::grid_levels().iq2s; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
-        block.d = encoding::half_bits(in, best.d);
+        const auto best = encoding::search_grid<Grid>(values, weights);
+        block.d = best.half;
         for (int k = 0; k < 8; k++) {
             int high = 0;
             for (int l = 0; l < 4; l++) high |= best.entry[4 * k + l] >> 8 << 2 * l;

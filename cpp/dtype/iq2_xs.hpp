@@ -39,10 +39,8 @@ struct IQ2_XS {
         static const float *levels() { return core::codebooks::grid_levels().iq2xs; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
-        block.d = encoding::half_bits(in, best.d);
+        const auto best = encoding::search_grid<Grid>(values, weights);
+        block.d = best.half;
         for (int run = 0; run < 32; run++) block.qs[run] = static_cast<std::uint16_t>(best.entry[run] | (best.signs[run] & 127) << 9);
         for (int k = 0; k < 8; k++) block.scales[k] = static_cast<std::uint8_t>(best.scale[2 * k] | best.scale[2 * k + 1] << 4);
     }

@@ -43,10 +43,8 @@ struct IQ2_XXS {
         static const float *levels() { return core::codebooks::grid_levels().iq2xxs; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
-        block.d = encoding::half_bits(in, best.d);
+        const auto best = encoding::search_grid<Grid>(values, weights);
+        block.d = best.half;
         for (int b = 0; b < 8; b++) {
             std::uint32_t w = static_cast<std::uint32_t>(best.scale[b]) << 28;
             for (int l = 0; l < 4; l++) {

@@ -44,10 +44,8 @@ struct IQ3_S {
         static const float *levels() { return core::codebooks::grid_levels().iq3s; }
     };
     static void encode(const float *values, const float *weights, Block &block) {
-        const encoding::Input<256> in(values, weights);
-        encoding::GridChoice<Grid> best;
-        if (!in.zero) encoding::GridSearch<Grid>(in, best);
-        block.d = encoding::half_bits(in, best.d);
+        const auto best = encoding::search_grid<Grid>(values, weights);
+        block.d = best.half;
         for (int b = 0; b < 8; b++) {
             int high = 0;
             for (int i = 0; i < 8; i++) high |= best.entry[8 * b + i] >> 8 << i;

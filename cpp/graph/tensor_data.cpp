@@ -3,7 +3,6 @@
 #include "base/fail.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -161,10 +160,7 @@ std::int64_t first_unrepresentable(const DTypeTraits &type, const float *values,
         }
         return -1;
     }
-    for (std::int64_t i = 0; i < n; i++) {
-        if (!std::isfinite(values[i])) return i;
-    }
-    return -1;
+    return encoding::first_not_finite(values, n);
 }
 
 void fail_unrepresentable(const char *what, const Tensor &t, std::int64_t position, float value) {

@@ -48,6 +48,16 @@ struct TensorRef {
     std::byte *data;
 };
 
+// The row of index i1 + ne[1] * (i2 + ne[2] * i3), and its address.
+struct RowIndex {
+    std::int64_t i1, i2, i3;
+};
+inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept { return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]}; }
+inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept {
+    return t.data + static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] +
+           static_cast<std::size_t>(r.i3) * t.nb[3];
+}
+
 constexpr int max_sources = 3;
 
 // One node of a plan, ready to run.

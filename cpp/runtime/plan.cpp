@@ -140,10 +140,9 @@ namespace {
 // One element as text: integers in full.
 std::string element_text(DeviceMemory &memory, const TensorRef &t, std::int64_t position) {
     const DTypeTraits &type = traits(t.type);
-    const std::int64_t i0 = position % t.ne[0], row = position / t.ne[0];
-    const std::size_t i1 = static_cast<std::size_t>(row % t.ne[1]), i2 = static_cast<std::size_t>(row / t.ne[1] % t.ne[2]),
-                      i3 = static_cast<std::size_t>(row / t.ne[1] / t.ne[2]);
-    const std::byte *from = t.data + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0] + i1 * t.nb[1] + i2 * t.nb[2] + i3 * t.nb[3];
+    const std::int64_t i0 = position % t.ne[0];
+    const std::byte *row = row_address(t, row_index(t.ne, position / t.ne[0]));
+    const std::byte *from = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     alignas(8) std::byte block[largest_block];
     memory.read(block, from, type.size);
     if (type.kind == Kind::integer) return std::to_string(integer_value(t.type, block));

@@ -29,7 +29,7 @@ Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf) noexcept
       to_(traits(to)),
       from_loops_(leaf.formats[dtype_index(from)]),
       to_loops_(leaf.formats[dtype_index(to)]),
-      unit_(std::max(from_.block_size, to_.block_size)) {
+      unit_(conversion_unit(from, to)) {
     if (unit_ != 1) return;
     plain_ = visit(from, [&](auto source) -> Plain {
         using From = decltype(source);

@@ -1,11 +1,15 @@
 // Elements of one type into another, run by run.
 #pragma once
 
+#include "base/atomic_min.hpp"
 #include "cpu/cpu_kernel.hpp"
 
-#include <atomic>
+#include <algorithm>
 
 namespace tensorlib::core {
+
+// Elements that are converted at a time: 1, or the longer block of both sides.
+inline std::int64_t conversion_unit(DType from, DType to) noexcept { return std::max(traits(from).block_size, traits(to).block_size); }
 
 // n elements, whole blocks on both sides; returns the first that the target cannot hold, or -1. What cannot be held is
 // zero in the target, with all of its block.
@@ -15,7 +19,6 @@ public:
 
     std::int64_t operator()(const void *from, void *to, std::int64_t n) const noexcept;
 
-    // Elements that are converted at a time where a side has blocks: the longer block.
     std::int64_t unit() const noexcept { return unit_; }
 
 private:
@@ -29,11 +32,7 @@ private:
 
 // Notes that an element of an operand could not be taken.
 inline void note_fault(const Step &step, int operand, std::int64_t position) noexcept {
-    const std::atomic_ref<std::uint64_t> fault(*step.fault);
-    const std::uint64_t word = Fault::word(operand, position);
-    std::uint64_t seen = fault.load(std::memory_order_relaxed);
-    while (word < seen && !fault.compare_exchange_weak(seen, word, std::memory_order_relaxed)) {
-    }
+    atomic_min(std::atomic_ref(*step.fault), Fault::word(operand, position));
 }
 
 }  // namespace tensorlib::core

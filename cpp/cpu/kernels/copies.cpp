@@ -110,15 +110,13 @@ void run_convert(const Step &step, const Slice &slice) noexcept {
     });
 }
 
-const char *refuse_elements(const Problem &p) noexcept {
-    const std::int64_t unit = std::max(traits(p.node.src[0]->layout.type).block_size, traits(p.node.layout.type).block_size);
-    return unit == 1 ? nullptr : "not element by element";
-}
+std::int64_t unit_of(const Problem &p) noexcept { return conversion_unit(p.node.src[0]->layout.type, p.node.layout.type); }
+
+const char *refuse_elements(const Problem &p) noexcept { return unit_of(p) == 1 ? nullptr : "not element by element"; }
 
 void plan_convert(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
-    const std::int64_t unit = std::max(traits(p.node.src[0]->layout.type).block_size, traits(p.node.layout.type).block_size);
-    plan.n_chunks[0] = std::min(plan.n_chunks[0], std::max<std::int64_t>(1, p.node.layout.n_elements() / unit));
+    plan.n_chunks[0] = std::min(plan.n_chunks[0], std::max<std::int64_t>(1, p.node.layout.n_elements() / unit_of(p)));
 }
 
 // Moves n elements between a tensor and a buffer of its type, wherever its rows end.

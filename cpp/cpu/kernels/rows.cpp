@@ -58,8 +58,7 @@ void run_get(const Step &step, const Slice &slice) noexcept {
 // number the later one stays, at any number of threads.
 
 std::int64_t column_units(const Tensor &node) noexcept {
-    const std::int64_t unit = std::max(traits(node.layout.type).block_size, traits(node.src[1]->layout.type).block_size);
-    return node.layout.ne[0] / unit;
+    return node.layout.ne[0] / conversion_unit(node.src[1]->layout.type, node.layout.type);
 }
 
 void plan_set(const Problem &p, KernelPlan &plan) noexcept {
@@ -74,7 +73,7 @@ void set_columns(const Step &step, const Converter *convert, const std::byte *so
     const DTypeTraits &from = traits(b.type), &to = traits(a.type);
     const bool side_by_side = b.nb[0] == from.size && a.nb[0] == to.size;
     // Blocks always lie side by side, so a step of one element is of one element on both sides.
-    const std::int64_t step_size = side_by_side ? n : std::max(from.block_size, to.block_size);
+    const std::int64_t step_size = side_by_side ? n : conversion_unit(b.type, a.type);
     for (std::int64_t i = i0; i < i0 + n; i += step_size) {
         const std::byte *s = source + static_cast<std::size_t>(i / from.block_size) * b.nb[0];
         std::byte *t = target + static_cast<std::size_t>(i / to.block_size) * a.nb[0];

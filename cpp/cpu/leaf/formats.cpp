@@ -10,8 +10,7 @@ namespace {
 
 template <class Format>
 void decode(const void *blocks, float *values, int64_t n) {
-    const auto *block = static_cast<const typename Format::Block *>(blocks);
-    for (int64_t i = 0; i < n; i += Format::block_size) decode_block<Format>(*block++, values + i);
+    decode_blocks<Format>(blocks, values, n);
 }
 
 template <class Format>

@@ -30,6 +30,7 @@ struct Shortlist {
 template <class Grid>
 struct GridChoice {
     float d = 0;
+    std::uint16_t half = 0;  // d as the block stores it
     int scale[256 / Grid::sub_block] = {};
     int entry[256 / Grid::piece] = {};
     bool down[256 / Grid::sub_block] = {};
@@ -236,5 +237,14 @@ private:
     Shortlist lists_[variants][256 / Grid::piece];
     FreeScale free_[sub_blocks];
 };
+
+template <class Grid>
+inline GridChoice<Grid> search_grid(const float *values, const float *weights) {
+    const Input<256> in(values, weights);
+    GridChoice<Grid> best;
+    if (!in.zero) GridSearch<Grid>(in, best);
+    best.half = half_bits(in, best.d);
+    return best;
+}
 
 }  // namespace TL_FORMATS::encoding
