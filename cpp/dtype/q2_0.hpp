@@ -32,7 +32,7 @@ struct Q2_0 {
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<64> in(values, weights);
         float levels[64];
-        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 2>>(in, 0.9f, 0.3f, true, levels));
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 2>>(in, 0.7f, 0.3f, true, levels));
         for (int k = 0; k < 16; k++) {
             int bits = 0;
             for (int i = 0; i < 4; i++) bits |= (static_cast<int>(levels[4 * k + i]) + 1) << 2 * i;

@@ -34,7 +34,7 @@ struct Q4_0 {
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<32> in(values, weights);
         float levels[32];
-        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-8, 7>>(in, 6.5f, 0.2f, true, levels));
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-8, 7>>(in, 6.6f, 0.2f, true, levels));
         int codes[32];
         for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]) + 8;
         store_nibbles<32>(block.qs, codes);

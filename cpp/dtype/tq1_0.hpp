@@ -48,7 +48,7 @@ struct TQ1_0 {
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<256> in(values, weights);
         float levels[256];
-        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.9f, 0.4f, false, levels));
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.6f, 0.4f, false, levels));
         const auto pack = [&](std::uint8_t *bytes, int n_bytes, int n_digits, const float *first) {
             for (int k = 0; k < n_bytes; k++) {
                 int v = 0;

@@ -34,7 +34,7 @@ struct TQ2_0 {
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<256> in(values, weights);
         float levels[256];
-        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.9f, 0.4f, false, levels));
+        block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.6f, 0.4f, false, levels));
         for (float &level : levels) level += 1;
         store_crumbs(block.qs, levels);
     }

@@ -60,6 +60,9 @@ TL_ENCODE_INLINE AffineFit fit(const Run &run, const Line &a) {
     return f;
 }
 
+// With weights an end may matter little, and then be cut off: starts once more with these insets.
+constexpr float wide_inset = 0.75f;
+
 // Sixteen lines from `low` to `high`, each end moved inwards by up to `inset` of the way.
 TL_ENCODE_INLINE Line starting_lines(float low, float high, float inset, float top) {
     static constexpr float lows[n_lanes] = {0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
@@ -90,9 +93,10 @@ inline ScaleAndOffset search_line(const Input<n> &in, float inset, float *levels
     float y[n], wy[n];
     for (int i = 0; i < n; i++) y[i] = in.x[i] - ends.low, wy[i] = in.w[i] * y[i];
     const Run run(y, in.w, wy, n);
-    Line a = starting_lines(0, ends.high - ends.low, inset, static_cast<float>(top));
+    Line a{};
     Lanes best_error = all(0), best_d = all(0), best_o = all(0);
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < (in.weighted ? 8 : 4); round++) {
+        if (round % 4 == 0) a = starting_lines(0, ends.high - ends.low, round == 0 ? inset : wide_inset, static_cast<float>(top));
         // To what can be stored. An offset may be zero.
         const Lanes m = a.o + ends.low;
         const Lanes half = where_less(abs(m) * in.up, all(0x1p-25f), all(0), round_to_half(in, m));
@@ -129,13 +133,14 @@ struct FreeLine {
 };
 
 template <int top>
-inline FreeLine free_line(const Run &run, float inset) {
+inline FreeLine free_line(const Run &run, float inset, bool weighted) {
     const Extremes ends = extremes(run.x, run.n);
     const float low = ends.low < 0 ? ends.low : 0;
     if (!(ends.high > low)) return {0, -low, 0, run.sum_w};  // all equal and not positive
-    Line a = starting_lines(low, ends.high, inset, static_cast<float>(top)), best{all(0), all(0)};
+    Line a{}, best{all(0), all(0)};
     Lanes best_error = all(0), best_ll = all(0);
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < (weighted ? 6 : 3); round++) {
+        if (round % 3 == 0) a = starting_lines(low, ends.high, round == 0 ? inset : wide_inset, static_cast<float>(top));
         const AffineFit f = fit<top>(run, a);
         Line next = f.line(run, a);
         next.s = where_less(all(0), next.o, f.scale(all(0), a.s), next.s);
@@ -168,15 +173,52 @@ inline float common_unit(const Input<256> &in, const float *values, const float 
     return lane(d, smallest(error));
 }
 
+// The levels that belong to out's scales and mins, and what they cost: sum w (x - (d * scale * level - dmin * min))^2.
+template <int top, int sub>
+inline float take_levels(const Input<256> &in, AffineLevels<sub> &out) {
+    Lanes sums = all(0);
+    for (int b = 0; b < 256 / sub; b++) {
+        const float s = out.d * static_cast<float>(out.scale[b]), m = out.dmin * static_cast<float>(out.min[b]);
+        float y[sub];
+        for (int i = 0; i < sub; i++) y[i] = in.x[b * sub + i] + m;
+        choose_levels<Uniform<0, top>>(y, sub, s, out.levels + b * sub);
+        for (int i = 0; i < sub; i += n_lanes) {
+            const Lanes off = load(y + i) - load(out.levels + b * sub + i) * s;
+            sums = sums + load(in.w + b * sub + i) * off * off;
+        }
+    }
+    return sum(sums);
+}
+
+// The plain rule: each sub-block from its least value, or zero, to its greatest; d and dmin from the greatest scale and min.
+template <int top, int sub>
+inline void take_extremes(const Input<256> &in, float largest, AffineLevels<sub> &out) {
+    constexpr int count = 256 / sub;
+    float scale[count], min[count], greatest_scale = 0, greatest_min = 0;
+    for (int b = 0; b < count; b++) {
+        const Extremes ends = extremes(in.x + b * sub, sub);
+        min[b] = fmaxf(-ends.low, 0);
+        scale[b] = (fmaxf(ends.high, 0) + min[b]) / static_cast<float>(top);
+        greatest_scale = fmaxf(greatest_scale, scale[b]), greatest_min = fmaxf(greatest_min, min[b]);
+    }
+    out.d = lane(round_to_half(in, all(greatest_scale / largest)), 0);
+    out.dmin = greatest_min > 0 ? lane(round_to_half(in, all(greatest_min / largest)), 0) : 0;
+    for (int b = 0; b < count; b++) {
+        out.scale[b] = static_cast<int>(lane(round(all(fminf(scale[b] / out.d, largest))), 0));
+        out.min[b] = out.dmin > 0 ? static_cast<int>(lane(round(all(fminf(min[b] / out.dmin, largest))), 0)) : 0;
+    }
+}
+
 // Codes 0..top in sub-blocks with scales and mins 0..largest. First free lines, then units d and dmin for all, then for these the
-// best integers: sixteen scales at once, the min following each; the units are fitted to what was chosen, and again.
+// best integers: sixteen scales at once, the min following each; the units are fitted to what was chosen, and again. The plain
+// rule's block is taken should it be better.
 template <int top, int sub>
 inline void search_super_block(const Input<256> &in, int largest, float inset, AffineLevels<sub> &out) {
     constexpr int count = 256 / sub;
     const auto limit = static_cast<float>(largest);
     float s[count], m[count], cost_s[count], cost_m[count];
     for (int b = 0; b < count; b++) {
-        const FreeLine line = free_line<top>(Run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset);
+        const FreeLine line = free_line<top>(Run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset, in.weighted);
         s[b] = line.s, m[b] = line.m, cost_s[b] = line.cost_s, cost_m[b] = line.cost_m;
     }
     float d = common_unit<count>(in, s, cost_s, largest), dmin = common_unit<count>(in, m, cost_m, largest), best_error = 0;
@@ -230,12 +272,10 @@ inline void search_super_block(const Input<256> &in, int largest, float inset, A
         if (next_d == d && next_dmin == dmin) break;
         d = next_d, dmin = next_dmin;
     }
-    for (int b = 0; b < count; b++) {
-        float y[sub];
-        const float o = out.dmin * static_cast<float>(out.min[b]);
-        for (int i = 0; i < sub; i++) y[i] = in.x[b * sub + i] + o;
-        choose_levels<Uniform<0, top>>(y, sub, out.d * static_cast<float>(out.scale[b]), out.levels + b * sub);
-    }
+    const float error = take_levels<top>(in, out);
+    AffineLevels<sub> plain;
+    take_extremes<top>(in, limit, plain);
+    if (take_levels<top>(in, plain) < error) out = plain;
 }
 
 }  // namespace TL_FORMATS::encoding

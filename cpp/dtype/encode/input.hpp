@@ -47,7 +47,8 @@ struct Input {
     float largest;
     float up, down;  // 2^exponent, 2^-exponent: a scale d here stands for d * up
     int exponent;
-    bool zero;  // nothing but zeros
+    bool zero;      // nothing but zeros
+    bool weighted;  // not all weights are equal
 
     Input(const float *values, const float *weights) {
         const std::uint32_t bits = largest_bits(values, n);
@@ -56,12 +57,13 @@ struct Input {
         up = power_of_two(exponent), down = power_of_two(-exponent);
         largest = float_of(bits) * down;
         for (int i = 0; i < n; i++) x[i] = values[i] * down;
-        const std::uint32_t weight_bits = weights ? largest_bits(weights, n) : 0;
-        if (weight_bits == 0) {
+        weighted = false;
+        for (int i = 1; weights && i < n; i++) weighted = weighted || weights[i] != weights[0];
+        if (!weighted) {
             for (int i = 0; i < n; i++) w[i] = 1.0f;
         } else {
             // 2^-24 of the largest at least: an element without importance still decides ties.
-            const float by = power_of_two(-exponent_of(weight_bits));
+            const float by = power_of_two(-exponent_of(largest_bits(weights, n)));
             for (int i = 0; i < n; i++) w[i] = weights[i] * by > 0x1p-24f ? weights[i] * by : 0x1p-24f;
         }
         for (int i = 0; i < n; i++) wx[i] = w[i] * x[i];

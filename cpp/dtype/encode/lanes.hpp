@@ -109,5 +109,12 @@ TL_ENCODE_INLINE float lane(const Lanes &a, int j) {
     store(v, a);
     return v[j];
 }
+// All lanes, in order.
+inline float sum(const Lanes &a) {
+    float v[n_lanes], total = 0;
+    store(v, a);
+    for (int j = 0; j < n_lanes; j++) total += v[j];
+    return total;
+}
 
 }  // namespace TL_FORMATS::encoding

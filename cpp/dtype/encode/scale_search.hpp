@@ -42,27 +42,39 @@ struct Best {
     }
 };
 
-// Starting scales: largest / (first + step * lane).
-template <int n>
-TL_ENCODE_INLINE Lanes starts(const Input<n> &in, float first, float step) {
-    return all(in.largest) / (lane_numbers() * step + first);
+// Starting scales: those that map the largest magnitude to `first`, `first` + `step`, ..
+TL_ENCODE_INLINE Lanes starts(float largest, float first, float step) { return all(largest) / (lane_numbers() * step + first); }
+
+// With weights the largest may matter little, and then be cut off: on from where starts() ends, 2^(-1/5) from one to the next.
+TL_ENCODE_INLINE Lanes smaller_starts(float largest, float first, float step) {
+    static constexpr float fifths[n_lanes] = {0.870551f, 0.757858f, 0.659754f, 0.574349f, 0.500000f, 0.435275f, 0.378929f, 0.329877f,
+                                              0.287175f, 0.250000f, 0.217638f, 0.189465f, 0.164938f, 0.143587f, 0.125000f, 0.108819f};
+    return load(fifths) * (largest / (first + 15 * step));
+}
+
+// From sixteen scales downhill: rounded to what can be stored, levels for them, the best scale for those.
+template <class Codes, int n>
+TL_ENCODE_INLINE void descend(const Input<n> &in, Lanes d, int rounds, Best &best) {
+    for (int round = 0; round < rounds; round++) {
+        d = round_to_half(in, d);
+        const Fit f = fit<Codes>(in.x, in.w, in.wx, n, all(1) / d);
+        best.offer(f.error(d), d);
+        d = f.scale(d);
+    }
 }
 
 // The best storable scale of a block, 0 where none is better than zeros. `first` and `step` are positive; with `both_signs`
 // negative scales are tried as well, which matters for levels that reach further on one side.
 template <class Codes, int n>
-inline float search_scale(const Input<n> &in, float first, float step, bool both_signs, int rounds = 3) {
+inline float search_scale(const Input<n> &in, float first, float step, bool both_signs) {
     Best best;
-    for (int sign = 0; sign <= (both_signs ? 1 : 0); sign++) {
-        Lanes d = starts(in, first, step);
-        if (sign) d = all(0) - d;
-        for (int round = 0; round < rounds; round++) {
-            d = round_to_half(in, d);
-            const Fit f = fit<Codes>(in.x, in.w, in.wx, n, all(1) / d);
-            best.offer(f.error(d), d);
-            d = f.scale(d);
-        }
+    for (int sign = 0; sign < (both_signs ? 2 : 1); sign++) {
+        const float extreme = sign ? -in.largest : in.largest;
+        descend<Codes>(in, starts(extreme, first, step), 3, best);
+        if (in.weighted) descend<Codes>(in, smaller_starts(extreme, first, step), 3, best);
     }
+    // A few heavy elements make narrow valleys: once more around the deepest, 1 % from one to the next.
+    if (in.weighted) descend<Codes>(in, all(lane(best.d, smallest(best.error))) * ((lane_numbers() - 7.5f) * 0.01f + 1.0f), 2, best);
     return lane(best.d, smallest(best.error));
 }
 
@@ -96,12 +108,13 @@ struct FreeScale {
 
 template <class Codes>
 TL_ENCODE_INLINE FreeScale free_scale(const Input<256> &in, int begin, int n, float first, float step) {
-    const std::uint32_t bits = largest_bits(in.x + begin, n);
-    if (bits == 0) return {0, 0};
+    const float largest = float_of(largest_bits(in.x + begin, n));
+    if (largest == 0) return {0, 0};
     Best best;
     Lanes best_q = all(0);
-    for (int sign = 0; sign < 2; sign++) {
-        Lanes d = all(sign ? -float_of(bits) : float_of(bits)) / (lane_numbers() * step + first);
+    for (int turn = 0; turn < (in.weighted ? 4 : 2); turn++) {
+        const float extreme = turn % 2 != 0 ? -largest : largest;
+        Lanes d = turn < 2 ? starts(extreme, first, step) : smaller_starts(extreme, first, step);
         for (int round = 0; round < 2; round++) {
             const Fit f = fit<Codes>(in.x + begin, in.w + begin, in.wx + begin, n, all(1) / d);
             d = f.scale(d);
@@ -131,6 +144,13 @@ inline float common_scale(const Input<256> &in, const FreeScale *free, int low, 
         error = error + off * off * free[b].q;
     }
     return lane(d, smallest(error));
+}
+
+// The first value of the largest magnitude.
+inline float extreme_of(const float *x, int n) {
+    float extreme = 0;
+    for (int i = 0; i < n; i++) extreme = fabsf(x[i]) > fabsf(extreme) ? x[i] : extreme;
+    return extreme;
 }
 
 // A super-block's scales for one d after the other; the best are kept.
@@ -167,9 +187,41 @@ struct SuperBlockSearch {
     }
 };
 
+// The levels that belong to out's scales, and what they cost: sum w (x - d * scale * level)^2.
+template <class Codes, int sub>
+inline float take_levels(const Input<256> &in, ScaledLevels<sub> &out) {
+    for (int b = 0; b < 256 / sub; b++) {
+        choose_levels<Codes>(in.x + b * sub, sub, out.d * static_cast<float>(out.scale[b]), out.levels + b * sub);
+    }
+    Lanes sums = all(0);
+    for (int i = 0; i < 256; i += n_lanes) {
+        const Lanes off = load(in.x + i) - load(out.levels + i) * (out.d * static_cast<float>(out.scale[i / sub]));
+        sums = sums + load(in.w + i) * off * off;
+    }
+    return sum(sums);
+}
+
+// The plain rule: each sub-block's extreme at the lowest level, and the extreme of these scales at the lowest scale.
+template <class Codes, int sub>
+inline void take_extremes(const Input<256> &in, float low, float high, ScaledLevels<sub> &out) {
+    constexpr int count = 256 / sub;
+    const float lowest = lane(Codes::nearest(all(-1e6f)), 0);
+    float scale[count], extreme = 0;
+    for (int b = 0; b < count; b++) {
+        scale[b] = extreme_of(in.x + b * sub, sub) / lowest;
+        extreme = fabsf(scale[b]) > fabsf(extreme) ? scale[b] : extreme;
+    }
+    out.d = lane(round_to_half(in, all(extreme / low)), 0);
+    for (int b = 0; b < count; b++) {
+        const Lanes code = round(all(fminf(fmaxf(scale[b] / out.d, low), high)));
+        out.scale[b] = static_cast<int>(lane(code, 0));
+    }
+}
+
 // Levels of `Codes` and scales low..high; `first`, `step` as in search_scale(). Scales are found free of each other, then a d for
 // all; smaller ones are tried too, which suit small sub-blocks beside an outlier that can as well be a larger level, and the one
-// that makes the extreme the lowest level at the lowest scale. d is fitted to the best, and again.
+// that makes the extreme the lowest level at the lowest scale. d is fitted to the best, and again. The plain rule's block is taken
+// should it be better, as happens where hardly any F16 is small enough for d.
 template <class Codes, int sub>
 inline void search_super_block(const Input<256> &in, int low, int high, float first, float step, ScaledLevels<sub> &out) {
     constexpr int count = 256 / sub;
@@ -178,16 +230,17 @@ inline void search_super_block(const Input<256> &in, int low, int high, float fi
     SuperBlockSearch<Codes, sub> search{in, free, static_cast<float>(low), static_cast<float>(high), out};
     const float d = in.zero ? 0 : common_scale<count>(in, free, low, high);
     if (d != 0) {
-        float extreme = 0;
-        for (int i = 0; i < 256; i++) extreme = fabsf(in.x[i]) > fabsf(extreme) ? in.x[i] : extreme;
+        const float extreme = extreme_of(in.x, 256);
         const float lowest = lane(Codes::nearest(all(-1e6f)), 0);
         const float starts[] = {d, 0.7f * d, 0.5f * d, extreme / (lowest * static_cast<float>(low))};
         for (const float start : starts) search.offer(lane(round_to_half(in, all(start)), 0));
         for (int turn = 0; turn < 2 && search.next != out.d; turn++) search.offer(search.next);
     }
-    for (int b = 0; b < count; b++) {
-        choose_levels<Codes>(in.x + b * sub, sub, out.d * static_cast<float>(out.scale[b]), out.levels + b * sub);
-    }
+    const float error = take_levels<Codes>(in, out);
+    if (in.zero) return;
+    ScaledLevels<sub> plain;
+    take_extremes<Codes>(in, search.low, search.high, plain);
+    if (take_levels<Codes>(in, plain) < error) out = plain;
 }
 
 }  // namespace TL_FORMATS::encoding
