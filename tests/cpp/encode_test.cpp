@@ -353,7 +353,7 @@ TEST(Encode, exact_where_the_format_is) {
 TEST(Encode, same_bytes_on_every_level) {
     for (const DTypeTraits *type : block_types()) {
         const auto n = static_cast<std::size_t>(type->block_size);
-        std::vector<float> x = normal(8 * n, 3), weights = normal(8 * n, 4);
+        std::vector<float> x = normal(3 * n, 3), weights = normal(3 * n, 4);
         for (float &w : weights) w = std::fabs(w);
         for (const auto &[name, values] : extremes(n)) x.insert(x.end(), values.begin(), values.end());
         weights.resize(x.size(), 0.5f);
@@ -481,11 +481,11 @@ TEST(Encode, eight_bit_types_keep_to_the_rule) {
     }
 }
 
-// The public function against the traits', at any number of threads, with rows that chunks cut anywhere.
+// The public function against the traits', at any number of threads, with rows that chunks (of 16384 elements) cut anywhere.
 TEST(Quantize, same_bytes_at_any_number_of_threads) {
     for (const DType dtype : {DType::q8_0, DType::q4_K, DType::mxfp4, DType::iq4_nl, DType::q1_0, DType::f16}) {
         const DTypeTraits &type = traits(dtype);
-        const std::size_t n_per_row = 768, n_rows = 400;
+        const std::size_t n_per_row = 768, n_rows = 100;
         const std::vector<float> x = normal(n_per_row * n_rows, 50);
         std::vector<float> importance = normal(n_per_row, 51), repeated;
         for (float &w : importance) w = std::fabs(w);

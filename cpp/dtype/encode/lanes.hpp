@@ -13,7 +13,8 @@
 #define TL_VECTOR_BYTES 16
 #endif
 
-#if defined(__GNUC__)
+// Sanitizers' checks in code that is inlined whole would take minutes to compile.
+#if defined(__GNUC__) && !defined(TL_INSTRUMENTED)
 #define TL_ENCODE_INLINE __attribute__((always_inline)) inline
 #else
 #define TL_ENCODE_INLINE inline
