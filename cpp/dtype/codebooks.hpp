@@ -55,11 +55,12 @@ struct Table16 {
     TL_HOST_DEVICE constexpr int operator[](int q) const { return static_cast<std::int8_t>((q < 8 ? low : high) >> 8 * (q & 7)); }
 };
 
-TL_HOST_DEVICE constexpr Table16 table16(const std::int8_t (&values)[16]) {
+// The values, each plus `zero`.
+TL_HOST_DEVICE constexpr Table16 table16(const std::int8_t (&values)[16], int zero = 0) {
     Table16 table{};
     for (int i = 0; i < 8; i++) {
-        table.low |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[i])) << 8 * i;
-        table.high |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[8 + i])) << 8 * i;
+        table.low |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[i] + zero)) << 8 * i;
+        table.high |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(values[8 + i] + zero)) << 8 * i;
     }
     return table;
 }

@@ -38,6 +38,34 @@ enum class Kind : std::uint8_t {
 
 constexpr int run_length = 8;
 
+// Integer products take weights as codes: bytes without a sign, from which the values are
+//
+//   scale * (code - zero)      or      scale * code + offset
+//
+// A format says how many elements share a scale (scale_group: 16, 32, 64, 128 or 256), its `zero` or, in its place, how many
+// share an offset (offset_group), the largest code it has, and gives codes_run(), group_scale() and group_offset().
+// Where there are `levels`, codes_run() gives 4-bit places in that table of codes instead.
+template <class Format>
+concept HasCodes = requires { Format::scale_group; };
+template <class Format>
+concept HasOffsets = requires { Format::offset_group; };
+template <class Format>
+concept HasLevels = requires { Format::levels; };
+
+// decode_run() by way of codes.
+template <class Format>
+TL_HOST_DEVICE inline void decode_codes(const typename Format::Block &block, int run, float *values) {
+    std::uint8_t codes[run_length];
+    Format::codes_run(block, run, codes);
+    const float scale = Format::group_scale(block, run * run_length / Format::scale_group);
+    if constexpr (HasOffsets<Format>) {
+        const float offset = Format::group_offset(block, run * run_length / Format::offset_group);
+        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(codes[i]) + offset;
+    } else {
+        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(codes[i] - Format::zero);
+    }
+}
+
 // All elements of a block.
 template <class Format>
 TL_HOST_DEVICE inline void decode_block(const typename Format::Block &block, float *values) {

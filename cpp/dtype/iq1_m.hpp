@@ -32,10 +32,22 @@ struct IQ1_M {
         return static_cast<std::uint16_t>(d);
     }
 
+    // value = (scale / 8) * (8 v + 8 delta), and 8 delta is 1 or -1.
+    static constexpr int scale_group = 16, zero = shifted_zero, largest_code = 18;
+    TL_HOST_DEVICE static std::uint64_t entry(const Block &block, int run) {
+        return iq1s_grid(block.qs[run] | (block.qh[run / 2] >> run % 2 * 4 & 7) << 8);
+    }
+    TL_HOST_DEVICE static bool negative(const Block &block, int run) { return (block.qh[run / 2] >> run % 2 * 4 & 8) != 0; }
+    TL_HOST_DEVICE static float sub_block_scale(const Block &block, int group) {
+        return from_half(scale_bits(block)) * static_cast<float>(2 * (block.sc[group / 4] >> 3 * (group % 4) & 7) + 1);
+    }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return sub_block_scale(block, group) * 0.125f; }
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        shifted_codes(entry(block, run), negative(block, run), codes);
+    }
+
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const int u = run / 2, h = block.qh[run / 2] >> run % 2 * 4;
-        const float scale = from_half(scale_bits(block)) * static_cast<float>(2 * (block.sc[u / 4] >> 3 * (u % 4) & 7) + 1);
-        decode_shifted(scale, iq1s_grid(block.qs[run] | (h & 7) << 8), (h & 8) != 0, values);
+        decode_shifted(sub_block_scale(block, run * run_length / scale_group), entry(block, run), negative(block, run), values);
     }
 
     struct Grid {

@@ -29,10 +29,20 @@ struct IQ2_S {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
+    static constexpr int scale_group = 16, zero = signed_zero, largest_code = 127;
+    TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
+        return iq2s_grid(block.qs[run] | (block.qh[run / 4] >> run % 4 * 2 & 3) << 8);
+    }
+    TL_HOST_DEVICE static unsigned signs(const Block &block, int run) { return block.signs[run]; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * (0.5f + static_cast<float>(block.scales[group / 2] >> group % 2 * 4 & 15)) * 0.25f;
+    }
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        signed_codes(magnitudes(block, run), signs(block, run), codes);
+    }
+
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const int index = block.qs[run] | (block.qh[run / 4] >> run % 4 * 2 & 3) << 8;
-        const float scale = from_half(block.d) * (0.5f + static_cast<float>(block.scales[run / 4] >> run / 2 % 2 * 4 & 15)) * 0.25f;
-        decode_signed(scale, iq2s_grid(index), block.signs[run], values);
+        decode_signed(group_scale(block, run * run_length / scale_group), magnitudes(block, run), signs(block, run), values);
     }
 
     struct Grid {

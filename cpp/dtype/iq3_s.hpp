@@ -29,11 +29,21 @@ struct IQ3_S {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
+    static constexpr int scale_group = 32, zero = signed_zero, largest_code = 127;
+    TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
+        const int high = block.qh[run / 4] >> run % 4 * 2;
+        return join(iq3s_grid(block.qs[2 * run] | (high & 1) << 8), iq3s_grid(block.qs[2 * run + 1] | (high & 2) << 7));
+    }
+    TL_HOST_DEVICE static unsigned signs(const Block &block, int run) { return block.signs[run]; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(1 + 2 * (block.scales[group / 2] >> group % 2 * 4 & 15));
+    }
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        signed_codes(magnitudes(block, run), signs(block, run), codes);
+    }
+
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const int b = run / 4, high = block.qh[b] >> run % 4 * 2;
-        const float scale = from_half(block.d) * static_cast<float>(1 + 2 * (block.scales[b / 2] >> b % 2 * 4 & 15));
-        const int first = block.qs[2 * run] | (high & 1) << 8, second = block.qs[2 * run + 1] | (high & 2) << 7;
-        decode_signed(scale, join(iq3s_grid(first), iq3s_grid(second)), block.signs[run], values);
+        decode_signed(group_scale(block, run * run_length / scale_group), magnitudes(block, run), signs(block, run), values);
     }
 
     struct Grid {

@@ -25,11 +25,22 @@ struct IQ3_XXS {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
+    static constexpr int scale_group = 32, zero = signed_zero, largest_code = 127;
+    TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
+        return join(iq3xxs_grid(block.qs[2 * run]), iq3xxs_grid(block.qs[2 * run + 1]));
+    }
+    TL_HOST_DEVICE static unsigned signs(const Block &block, int run) {
+        return even_signs(load_u32(block.w[run / 4]) >> 7 * (run % 4) & 127);
+    }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * (0.5f + static_cast<float>(load_u32(block.w[group]) >> 28)) * 0.5f;
+    }
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        signed_codes(magnitudes(block, run), signs(block, run), codes);
+    }
+
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const std::uint32_t w = load_u32(block.w[run / 4]);
-        const float scale = from_half(block.d) * (0.5f + static_cast<float>(w >> 28)) * 0.5f;
-        const std::uint64_t magnitudes = join(iq3xxs_grid(block.qs[2 * run]), iq3xxs_grid(block.qs[2 * run + 1]));
-        decode_signed(scale, magnitudes, even_signs(w >> 7 * (run % 4) & 127), values);
+        decode_signed(group_scale(block, run * run_length / scale_group), magnitudes(block, run), signs(block, run), values);
     }
 
     struct Grid {

@@ -28,10 +28,22 @@ struct IQ4_XS {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
+    TL_HOST_DEVICE static int six_bit_scale(const Block &block, int b) {
+        return (block.scales_l[b / 2] >> b % 2 * 4 & 15) | (block.scales_h >> 2 * b & 3) << 4;
+    }
+
+    static constexpr int scale_group = 32, zero = 128, largest_code = 241;
+    static constexpr Table16 levels = table16({TL_IQ4NL_VALUES}, zero);
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        const Nibbles q = nibbles<32>(block.qs + run / 4 * 16, run);
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+    }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const int b = run / 4;
-        const int code = (block.scales_l[b / 2] >> b % 2 * 4 & 15) | (block.scales_h >> 2 * b & 3) << 4;
-        const float scale = from_half(block.d) * static_cast<float>(code - 32);
+        const float scale = group_scale(block, b);
         const Nibbles q = nibbles<32>(block.qs + b * 16, run);
         for (int i = 0; i < run_length; i++) values[i] = scale * iq4nl_level(q[i]);
     }

@@ -31,6 +31,13 @@ struct MXFP4 {
         return value;
     }
 
+    static constexpr int scale_group = 32, zero = 12, largest_code = 24;
+    static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        const Nibbles q = nibbles<32>(block.qs, run);
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+    }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return half_power(block.e); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_power(block.e);
         const Nibbles q = nibbles<32>(block.qs, run);

@@ -35,6 +35,13 @@ struct NVFP4 {
         return value;
     }
 
+    static constexpr int scale_group = 16, zero = 12, largest_code = 24;
+    static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+    }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return half_scale(block.d[group]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_scale(block.d[run / 2]);
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);

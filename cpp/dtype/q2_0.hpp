@@ -22,11 +22,13 @@ struct Q2_0 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_0;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d);
-        const int codes = block.qs[2 * run] | block.qs[2 * run + 1] << 8;
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((codes >> 2 * i & 3) - 1) * d;
+    static constexpr int scale_group = 64, zero = 1, largest_code = 3;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        const int bits = block.qs[2 * run] | block.qs[2 * run + 1] << 8;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(bits >> 2 * i & 3);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 0.9 .. 5.4, of either sign: the levels are -1 .. 2.
     static void encode(const float *values, const float *weights, Block &block) {

@@ -26,13 +26,19 @@ struct Q2_K {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const int s = block.scales[run / 2];
-        const float scale = from_half(block.d) * static_cast<float>(s & 15), min = from_half(block.dmin) * static_cast<float>(s >> 4);
+    static constexpr int scale_group = 16, offset_group = 16, largest_code = 3;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;
-        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(qs[i] >> shift & 3) - min;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(qs[i] >> shift & 3);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(block.scales[group] & 15);
+    }
+    TL_HOST_DEVICE static float group_offset(const Block &block, int group) {
+        return -from_half(block.dmin) * static_cast<float>(block.scales[group] >> 4);
+    }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<256> in(values, weights);

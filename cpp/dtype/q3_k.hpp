@@ -28,16 +28,20 @@ struct Q3_K {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const int s = run / 2;
-        const int code = (block.scales[s % 8] >> s / 8 * 4 & 15) | (block.scales[8 + s % 4] >> s / 4 * 2 & 3) << 4;
-        const float scale = from_half(block.d) * static_cast<float>(code - 32);
+    TL_HOST_DEVICE static int six_bit_scale(const Block &block, int s) {
+        return (block.scales[s % 8] >> s / 8 * 4 & 15) | (block.scales[8 + s % 4] >> s / 4 * 2 & 3) << 4;
+    }
+
+    static constexpr int scale_group = 16, zero = 4, largest_code = 7;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length, *hmask = block.hmask + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2, high = run / 4;
-        for (int i = 0; i < run_length; i++) {
-            values[i] = scale * static_cast<float>((qs[i] >> shift & 3) + (hmask[i] >> high & 1) * 4 - 4);
-        }
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>((qs[i] >> shift & 3) | (hmask[i] >> high & 1) << 2);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);
+    }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q3_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 2.5 .. 5.5.
     static void encode(const float *values, const float *weights, Block &block) {

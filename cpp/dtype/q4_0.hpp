@@ -23,11 +23,13 @@ struct Q4_0 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_0;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d);
+    static constexpr int scale_group = 32, zero = 8, largest_code = 15;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i] - 8) * d;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q4_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 6.5 .. 9.5: with fewer than 8 steps one side is unused, with more the extremes
     // are cut off.

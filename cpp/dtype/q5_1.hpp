@@ -26,12 +26,15 @@ struct Q5_1 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_1;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d), m = from_half(block.m);
+    static constexpr int scale_group = 32, offset_group = 32, largest_code = 31;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
         const int high = block.qh[run];
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(q[i] | (high >> i & 1) << 4) * d + m;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i] | (high >> i & 1) << 4);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static float group_offset(const Block &block, int) { return from_half(block.m); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_1>(block, run, values); }
 
     // Each end of the range is cut by up to a thirty-first, one step.
     static void encode(const float *values, const float *weights, Block &block) {

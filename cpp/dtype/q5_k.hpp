@@ -29,14 +29,20 @@ struct Q5_K {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const ScaleAndMin s = six_bit_scales(block.k, run / 4);
-        const float scale = from_half(block.d) * static_cast<float>(s.scale), min = from_half(block.dmin) * static_cast<float>(s.min);
+    static constexpr int scale_group = 32, offset_group = 32, largest_code = 31;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
         const std::uint8_t *qh = block.qh + run % 4 * run_length;
         const int high = run / 4;
-        for (int i = 0; i < run_length; i++) values[i] = scale * static_cast<float>(q[i] | (qh[i] >> high & 1) << 4) - min;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i] | (qh[i] >> high & 1) << 4);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(six_bit_scales(block.k, group).scale);
+    }
+    TL_HOST_DEVICE static float group_offset(const Block &block, int group) {
+        return -from_half(block.dmin) * static_cast<float>(six_bit_scales(block.k, group).min);
+    }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {
         const encoding::Input<256> in(values, weights);

@@ -26,15 +26,17 @@ struct Q6_K {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float scale = from_half(block.d) * static_cast<float>(block.scales[run / 2]);
+    static constexpr int scale_group = 16, zero = 32, largest_code = 63;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const int n = run / 16, r = run / 4 % 4, l = run % 4 * run_length;
         const std::uint8_t *ql = block.ql + 64 * n + 32 * (r % 2) + l, *qh = block.qh + 32 * n + l;
         const int low = r / 2 * 4, high = r * 2;
-        for (int i = 0; i < run_length; i++) {
-            values[i] = scale * static_cast<float>(((ql[i] >> low & 15) | (qh[i] >> high & 3) << 4) - 32);
-        }
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>((ql[i] >> low & 15) | (qh[i] >> high & 3) << 4);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
+        return from_half(block.d) * static_cast<float>(block.scales[group]);
+    }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q6_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 29 .. 34.25.
     static void encode(const float *values, const float *weights, Block &block) {

@@ -21,10 +21,12 @@ struct Q8_0 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_0;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d);
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(block.qs[run * run_length + i]) * d;
+    static constexpr int scale_group = 32, zero = 128, largest_code = 255;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(block.qs[run * run_length + i] ^ 0x80);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q8_0>(block, run, values); }
 
     // The format's own rule, which products and caches pay for: d = largest / 127, nearest codes (eight_bits.hpp). With weights
     // that differ the scale is searched.

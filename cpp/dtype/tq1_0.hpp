@@ -29,20 +29,22 @@ struct TQ1_0 {
     TL_HOST_DEVICE static constexpr int power(int n) { return static_cast<int>(0x511b090301ull >> (8 * n) & 255); }
     TL_HOST_DEVICE static constexpr int digit(int byte, int power) { return (byte * power & 255) * 3 >> 8; }
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d);
+    static constexpr int scale_group = 256, zero = 1, largest_code = 2;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         if (run < 30) {
             // One digit of eight bytes.
             const std::uint8_t *bytes = run < 20 ? block.qs + run % 4 * run_length : block.qs + 32 + run % 2 * run_length;
             const int p = power(run < 20 ? run / 4 : run / 2 - 10);
-            for (int i = 0; i < run_length; i++) values[i] = static_cast<float>(digit(bytes[i], p) - 1) * d;
+            for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(digit(bytes[i], p));
         } else {
             // Two digits of four.
             const int low = power(2 * (run - 30)), high = power(2 * (run - 30) + 1);
-            for (int i = 0; i < 4; i++) values[i] = static_cast<float>(digit(block.qh[i], low) - 1) * d;
-            for (int i = 0; i < 4; i++) values[4 + i] = static_cast<float>(digit(block.qh[i], high) - 1) * d;
+            for (int i = 0; i < 4; i++) codes[i] = static_cast<std::uint8_t>(digit(block.qh[i], low));
+            for (int i = 0; i < 4; i++) codes[4 + i] = static_cast<std::uint8_t>(digit(block.qh[i], high));
         }
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ1_0>(block, run, values); }
 
     // The scale as in TQ2_0.
     static void encode(const float *values, const float *weights, Block &block) {

@@ -23,12 +23,14 @@ struct TQ2_0 {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        const float d = from_half(block.d);
+    static constexpr int scale_group = 256, zero = 1, largest_code = 3;
+    TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;
-        for (int i = 0; i < run_length; i++) values[i] = static_cast<float>((qs[i] >> shift & 3) - 1) * d;
+        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(qs[i] >> shift & 3);
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ2_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 0.9 .. 6.9: what rounds to more than 1 is cut off.
     static void encode(const float *values, const float *weights, Block &block) {

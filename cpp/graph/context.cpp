@@ -135,6 +135,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     }
     Tensor *t = make_tensor(spec.layout, spec.src.size());
     t->op = spec.op;
+    t->exact = spec.exact;
     std::copy(spec.src.begin(), spec.src.end(), t->src);
     if (spec.view_of) {
         t->is_view = true;

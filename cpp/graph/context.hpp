@@ -35,6 +35,7 @@ struct NodeSpec {
     Tensor *view_of = nullptr;    // a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... so many bytes behind its first element
     bool writes = false;          // ... which computing the node writes into
+    bool exact = false;           // as Tensor::exact
 };
 
 // A leaf that lies in a file.

@@ -23,6 +23,7 @@ struct Tensor {
     std::uint16_t n_src = 0;
     bool is_view = false;
     bool writes = false;  // computing it writes into the tensor that it is a view of
+    bool exact = false;   // of a product: no kernel may round its operands
     Context *context = nullptr;
     Tensor **src = nullptr;
 

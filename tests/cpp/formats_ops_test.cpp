@@ -50,6 +50,14 @@ std::vector<DType> weights() {
 
 INSTANTIATE_TEST_SUITE_P(all, Formats, testing::ValuesIn(weights()), [](const auto &info) { return std::string(traits(info.param).name); });
 
+tl::Tensor exact_product(const tl::Context &ctx, const tl::Tensor &a, const tl::Tensor &b) {
+    return ctx.op("mul_mat", {a, b}, {{"exact", {1}, {}}});
+}
+
+bool multiplies_integers(const tl::Graph &graph, const std::string &isa) {
+    return graph.plan_text(backend(isa, 1)).find("mul_mat_integer,") != std::string::npos;
+}
+
 TEST_P(Formats, products_agree_with_double) {
     const std::int64_t block = traits(GetParam()).block_size;
     struct Size {
@@ -62,22 +70,29 @@ TEST_P(Formats, products_agree_with_double) {
                           {1, 33, 9, 1, 1},
                           {5, 7, 13, 1, 1},
                           {std::max<std::int64_t>(3, 1100 / block), 35, 25, 1, 1},
+                          {8704 / block, 33, 7, 1, 1},
                           {1, 6, 3, 2, 4},
                           {1, 6, 11, 2, 4}}) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
         const auto a = blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
-        const auto c = mul_mat(a, b);
-        const tl::Graph graph({c});
         const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
-        for (const std::string &isa : support::isa_levels()) {
-            std::vector<float> first;
-            for (const int threads : {1, 2, 3, 8}) {
-                graph.compute(backend(isa, threads));
-                const auto got = c.read<float>();
-                EXPECT_EQ(support::first_wrong(got, expected), "") << isa << " k " << k << " m " << s.m << " n " << s.n;
-                if (first.empty()) first = got;
-                EXPECT_EQ(got, first) << "the bits depend on the number of threads: " << isa << ", " << threads;
+        const auto rounded = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), true);
+        for (const bool exact : {false, true}) {
+            const auto c = exact ? exact_product(ctx, a, b) : mul_mat(a, b);
+            const tl::Graph graph({c});
+            for (const std::string &isa : support::isa_levels()) {
+                const bool in_integers = multiplies_integers(graph, isa);
+                EXPECT_FALSE(exact && in_integers);
+                std::vector<float> first;
+                for (const int threads : {1, 2, 3, 8}) {
+                    graph.compute(backend(isa, threads));
+                    const auto got = c.read<float>();
+                    EXPECT_EQ(support::first_wrong(got, in_integers ? rounded : expected), "")
+                        << isa << " k " << k << " m " << s.m << " n " << s.n << (exact ? " exact" : "");
+                    if (first.empty()) first = got;
+                    EXPECT_EQ(got, first) << "the bits depend on the number of threads: " << isa << ", " << threads;
+                }
             }
         }
     }
@@ -103,9 +118,11 @@ TEST_P(Formats, products_of_views) {
                                          support::leaf(ctx, {n, a.shape()[0], rest}, 6).transpose()};
                 for (const tl::Tensor &b : bs) {
                     const auto c = mul_mat(a, b);
-                    cpu.compute({c});
-                    EXPECT_EQ(support::first_wrong(c.read<float>(), support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape())), "")
-                        << isa << " n " << n;
+                    const tl::Graph graph({c});
+                    graph.compute(cpu);
+                    const auto expected =
+                        support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), multiplies_integers(graph, isa));
+                    EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " n " << n;
                 }
             }
         }

@@ -7,6 +7,7 @@
 
 #include <tensorlib/tensorlib.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -98,9 +99,10 @@ struct Expected {
     std::vector<double> value, bound;
 };
 
-// a {k, m, x, y}, b {k, n, X, Y}, both packed.
+// a {k, m, x, y}, b {k, n, X, Y}, both packed. `rounded`: b may have been rounded to 8 bits with a scale for each 256 of k, largest /
+// 127, by which each product is off by up to half a scale.
 inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64_t, 4> &na, const std::vector<float> &b,
-                        const std::array<std::int64_t, 4> &nb) {
+                        const std::array<std::int64_t, 4> &nb, bool rounded = false) {
     const auto K = na[0], M = na[1], N = nb[1];
     const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
     const double gamma = k1 * u / (1 - k1 * u);
@@ -109,16 +111,23 @@ inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64
         for (std::int64_t i2 = 0; i2 < nb[2]; i2++) {
             const std::int64_t a2 = i2 * na[2] / nb[2], a3 = i3 * na[3] / nb[3];
             for (std::int64_t n = 0; n < N; n++) {
+                const float *column = b.data() + K * (n + N * (i2 + nb[2] * i3));
+                std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
+                for (std::int64_t k = 0; rounded && k < K; k++) {
+                    double &half = half_scales[static_cast<std::size_t>(k / 256)];
+                    half = std::max(half, std::fabs(double{column[k]}) / 254);
+                }
                 for (std::int64_t m = 0; m < M; m++) {
-                    double sum = 0, magnitude = 0;
+                    double sum = 0, magnitude = 0, rounding = 0;
+                    const float *row = a.data() + K * (m + M * (a2 + na[2] * a3));
                     for (std::int64_t k = 0; k < K; k++) {
-                        const double product = static_cast<double>(a[static_cast<std::size_t>(k + K * (m + M * (a2 + na[2] * a3)))]) *
-                                               static_cast<double>(b[static_cast<std::size_t>(k + K * (n + N * (i2 + nb[2] * i3)))]);
+                        const double product = double{row[k]} * double{column[k]};
                         sum += product;
                         magnitude += std::fabs(product);
+                        rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
                     }
                     e.value.push_back(sum);
-                    e.bound.push_back(gamma * magnitude);
+                    e.bound.push_back(gamma * (magnitude + rounding) + rounding);
                 }
             }
         }

@@ -110,6 +110,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
 
 constexpr CpuKernel table[] = {
     {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
+    {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan}, integer::run},
     {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot}, run_dot},
     {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan}, packed::run},
 };

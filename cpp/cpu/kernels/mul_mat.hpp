@@ -1,6 +1,7 @@
 // What the mul_mat kernels share.
 #pragma once
 
+#include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
 
 namespace tensorlib::core {
@@ -21,6 +22,19 @@ inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
             reinterpret_cast<const char *>(b.data + b2 * b.nb[2] + b3 * b.nb[3]),
             reinterpret_cast<float *>(c.data + b2 * c.nb[2] + b3 * c.nb[3])};
 }
+
+// Blocks of about the same size, none above `largest`, each a multiple of `unit`.
+inline std::int64_t even_block(std::int64_t total, std::int64_t largest, std::int64_t unit) noexcept {
+    const std::int64_t blocks = ceil_div(total, largest);
+    return ceil_div(ceil_div(total, blocks), unit) * unit;
+}
+
+// The integer product's row of the table, in mul_mat_integer.cpp.
+namespace integer {
+const char *refuse(const Problem &problem) noexcept;
+void plan(const Problem &problem, KernelPlan &plan) noexcept;
+void run(const Step &step, const Slice &slice) noexcept;
+}  // namespace integer
 
 // The packed product's row of the table, in mul_mat_packed.cpp.
 namespace packed {

@@ -74,12 +74,6 @@ struct Blocking {
     }
 };
 
-// Blocks of about the same size, none above `largest`, each a multiple of `unit`.
-std::int64_t even_block(std::int64_t total, std::int64_t largest, std::int64_t unit) noexcept {
-    const std::int64_t blocks = ceil_div(total, largest);
-    return ceil_div(ceil_div(total, blocks), unit) * unit;
-}
-
 // The unit that a chunk belongs to; false for the empty places of the last round.
 struct Unit {
     std::int64_t batch, first_column, columns;

@@ -16,6 +16,25 @@ constexpr int max_dot_rows = 4;
 constexpr int max_dot_columns = 4;
 constexpr int max_formats = 64;
 
+constexpr int max_integer_columns = 8;
+
+// A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], offsets
+// [k / offset_group][rows] where the format has them.
+struct CodePanel {
+    const uint8_t *codes;
+    const float *scales, *offsets;
+};
+
+// A group of n activation columns: bytes [k / 4][n][4], for each 256 elements a scale [.][n], and what weights' zeros and offsets
+// meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n].
+struct ByteColumns {
+    int8_t *bytes;
+    float *scales;
+    int32_t *starts;
+    float *sums;
+};
+constexpr int scaled_bytes = 256;
+
 struct LeafTable {
     // Packed product of a panel of gemm_rows rows and one of n columns (n <= gemm_columns), one kernel per n:
     // C[m, n] (+)= sum over k of A[k][gemm_rows] * B[k][n]. C is column-major with `ldc` floats per column; m of the
@@ -35,6 +54,22 @@ struct LeafTable {
     int dot_columns;
     using DotF32 = void (*)(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc);
     DotF32 dot_f32[max_dot_rows][max_dot_columns];
+
+    // Integer products: C[m, n] (+)= sum over k of weight * activation, the weights as codes. `rows` and `columns` of the
+    // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.
+    struct IntegerFormat {
+        int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
+        // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
+        void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
+        // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
+        void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
+                                          bool accumulate);
+    };
+    int integer_rows;
+    int integer_columns;
+    IntegerFormat integer[max_formats];
+    // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
+    void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
 
     // dst[i] = a[i] + b[i], and with one b for all.
     void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);

@@ -8,6 +8,9 @@ void fill(LeafTable &table) {
     fill_dot(table);
     fill_elementwise(table);
     fill_formats(table);
+    fill_panels(table);
+    fill_integer(table);
+    fill_columns(table);
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -12,6 +12,9 @@ void fill_pack(LeafTable &table);
 void fill_dot(LeafTable &table);
 void fill_elementwise(LeafTable &table);
 void fill_formats(LeafTable &table);
+void fill_integer(LeafTable &table);
+void fill_panels(LeafTable &table);
+void fill_columns(LeafTable &table);
 
 // All of them.
 void fill(LeafTable &table);

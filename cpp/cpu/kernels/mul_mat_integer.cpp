@@ -1,0 +1,189 @@
+// The product of quantised weights in integers: activations become bytes on the way in, weights stay codes, and the micro-kernel
+// multiplies bytes (cpu/leaf/gemm_i8.cpp).
+//
+//   for each unit = (batch, block of NC columns), several units a round:
+//     prepare:  bytes of the unit's columns, in groups of the micro-kernel's     shared workspace, all threads
+//     compute:  for each panel of rows (a chunk):
+//       for each block of KC of k:
+//         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
+//         for each group of columns: micro-kernel
+//
+// A panel's codes are made once per unit, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in the
+// order of k, then of KC, whatever thread or chunk it falls to.
+#include "base/checked.hpp"
+#include "cpu/cpu_backend.hpp"
+#include "cpu/kernels/mul_mat.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+// KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: inside a second-level cache of 512 KiB to 1 MiB.
+constexpr std::int64_t largest_kc = 8192;
+// NC: bytes of 1024 columns stream from the third-level cache at 4 bytes a cycle, while the panel stays in the second.
+constexpr std::int64_t largest_nc = 1020;
+// Bytes of activations of a round, which stay in the third-level cache.
+constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
+constexpr std::int64_t columns_per_chunk = 12;
+
+// The decisions of plan(), kept in KernelPlan::choice.
+enum Choice { choice_kc, choice_nc, choice_units_per_round, choice_count };
+static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+
+// Part after part of a workspace, each on cache lines of its own.
+struct Parts {
+    std::size_t size = 0;
+    template <class T>
+    std::size_t add(std::int64_t n) noexcept {
+        const std::size_t at = size;
+        size += round_up(static_cast<std::size_t>(n) * sizeof(T), 64);
+        return at;
+    }
+};
+
+// Sizes that follow from the shapes and the choice, and where a unit's columns and a thread's panel have their parts.
+struct Blocking {
+    const leaf::LeafTable::IntegerFormat &format;
+    std::int64_t K, M, N, KC, NC, units_per_round, column_blocks, units, rows, columns, panels, chunks_per_unit;
+    Parts unit, thread;
+    std::size_t bytes, scales, starts, sums;
+    std::size_t codes, code_scales, code_offsets, row;
+
+    Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+        : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
+          K(node.src[0]->layout.ne[0]),
+          M(node.layout.ne[0]),
+          N(node.layout.ne[1]),
+          KC(plan.choice[choice_kc]),
+          NC(plan.choice[choice_nc]),
+          units_per_round(plan.choice[choice_units_per_round]),
+          column_blocks(ceil_div(N, NC)),
+          units(column_blocks * node.layout.ne[2] * node.layout.ne[3]),
+          rows(leaf.integer_rows),
+          columns(leaf.integer_columns),
+          panels(ceil_div(M, rows)),
+          chunks_per_unit(ceil_div(NC, columns_per_chunk)) {
+        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes), groups = K / format.scale_group;
+        const std::int64_t offsets = format.offset_group ? K / format.offset_group : 0;
+        bytes = unit.add<std::int8_t>(K * NC), scales = unit.add<float>(blocks * NC);
+        starts = unit.add<std::int32_t>(groups * NC), sums = unit.add<float>(offsets * NC);
+        codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
+        code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
+        row = thread.add<float>(K);
+    }
+
+    // Group of columns from `first` on, n of them, at element k (a multiple of KC).
+    leaf::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
+        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes);
+        const auto part = [&](std::size_t offset, std::int64_t per_column, std::int64_t in_column, auto *type) {
+            return reinterpret_cast<decltype(type)>(base + offset) + first * per_column + n * in_column;
+        };
+        const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
+        return {part(bytes, K, k, static_cast<std::int8_t *>(nullptr)),
+                part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
+                part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
+                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};
+    }
+
+    std::byte *unit_at(const Step &step, std::int64_t in_round) const noexcept {
+        return step.workspace + static_cast<std::size_t>(in_round) * unit.size;
+    }
+    std::byte *thread_at(const Step &step, int number) const noexcept {
+        return unit_at(step, units_per_round) + static_cast<std::size_t>(number) * thread.size;
+    }
+};
+
+// The unit that a chunk belongs to; false for the empty places of the last round.
+struct Unit {
+    std::int64_t batch, first_column, columns;
+    std::byte *base;
+};
+
+bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64_t in_round, Unit &unit) noexcept {
+    const std::int64_t index = slice.phase / 2 * b.units_per_round + in_round;
+    if (index >= b.units) return false;
+    unit.batch = index / b.column_blocks;
+    unit.first_column = index % b.column_blocks * b.NC;
+    unit.columns = std::min(b.NC, b.N - unit.first_column);
+    unit.base = b.unit_at(step, in_round);
+    return true;
+}
+
+void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    Unit unit;
+    if (!unit_at(b, step, slice, slice.chunk / b.chunks_per_unit, unit)) return;
+    const Batch batch = batch_at(step, unit.batch);
+    const TensorRef &src = step.src[1];
+    const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
+    auto *row = reinterpret_cast<float *>(b.thread_at(step, slice.thread) + b.row);
+    const std::int64_t begin = slice.chunk % b.chunks_per_unit * columns_per_chunk, end = std::min(begin + columns_per_chunk, unit.columns);
+    for (std::int64_t column = begin; column < end; column++) {
+        const std::int64_t first = column / b.columns * b.columns, n = std::min(b.columns, unit.columns - first);
+        const char *from = batch.b + (unit.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
+        if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
+        const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
+        slice.leaf.quantize_column(b.K, values, b.format, b.at(unit.base, first, n, 0), static_cast<int>(n),
+                                   static_cast<int>(column - first));
+    }
+}
+
+void compute_panel(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    Unit unit;
+    if (!unit_at(b, step, slice, slice.chunk / b.panels, unit)) return;
+    const Batch batch = batch_at(step, unit.batch);
+    const TensorRef &a = step.src[0];
+    const std::int64_t first_row = slice.chunk % b.panels * b.rows;
+    const int rows = static_cast<int>(std::min(b.rows, b.M - first_row));
+    std::byte *base = b.thread_at(step, slice.thread);
+    auto *codes = reinterpret_cast<std::uint8_t *>(base + b.codes);
+    auto *scales = reinterpret_cast<float *>(base + b.code_scales), *offsets = reinterpret_cast<float *>(base + b.code_offsets);
+    const std::int64_t block = traits(a.type).block_size;
+    for (std::int64_t k = 0; k < b.K; k += b.KC) {
+        const std::int64_t kc = std::min(b.KC, b.K - k);
+        b.format.unpack(kc, batch.a + first_row * static_cast<std::ptrdiff_t>(a.nb[1]) + k / block * static_cast<std::ptrdiff_t>(a.nb[0]),
+                        static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales, offsets);
+        for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
+            const std::int64_t n = std::min(b.columns, unit.columns - column);
+            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(unit.base, column, n, k),
+                                 batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
+        }
+    }
+}
+
+}  // namespace
+
+const char *integer::refuse(const Problem &p) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const Layout &a = p.node.src[0]->layout;
+    if (p.node.exact) return "the product is to be exact";
+    if (!leaf.integer[dtype_index(a.type)].unpack) return "no integer product of this type at this level";
+    if (a.nb[0] != traits(a.type).size) return "rows of a are not contiguous";
+    return nullptr;
+}
+
+void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
+    plan.choice[choice_units_per_round] = 1;
+    Blocking blocking(p.node, plan, leaf);
+    blocking.units_per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units);
+    plan.choice[choice_units_per_round] = blocking.units_per_round;
+    plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
+    plan.n_chunks = {blocking.units_per_round * blocking.chunks_per_unit, blocking.units_per_round * blocking.panels};
+    plan.workspace = static_cast<std::size_t>(blocking.units_per_round) * blocking.unit.size +
+                     static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
+}
+
+void integer::run(const Step &step, const Slice &slice) noexcept {
+    const Blocking blocking(*step.node, step.plan, slice.leaf);
+    if (slice.phase % 2 == 0) {
+        quantize_columns(blocking, step, slice);
+    } else {
+        compute_panel(blocking, step, slice);
+    }
+}
+
+}  // namespace tensorlib::core

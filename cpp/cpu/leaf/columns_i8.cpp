@@ -1,0 +1,81 @@
+// Activations into bytes, for integer products: a scale for each 256 elements, largest / 127, and the nearest bytes.
+//
+// The error of an element is at most half a scale, so that of a product at most sum |weight| * largest of its 256 / 254: about
+// 0.006 of a column's size for normal values (docs/performance.md).
+#include "cpu/leaf/level.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+#if defined(TL_HAS_INTS)
+
+namespace {
+
+constexpr int sixteen = 16;
+
+// n elements, a multiple of 32 (fewer than 256 only at the end of a column). Loops that compilers vectorise: magnitudes are ordered
+// as their bits are, and from 0x7f800000 on there is a NaN or an infinity.
+float bytes_of(const float *x, int n, int8_t *bytes) {
+    int32_t largest_bits = 0;
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        __builtin_memcpy(&bits, x + i, sizeof bits);
+        bits &= 0x7fffffff;
+        largest_bits = bits > largest_bits ? bits : largest_bits;
+    }
+    const bool finite = largest_bits < 0x7f800000;
+    if (!finite || largest_bits == 0) {
+        __builtin_memset(bytes, 0, static_cast<size_t>(n));
+        return finite ? 0 : __builtin_nanf("");
+    }
+    float largest;
+    __builtin_memcpy(&largest, &largest_bits, sizeof largest);
+    // Below 2^-100 the inverse might overflow: in two steps, which change no digit.
+    const float lift = largest < 0x1p-100f ? 0x1p100f : 1.0f, inverse = 127.0f / (largest * lift);
+    for (int i = 0; i < n; i++) {
+        // In 1.5 * 2^23 + v the last bit counts ones: rounds to nearest, and the low byte is v's.
+        const float rounded = x[i] * lift * inverse + 12582912.0f;
+        int32_t bits;
+        __builtin_memcpy(&bits, &rounded, sizeof bits);
+        bytes[i] = static_cast<int8_t>(bits);
+    }
+    return largest * lift / 127.0f / lift;
+}
+
+void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &format, const ByteColumns &columns, int n, int j) {
+    alignas(64) int8_t bytes[scaled_bytes];
+    int32_t sums[scaled_bytes / sixteen];
+    const int group = format.offset_group ? format.offset_group : format.scale_group;
+    for (int64_t at = 0; at < k; at += scaled_bytes) {
+        const int length = static_cast<int>(k - at < scaled_bytes ? k - at : scaled_bytes);
+        columns.scales[at / scaled_bytes * n + j] = bytes_of(x + at, length, bytes);
+        for (int s = 0; s < length / sixteen; s++) {
+            int32_t sum = 0;
+            for (int i = 0; i < sixteen; i++) sum += bytes[s * sixteen + i];
+            sums[s] = sum;
+        }
+        for (int g = 0; g < length / group; g++) {
+            int32_t sum = 0;
+            for (int s = 0; s < group / sixteen; s++) sum += sums[g * (group / sixteen) + s];
+            const int64_t to = (at / group + g) * n + j;
+            if (format.offset_group) {
+                columns.sums[to] = static_cast<float>(sum);
+            } else {
+                columns.starts[to] = -format.zero * sum;
+            }
+        }
+        int8_t *to = columns.bytes + at * n + 4 * j;
+        for (int i = 0; i < length; i += 4, to += 4 * n) __builtin_memcpy(to, bytes + i, 4);
+    }
+}
+
+}  // namespace
+
+void fill_columns(LeafTable &table) { table.quantize_column = quantize_column; }
+
+#else
+
+void fill_columns(LeafTable &) {}
+
+#endif
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -1,0 +1,131 @@
+// The micro-kernel of integer products: quantised weights by activations that were quantised on the way.
+//
+//   C[m, n] (+)= sum over blocks of 256 k: activation_scale[n] * sum over groups: scale[m] * (start[n] + sum code[m] * byte[n])
+//
+//   codes:  k = 0..3 | row 0 | row 1 | .. | row 2W-1 |, k = 4..7 | ..      4 bytes a row; 2 vectors per 4 k, read once
+//   bytes:  k = 0..3 | column 0 | .. | column N-1 |, ..                    4 bytes a column, broadcast, used by both vectors
+//
+// A step of 4 k is 2 loads, N broadcasts and 2 N dot products of 4 bytes. Where two of these start per cycle they take N cycles,
+// the loads (N + 2) / 2. A group ends with a conversion (on another port) and a multiply-add for each accumulator, which
+// take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. What 256 k add up
+// to is scaled into a tile in the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing.
+// 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
+#include "cpu/leaf/level.hpp"
+
+#include "dtype/formats.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+#if defined(TL_HAS_INTS)
+
+namespace {
+
+constexpr int W = Vec::width;
+constexpr int rows = 2 * W;
+constexpr int quads_per_block = scaled_bytes / 4;
+
+// G: groups of 4 k that share a scale; `offsets`: and an offset.
+template <int N, int G, bool offsets>
+void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
+    alignas(64) float out[N][rows];
+    const uint8_t *codes = panel.codes;
+    const float *scale = panel.scales, *offset = panel.offsets;
+    const int8_t *bytes = columns.bytes;
+    const int32_t *start = columns.starts;
+    const float *sum = columns.sums, *column_scale = columns.scales;
+    for (int64_t quads = k / 4; quads > 0; quads -= quads_per_block) {
+        const int64_t groups = (quads < quads_per_block ? quads : quads_per_block) / G;
+        Vec::Reg total[N][2];
+        // As in gemm_f32: every loop over accumulators is unrolled.
+#pragma GCC unroll 8
+        for (int j = 0; j < N; j++) total[j][0] = total[j][1] = Vec::zero();
+        for (int64_t g = 0; g < groups; g++) {
+            Ints::Reg acc[N][2];
+#pragma GCC unroll 8
+            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = offsets ? Ints::broadcast(0) : Ints::broadcast(start[j]);
+#pragma GCC unroll 8
+            for (int i = 0; i < G; i++) {
+                const Ints::Reg w0 = Ints::load(codes), w1 = Ints::load(codes + 4 * W);
+#pragma GCC unroll 8
+                for (int j = 0; j < N; j++) {
+                    int32_t word;
+                    __builtin_memcpy(&word, bytes + 4 * j, sizeof word);
+                    const Ints::Reg x = Ints::broadcast(word);
+                    Ints::dot(acc[j][0], w0, x);
+                    Ints::dot(acc[j][1], w1, x);
+                }
+                codes += 4 * rows;
+                bytes += 4 * N;
+            }
+            const Vec::Reg s0 = Vec::load(scale), s1 = Vec::load(scale + W);
+#pragma GCC unroll 8
+            for (int j = 0; j < N; j++) {
+                total[j][0] = Vec::fma(Ints::to_float(acc[j][0]), s0, total[j][0]);
+                total[j][1] = Vec::fma(Ints::to_float(acc[j][1]), s1, total[j][1]);
+            }
+            scale += rows;
+            start += N;
+            if constexpr (offsets) {
+                const Vec::Reg o0 = Vec::load(offset), o1 = Vec::load(offset + W);
+#pragma GCC unroll 8
+                for (int j = 0; j < N; j++) {
+                    const Vec::Reg x = Vec::broadcast(sum[j]);
+                    total[j][0] = Vec::fma(o0, x, total[j][0]);
+                    total[j][1] = Vec::fma(o1, x, total[j][1]);
+                }
+                offset += rows;
+                sum += N;
+            }
+        }
+        const bool first = quads == k / 4;
+#pragma GCC unroll 8
+        for (int j = 0; j < N; j++) {
+            const Vec::Reg x = Vec::broadcast(column_scale[j]);
+            Vec::store(out[j], Vec::fma(total[j][0], x, first ? Vec::zero() : Vec::load(out[j])));
+            Vec::store(out[j] + W, Vec::fma(total[j][1], x, first ? Vec::zero() : Vec::load(out[j] + W)));
+        }
+        column_scale += N;
+    }
+    for (int j = 0; j < N; j++) {
+        float *to = c + j * ldc;
+        if (accumulate) {
+            for (int i = 0; i < m; i++) to[i] += out[j][i];
+        } else {
+            for (int i = 0; i < m; i++) to[i] = out[j][i];
+        }
+    }
+}
+
+template <int N, int G, bool offsets>
+void enter(LeafTable::IntegerFormat &format) {
+    format.gemm[N - 1] = gemm<N, G, offsets>;
+    if constexpr (N > 1) enter<N - 1, G, offsets>(format);
+}
+
+template <class Format>
+void enter(LeafTable::IntegerFormat &format) {
+    if constexpr (HasCodes<Format>) {
+        if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
+        enter<Ints::gemm_columns, Format::scale_group / 4, HasOffsets<Format>>(format);
+    }
+}
+
+}  // namespace
+
+void fill_integer(LeafTable &table) {
+    static_assert(Ints::gemm_columns <= max_integer_columns);
+    table.integer_rows = rows;
+    table.integer_columns = Ints::gemm_columns;
+    LeafTable::IntegerFormat *format = table.integer;
+#define TL_DTYPE(name, id, type) enter<type>(*format++);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+}
+
+#else
+
+void fill_integer(LeafTable &) {}
+
+#endif
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL
