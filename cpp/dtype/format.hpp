@@ -101,6 +101,23 @@ TL_HOST_DEVICE inline float negate_if(unsigned bit, float value) {
     return value;
 }
 
+// Eight bytes as a word, byte i its bits 8 i and up (machines are little-endian: io/gguf.cpp insists): codes are taken out of them
+// eight at a time. each(n): n in all of them.
+TL_HOST_DEVICE inline std::uint64_t load_eight(const void *p) {
+    std::uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+}
+TL_HOST_DEVICE inline void store_eight(std::uint8_t *p, std::uint64_t word) { std::memcpy(p, &word, sizeof word); }
+TL_HOST_DEVICE constexpr std::uint64_t each(int n) { return static_cast<std::uint64_t>(n) * 0x0101010101010101ull; }
+
+// Bits 0..7 to the low bits of eight bytes.
+TL_HOST_DEVICE constexpr std::uint64_t spread_bits(unsigned bits) {
+    // Byte i keeps bit i; adding 127 carries it into the byte's highest.
+    const std::uint64_t one_each = bits * each(1) & 0x8040201008040201ull;
+    return (one_each + each(127)) >> 7 & each(1);
+}
+
 // Sub-blocks' bytes and words are not aligned in a block.
 TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {
     return p[0] | static_cast<std::uint32_t>(p[1]) << 8 | static_cast<std::uint32_t>(p[2]) << 16 | static_cast<std::uint32_t>(p[3]) << 24;

@@ -27,26 +27,18 @@ TL_HOST_DEVICE inline void decode_signed(float scale, std::uint64_t magnitudes, 
     }
 }
 
-// Bits 0..7 to the low bits of eight bytes.
-TL_HOST_DEVICE constexpr std::uint64_t spread_bits(unsigned bits) {
-    // Byte i keeps bit i; adding 127 carries it into the byte's highest.
-    const std::uint64_t one_each = bits * 0x0101010101010101ull & 0x8040201008040201ull;
-    return (one_each + 0x7f7f7f7f7f7f7f7full) >> 7 & 0x0101010101010101ull;
-}
-
 // Eight magnitudes below 64 with signs as codes around 64: 64 + g, or 64 - g = 127 - (64 + g) + 1.
 constexpr int signed_zero = 64;
 TL_HOST_DEVICE inline void signed_codes(std::uint64_t magnitudes, unsigned signs, std::uint8_t *codes) {
-    const std::uint64_t negative = spread_bits(signs), above = magnitudes + 0x4040404040404040ull;
-    const std::uint64_t all = (above ^ negative * 127) + negative;
-    std::memcpy(codes, &all, sizeof all);
+    const std::uint64_t negative = spread_bits(signs), above = magnitudes + each(64);
+    store_eight(codes, (above ^ negative * 127) + negative);
 }
 
 // Values -1, 0, 1 with delta as codes of eighths around 9: 9 + 8 v + 1 or - 1.
 constexpr int shifted_zero = 9;
 TL_HOST_DEVICE inline void shifted_codes(std::uint64_t entry, bool negative, std::uint8_t *codes) {
-    const int middle = shifted_zero + (negative ? -1 : 1);
-    for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(8 * grid_element(entry, i) + middle);
+    // -1, 0, 1 are 3, 0, 1 in two bits, and one more 0, 1, 2: no carries.
+    store_eight(codes, (((entry & each(3)) + each(1)) & each(3)) * 8 + each(shifted_zero - 8 + (negative ? -1 : 1)));
 }
 
 // IQ1: scale * (value + delta), delta 1/8 with a sign.

@@ -36,7 +36,7 @@ struct IQ4_XS {
     static constexpr Table16 levels = table16({TL_IQ4NL_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs + run / 4 * 16, run);
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+        store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
         return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);

@@ -35,7 +35,7 @@ struct MXFP4 {
     static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+        store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return half_power(block.e); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {

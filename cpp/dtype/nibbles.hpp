@@ -12,6 +12,8 @@ struct Nibbles {
     int shift;
 
     TL_HOST_DEVICE constexpr int operator[](int i) const { return bytes[i] >> shift & 15; }
+    // All, a byte each.
+    TL_HOST_DEVICE std::uint64_t all() const { return load_eight(bytes) >> shift & each(15); }
 };
 
 // n a power of two, 16 or more.

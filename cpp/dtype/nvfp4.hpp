@@ -39,7 +39,7 @@ struct NVFP4 {
     static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+        store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return half_scale(block.d[group]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {

@@ -24,7 +24,7 @@ struct Q1_0 {
 
     static constexpr int scale_group = 128, zero = 1, largest_code = 2;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(2 * bit(block.qs[run], i));
+        store_eight(codes, spread_bits(block.qs[run]) << 1);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {

@@ -24,8 +24,11 @@ struct Q2_0 {
 
     static constexpr int scale_group = 64, zero = 1, largest_code = 3;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
-        const int bits = block.qs[2 * run] | block.qs[2 * run + 1] << 8;
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(bits >> 2 * i & 3);
+        std::uint64_t bits = block.qs[2 * run] | static_cast<std::uint64_t>(block.qs[2 * run + 1]) << 8;
+        // Two bits a byte: halves apart, then quarters, then eighths.
+        bits = (bits | bits << 24) & 0x000000ff000000ffull;
+        bits = (bits | bits << 12) & 0x000f000f000f000full;
+        store_eight(codes, (bits | bits << 6) & each(3));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_0>(block, run, values); }

@@ -36,7 +36,7 @@ struct Q3_K {
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length, *hmask = block.hmask + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2, high = run / 4;
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>((qs[i] >> shift & 3) | (hmask[i] >> high & 1) << 2);
+        store_eight(codes, (load_eight(qs) >> shift & each(3)) | (load_eight(hmask) >> high & each(1)) << 2);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
         return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);

@@ -26,7 +26,7 @@ struct Q4_0 {
     static constexpr int scale_group = 32, zero = 8, largest_code = 15;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+        store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q4_0>(block, run, values); }

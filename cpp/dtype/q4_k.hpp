@@ -30,7 +30,7 @@ struct Q4_K {
     static constexpr int scale_group = 32, offset_group = 32, largest_code = 15;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i]);
+        store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
         return from_half(block.d) * static_cast<float>(six_bit_scales(block.k, group).scale);

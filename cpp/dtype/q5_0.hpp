@@ -28,8 +28,7 @@ struct Q5_0 {
     static constexpr int scale_group = 32, zero = 16, largest_code = 31;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
-        const int high = block.qh[run];
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i] | (high >> i & 1) << 4);
+        store_eight(codes, q.all() | spread_bits(block.qh[run]) << 4);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_0>(block, run, values); }

@@ -32,9 +32,7 @@ struct Q5_K {
     static constexpr int scale_group = 32, offset_group = 32, largest_code = 31;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
-        const std::uint8_t *qh = block.qh + run % 4 * run_length;
-        const int high = run / 4;
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(q[i] | (qh[i] >> high & 1) << 4);
+        store_eight(codes, q.all() | (load_eight(block.qh + run % 4 * run_length) >> run / 4 & each(1)) << 4);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
         return from_half(block.d) * static_cast<float>(six_bit_scales(block.k, group).scale);

@@ -31,7 +31,7 @@ struct Q6_K {
         const int n = run / 16, r = run / 4 % 4, l = run % 4 * run_length;
         const std::uint8_t *ql = block.ql + 64 * n + 32 * (r % 2) + l, *qh = block.qh + 32 * n + l;
         const int low = r / 2 * 4, high = r * 2;
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>((ql[i] >> low & 15) | (qh[i] >> high & 3) << 4);
+        store_eight(codes, (load_eight(ql) >> low & each(15)) | (load_eight(qh) >> high & each(3)) << 4);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
         return from_half(block.d) * static_cast<float>(block.scales[group]);

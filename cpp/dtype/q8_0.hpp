@@ -23,7 +23,7 @@ struct Q8_0 {
 
     static constexpr int scale_group = 32, zero = 128, largest_code = 255;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(block.qs[run * run_length + i] ^ 0x80);
+        store_eight(codes, load_eight(block.qs + run * run_length) ^ each(0x80));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q8_0>(block, run, values); }

@@ -27,7 +27,7 @@ struct TQ2_0 {
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;
-        for (int i = 0; i < run_length; i++) codes[i] = static_cast<std::uint8_t>(qs[i] >> shift & 3);
+        store_eight(codes, load_eight(qs) >> shift & each(3));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ2_0>(block, run, values); }
