@@ -3,7 +3,7 @@
 //
 //   for each unit = (batch, block of NC columns), several units a round:
 //     prepare:  bytes of the unit's columns, in groups of the micro-kernel's     shared workspace, all threads
-//     compute:  for each panel of rows (a chunk):
+//     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
 //         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
 //         for each group of columns: micro-kernel
@@ -29,7 +29,7 @@ constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t columns_per_chunk = 12;
 
 // The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_kc, choice_nc, choice_units_per_round, choice_count };
+enum Choice { choice_kc, choice_nc, choice_units_per_round, choice_panels_per_chunk, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
 // Part after part of a workspace, each on cache lines of its own.
@@ -46,7 +46,7 @@ struct Parts {
 // Sizes that follow from the shapes and the choice, and where a unit's columns and a thread's panel have their parts.
 struct Blocking {
     const leaf::LeafTable::IntegerFormat &format;
-    std::int64_t K, M, N, KC, NC, units_per_round, column_blocks, units, rows, columns, panels, chunks_per_unit;
+    std::int64_t K, M, N, KC, NC, units_per_round, panels_per_chunk, column_blocks, units, rows, columns, panels, row_chunks, column_chunks;
     Parts unit, thread;
     std::size_t bytes, scales, starts, sums;
     std::size_t codes, code_scales, code_offsets, row;
@@ -59,12 +59,14 @@ struct Blocking {
           KC(plan.choice[choice_kc]),
           NC(plan.choice[choice_nc]),
           units_per_round(plan.choice[choice_units_per_round]),
+          panels_per_chunk(plan.choice[choice_panels_per_chunk]),
           column_blocks(ceil_div(N, NC)),
           units(column_blocks * node.layout.ne[2] * node.layout.ne[3]),
           rows(leaf.integer_rows),
           columns(leaf.integer_columns),
           panels(ceil_div(M, rows)),
-          chunks_per_unit(ceil_div(NC, columns_per_chunk)) {
+          row_chunks(ceil_div(panels, panels_per_chunk)),
+          column_chunks(ceil_div(NC, columns_per_chunk)) {
         const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes), groups = K / format.scale_group;
         const std::int64_t offsets = format.offset_group ? K / format.offset_group : 0;
         bytes = unit.add<std::int8_t>(K * NC), scales = unit.add<float>(blocks * NC);
@@ -113,12 +115,12 @@ bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64
 
 void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.chunks_per_unit, unit)) return;
+    if (!unit_at(b, step, slice, slice.chunk / b.column_chunks, unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[1];
     const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
     auto *row = reinterpret_cast<float *>(b.thread_at(step, slice.thread) + b.row);
-    const std::int64_t begin = slice.chunk % b.chunks_per_unit * columns_per_chunk, end = std::min(begin + columns_per_chunk, unit.columns);
+    const std::int64_t begin = slice.chunk % b.column_chunks * columns_per_chunk, end = std::min(begin + columns_per_chunk, unit.columns);
     for (std::int64_t column = begin; column < end; column++) {
         const std::int64_t first = column / b.columns * b.columns, n = std::min(b.columns, unit.columns - first);
         const char *from = batch.b + (unit.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
@@ -129,14 +131,11 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
     }
 }
 
-void compute_panel(const Blocking &b, const Step &step, const Slice &slice) noexcept {
-    Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.panels, unit)) return;
+void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::int64_t panel, std::byte *base) noexcept {
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &a = step.src[0];
-    const std::int64_t first_row = slice.chunk % b.panels * b.rows;
+    const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(b.rows, b.M - first_row));
-    std::byte *base = b.thread_at(step, slice.thread);
     auto *codes = reinterpret_cast<std::uint8_t *>(base + b.codes);
     auto *scales = reinterpret_cast<float *>(base + b.code_scales), *offsets = reinterpret_cast<float *>(base + b.code_offsets);
     const std::int64_t block = traits(a.type).block_size;
@@ -150,6 +149,13 @@ void compute_panel(const Blocking &b, const Step &step, const Slice &slice) noex
                                  batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
         }
     }
+}
+
+void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    Unit unit;
+    if (!unit_at(b, step, slice, slice.chunk / b.row_chunks, unit)) return;
+    const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
+    for (std::int64_t panel = first; panel < end; panel++) compute_panel(b, step, unit, panel, b.thread_at(step, slice.thread));
 }
 
 }  // namespace
@@ -167,12 +173,16 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
-    plan.choice[choice_units_per_round] = 1;
+    plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;
     Blocking blocking(p.node, plan, leaf);
     blocking.units_per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units);
     plan.choice[choice_units_per_round] = blocking.units_per_round;
+    // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
+    blocking.panels_per_chunk = std::clamp<std::int64_t>(blocking.panels * blocking.units_per_round / (8 * p.n_threads), 1, 16);
+    blocking.row_chunks = ceil_div(blocking.panels, blocking.panels_per_chunk);
+    plan.choice[choice_panels_per_chunk] = blocking.panels_per_chunk;
     plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
-    plan.n_chunks = {blocking.units_per_round * blocking.chunks_per_unit, blocking.units_per_round * blocking.panels};
+    plan.n_chunks = {blocking.units_per_round * blocking.column_chunks, blocking.units_per_round * blocking.row_chunks};
     plan.workspace = static_cast<std::size_t>(blocking.units_per_round) * blocking.unit.size +
                      static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
 }
@@ -182,7 +192,7 @@ void integer::run(const Step &step, const Slice &slice) noexcept {
     if (slice.phase % 2 == 0) {
         quantize_columns(blocking, step, slice);
     } else {
-        compute_panel(blocking, step, slice);
+        compute_panels(blocking, step, slice);
     }
 }
 
