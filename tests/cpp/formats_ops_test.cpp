@@ -58,7 +58,19 @@ bool multiplies_integers(const tl::Graph &graph, const std::string &isa) {
     return graph.plan_text(backend(isa, 1)).find("mul_mat_integer,") != std::string::npos;
 }
 
-TEST_P(Formats, products_agree_with_double) {
+// Products also take plain floats that kernels read as they lie.
+class Products : public Formats {};
+
+std::vector<DType> weights_and_halves() {
+    std::vector<DType> all = weights();
+    all.insert(all.end(), {DType::f16, DType::bf16});
+    return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(all, Products, testing::ValuesIn(weights_and_halves()),
+                         [](const auto &info) { return std::string(traits(info.param).name); });
+
+TEST_P(Products, agree_with_double) {
     const std::int64_t block = traits(GetParam()).block_size;
     struct Size {
         std::int64_t blocks, m, n, x, X;
@@ -99,7 +111,7 @@ TEST_P(Formats, products_agree_with_double) {
 }
 
 // Weights as views: some rows, rows apart, dimensions exchanged; activations of each float type and with gaps.
-TEST_P(Formats, products_of_views) {
+TEST_P(Products, of_views) {
     const DTypeTraits &type = traits(GetParam());
     const std::int64_t k = 2 * type.block_size;
     const std::size_t row = 2 * type.size;

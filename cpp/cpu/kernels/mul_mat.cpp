@@ -27,8 +27,16 @@ void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.
 
 constexpr std::int64_t most_dot_columns = 8;
 
-// Rows that the leaf kernels read where they are; others are decoded.
-bool as_it_lies(const Layout &l) noexcept { return l.type == DType::f32 && l.rows_contiguous(); }
+// The leaf kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
+using DotTiles = const leaf::LeafTable::DotF32 (*)[leaf::max_dot_columns];
+DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+    if (!a.rows_contiguous()) return nullptr;
+    if (a.type == DType::f32) return leaf.dot_f32;
+    if (a.type == DType::f16 && leaf.dot_f16[0][0]) return leaf.dot_f16;
+    if (a.type == DType::bf16 && leaf.dot_bf16[0][0]) return leaf.dot_bf16;
+    return nullptr;
+}
+bool as_it_lies(const Layout &b) noexcept { return b.type == DType::f32 && b.rows_contiguous(); }
 
 const char *refuse_dot(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
@@ -47,8 +55,8 @@ std::int64_t dot_units(const Layout &c) noexcept { return ceil_div(c.ne[0], dot_
 struct DotScratch {
     std::size_t a_rows, b_rows, row_floats;
 
-    DotScratch(const Layout &a, const Layout &b) noexcept
-        : a_rows(as_it_lies(a) ? 0 : leaf::max_dot_rows),
+    DotScratch(const Layout &a, const Layout &b, const leaf::LeafTable &leaf) noexcept
+        : a_rows(tiles_as_it_lies(a, leaf) ? 0 : leaf::max_dot_rows),
           b_rows(as_it_lies(b) ? 0 : static_cast<std::size_t>(b.ne[1])),
           row_floats(static_cast<std::size_t>(ceil_div(a.ne[0], 16) * 16)) {}
     std::size_t floats() const noexcept { return (a_rows + b_rows) * row_floats; }
@@ -56,10 +64,11 @@ struct DotScratch {
 
 void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout;
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     // Decoding costs as much time as reading floats would.
     const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
     plan.n_chunks[0] = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
-    plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b).floats() * sizeof(float);
+    plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, leaf).floats() * sizeof(float);
 }
 
 // n rows as floats one after the other: where they lie so, themselves, else decoded into `to`.
@@ -80,7 +89,9 @@ FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std:
 void run_dot(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
     const std::int64_t K = a.ne[0], M = c.ne[0], N = c.ne[1], blocks = ceil_div(M, dot_block_rows);
-    const DotScratch scratch(step.node->src[0]->layout, step.node->src[1]->layout);
+    const Layout &layout = step.node->src[0]->layout;
+    const DotScratch scratch(layout, step.node->src[1]->layout, slice.leaf);
+    const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.leaf), tiles = as_they_lie ? as_they_lie : slice.leaf.dot_f32;
     auto *decoded_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * scratch.floats();
     float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
     const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.n_chunks[0]);
@@ -99,8 +110,8 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
             const FloatRows rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
             for (std::int64_t n = 0; n < N;) {
                 const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot_columns, N - n);
-                slice.leaf.dot_f32[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride,
-                                                     batch.c + m + n * M, M);
+                tiles[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride, batch.c + m + n * M,
+                                        M);
                 n += width;
             }
             m += R;

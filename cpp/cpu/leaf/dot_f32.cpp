@@ -4,8 +4,11 @@
 //
 // A step is R + N loads for R N multiply-adds; with one column it is bound by the memory that a comes from, with the
 // largest tile by the multiply-adds. Each accumulator holds W partial sums, which are added up at the end; the last
-// k mod W products are added one by one.
+// k mod W products are added one by one. Rows of a may be F16 or BF16 where the level widens them as they are loaded.
 #include "cpu/leaf/level.hpp"
+
+#include "dtype/bf16.hpp"
+#include "dtype/f16.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -13,12 +16,36 @@ namespace {
 
 constexpr int W = Vec::width;
 
-template <int R, int N>
+// What a row of a is made of.
+struct Floats {
+    using Element = float;
+    static Vec::Reg load(const float *p) { return Vec::load(p); }
+    static float one(float x) { return x; }
+};
+#if defined(TL_HAS_HALVES)
+struct Halves {
+    using Element = uint16_t;
+    static Vec::Reg load(const uint16_t *p) { return Vec::load_f16(p); }
+    static float one(uint16_t x) { return from_half(x); }
+};
+struct Brains {
+    using Element = uint16_t;
+    static Vec::Reg load(const uint16_t *p) { return Vec::load_bf16(p); }
+    static float one(uint16_t x) {
+        float value;
+        BF16::decode(x, &value);
+        return value;
+    }
+};
+#endif
+
+template <class Row, int R, int N>
 void dot(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc) {
     // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
-    const float *ar[R], *br[N];
+    const typename Row::Element *ar[R];
+    const float *br[N];
 #pragma GCC unroll 4
-    for (int i = 0; i < R; i++) ar[i] = reinterpret_cast<const float *>(a + i * a_stride);
+    for (int i = 0; i < R; i++) ar[i] = reinterpret_cast<const typename Row::Element *>(a + i * a_stride);
 #pragma GCC unroll 4
     for (int j = 0; j < N; j++) br[j] = reinterpret_cast<const float *>(b + j * b_stride);
     Vec::Reg acc[R][N];
@@ -31,7 +58,7 @@ void dot(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t 
     for (int64_t at = 0; at < whole; at += W) {
         Vec::Reg av[R];
 #pragma GCC unroll 4
-        for (int i = 0; i < R; i++) av[i] = Vec::load(ar[i] + at);
+        for (int i = 0; i < R; i++) av[i] = Row::load(ar[i] + at);
 #pragma GCC unroll 4
         for (int j = 0; j < N; j++) {
             const Vec::Reg bv = Vec::load(br[j] + at);
@@ -44,19 +71,19 @@ void dot(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t 
 #pragma GCC unroll 4
         for (int i = 0; i < R; i++) {
             float sum = Vec::sum(acc[i][j]);
-            for (int64_t at = whole; at < k; at++) sum += ar[i][at] * br[j][at];
+            for (int64_t at = whole; at < k; at++) sum += Row::one(ar[i][at]) * br[j][at];
             c[i + j * ldc] = sum;
         }
     }
 }
 
-template <int R, int N>
-void enter(LeafTable &table) {
-    table.dot_f32[R - 1][N - 1] = dot<R, N>;
+template <class Row, int R, int N>
+void enter(LeafTable::DotF32 (&table)[max_dot_rows][max_dot_columns]) {
+    table[R - 1][N - 1] = dot<Row, R, N>;
     if constexpr (N > 1) {
-        enter<R, N - 1>(table);
+        enter<Row, R, N - 1>(table);
     } else if constexpr (R > 1) {
-        enter<R - 1, Vec::dot_columns>(table);
+        enter<Row, R - 1, Vec::dot_columns>(table);
     }
 }
 
@@ -66,7 +93,11 @@ void fill_dot(LeafTable &table) {
     static_assert(Vec::dot_columns <= max_dot_columns);
     table.dot_rows = max_dot_rows;
     table.dot_columns = Vec::dot_columns;
-    enter<max_dot_rows, Vec::dot_columns>(table);
+    enter<Floats, max_dot_rows, Vec::dot_columns>(table.dot_f32);
+#if defined(TL_HAS_HALVES)
+    enter<Halves, max_dot_rows, Vec::dot_columns>(table.dot_f16);
+    enter<Brains, max_dot_rows, Vec::dot_columns>(table.dot_bf16);
+#endif
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

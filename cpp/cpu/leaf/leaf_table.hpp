@@ -54,6 +54,8 @@ struct LeafTable {
     int dot_columns;
     using DotF32 = void (*)(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc);
     DotF32 dot_f32[max_dot_rows][max_dot_columns];
+    // The same with rows of a in F16 or BF16; null where the level does not have them.
+    DotF32 dot_f16[max_dot_rows][max_dot_columns], dot_bf16[max_dot_rows][max_dot_columns];
 
     // Integer products: C[m, n] (+)= sum over k of weight * activation, the weights as codes. `rows` and `columns` of the
     // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.

@@ -2,8 +2,12 @@
 #pragma once
 
 #include <immintrin.h>
+#include <stdint.h>
 
 namespace tensorlib::core::leaf::TL_LEVEL {
+
+// load_f16() and load_bf16().
+#define TL_HAS_HALVES
 
 struct Vec {
     using Reg = __m256;
@@ -17,6 +21,11 @@ struct Vec {
     static inline Reg load(const float *p) { return _mm256_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm256_storeu_ps(p, v); }
     static inline Reg broadcast(float x) { return _mm256_set1_ps(x); }
+    static inline Reg load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
+    static inline Reg load_bf16(const uint16_t *p) {
+        const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+        return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
+    }
     static inline Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
     static inline float sum(Reg v) {

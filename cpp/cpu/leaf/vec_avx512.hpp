@@ -6,6 +6,9 @@
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
+// load_f16() and load_bf16().
+#define TL_HAS_HALVES
+
 struct Vec {
     using Reg = __m512;
     static constexpr int width = 16;
@@ -18,6 +21,11 @@ struct Vec {
     static inline Reg load(const float *p) { return _mm512_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm512_storeu_ps(p, v); }
     static inline Reg broadcast(float x) { return _mm512_set1_ps(x); }
+    static inline Reg load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))); }
+    static inline Reg load_bf16(const uint16_t *p) {
+        const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+        return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
+    }
     static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
