@@ -54,8 +54,10 @@ tl::Tensor exact_product(const tl::Context &ctx, const tl::Tensor &a, const tl::
     return ctx.op("mul_mat", {a, b}, {{"exact", {1}, {}}});
 }
 
-bool multiplies_integers(const tl::Graph &graph, const std::string &isa) {
-    return graph.plan_text(backend(isa, 1)).find("mul_mat_integer,") != std::string::npos;
+support::Rounded how_rounded(const tl::Graph &graph, const std::string &isa) {
+    const std::string plan = graph.plan_text(backend(isa, 1));
+    if (plan.find(": mul_mat_integer") != std::string::npos) return support::Rounded::to_bytes;
+    return plan.find(": mul_mat_bf16") != std::string::npos ? support::Rounded::to_bf16 : support::Rounded::no;
 }
 
 // Products also take plain floats that kernels read as they lie.
@@ -88,19 +90,20 @@ TEST_P(Products, agree_with_double) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
         const auto a = blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
-        const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
-        const auto rounded = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), true);
         for (const bool exact : {false, true}) {
             const auto c = exact ? exact_product(ctx, a, b) : mul_mat(a, b);
             const tl::Graph graph({c});
             for (const std::string &isa : support::isa_levels()) {
-                const bool in_integers = multiplies_integers(graph, isa);
-                EXPECT_FALSE(exact && in_integers);
+                const support::Rounded rounded = how_rounded(graph, isa);
+                if (exact) {
+                    EXPECT_EQ(rounded, support::Rounded::no);
+                }
+                const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), rounded);
                 std::vector<float> first;
                 for (const int threads : {1, 2, 3, 8}) {
                     graph.compute(backend(isa, threads));
                     const auto got = c.read<float>();
-                    EXPECT_EQ(support::first_wrong(got, in_integers ? rounded : expected), "")
+                    EXPECT_EQ(support::first_wrong(got, expected), "")
                         << isa << " k " << k << " m " << s.m << " n " << s.n << (exact ? " exact" : "");
                     if (first.empty()) first = got;
                     EXPECT_EQ(got, first) << "the bits depend on the number of threads: " << isa << ", " << threads;
@@ -132,8 +135,7 @@ TEST_P(Products, of_views) {
                     const auto c = mul_mat(a, b);
                     const tl::Graph graph({c});
                     graph.compute(cpu);
-                    const auto expected =
-                        support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), multiplies_integers(graph, isa));
+                    const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), how_rounded(graph, isa));
                     EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " n " << n;
                 }
             }

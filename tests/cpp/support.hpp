@@ -99,10 +99,13 @@ struct Expected {
     std::vector<double> value, bound;
 };
 
-// a {k, m, x, y}, b {k, n, X, Y}, both packed. `rounded`: b may have been rounded to 8 bits with a scale for each 256 of k, largest /
-// 127, by which each product is off by up to half a scale.
+// How a product may have rounded b: not at all; to 8 bits with a scale for each 256 of k, largest / 127, by up to half a scale; to
+// BF16, by up to 2^-9 of each element.
+enum class Rounded { no, to_bytes, to_bf16 };
+
+// a {k, m, x, y}, b {k, n, X, Y}, both packed.
 inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64_t, 4> &na, const std::vector<float> &b,
-                        const std::array<std::int64_t, 4> &nb, bool rounded = false) {
+                        const std::array<std::int64_t, 4> &nb, Rounded rounded = Rounded::no) {
     const auto K = na[0], M = na[1], N = nb[1];
     const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
     const double gamma = k1 * u / (1 - k1 * u);
@@ -113,7 +116,7 @@ inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64
             for (std::int64_t n = 0; n < N; n++) {
                 const float *column = b.data() + K * (n + N * (i2 + nb[2] * i3));
                 std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
-                for (std::int64_t k = 0; rounded && k < K; k++) {
+                for (std::int64_t k = 0; rounded == Rounded::to_bytes && k < K; k++) {
                     double &half = half_scales[static_cast<std::size_t>(k / 256)];
                     half = std::max(half, std::fabs(double{column[k]}) / 254);
                 }
@@ -126,8 +129,10 @@ inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64
                         magnitude += std::fabs(product);
                         rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
                     }
+                    if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -9);
                     e.value.push_back(sum);
-                    e.bound.push_back(gamma * (magnitude + rounding) + rounding);
+                    // BF16 products take subnormals as zeros.
+                    e.bound.push_back(gamma * (magnitude + rounding) + rounding + std::ldexp(k1, -126));
                 }
             }
         }

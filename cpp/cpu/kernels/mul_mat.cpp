@@ -123,6 +123,7 @@ constexpr CpuKernel table[] = {
     {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
     {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan}, integer::run},
     {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot}, run_dot},
+    {{Op::mul_mat, "mul_mat_bf16_packed", packed::refuse_pairs, packed::plan_pairs}, packed::run},
     {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan}, packed::run},
 };
 

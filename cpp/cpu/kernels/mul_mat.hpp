@@ -36,10 +36,12 @@ void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 }  // namespace integer
 
-// The packed product's row of the table, in mul_mat_packed.cpp.
+// The packed product's rows of the table, in mul_mat_packed.cpp: of floats, and of pairs of BF16.
 namespace packed {
 const char *refuse(const Problem &problem) noexcept;
+const char *refuse_pairs(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;
+void plan_pairs(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 }  // namespace packed
 

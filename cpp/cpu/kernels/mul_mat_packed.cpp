@@ -9,6 +9,9 @@
 //         A panels of the chunk        [MC / MR][KC][MR]      the thread's workspace, in the second-level cache
 //         for each B panel (KC x NR, in the first-level cache), for each A panel: micro-kernel
 //
+// Of BF16 weights, where the micro-kernel multiplies pairs, all this counts pairs in place of floats: a word of a panel is two of k, and b
+// is rounded to BF16 (to nearest even, by 2^-9 of an element at most) as it is packed.
+//
 // MR and NR are the micro-kernel's. An element's sum is taken in blocks of KC in the order of k, whatever thread or chunk
 // it falls to, so results do not depend on the number of threads.
 #include "base/checked.hpp"
@@ -35,12 +38,12 @@ constexpr std::int64_t round_floats = std::int64_t{8} << 20;
 constexpr std::int64_t panels_per_chunk = 4;
 
 // The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_count };
+enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_per_word, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
-// Sizes that follow from the shapes and the choice.
+// Sizes that follow from the shapes and the choice. K and KC are in words.
 struct Blocking {
-    std::int64_t K, M, N;
+    std::int64_t per_word, K, M, N;
     std::int64_t MC, KC, NC, units_per_round;
     std::int64_t column_blocks, row_blocks, units, panels_per_unit;
     std::int64_t MR, NR;
@@ -49,7 +52,8 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : K(a.ne[0]),
+        : per_word(plan.choice[choice_per_word]),
+          K(a.ne[0] / per_word),
           M(c.ne[0]),
           N(c.ne[1]),
           MC(plan.choice[choice_mc]),
@@ -62,13 +66,15 @@ struct Blocking {
           panels_per_unit(ceil_div(NC, leaf.gemm_columns)),
           MR(leaf.gemm_rows),
           NR(leaf.gemm_columns),
-          decodes(a.type != DType::f32 || b.type != DType::f32) {}
+          decodes(per_word > 1 || a.type != DType::f32 || b.type != DType::f32) {}
 
     std::int64_t unit_floats() const noexcept { return panels_per_unit * NR * K; }
     std::int64_t pack_chunks_per_unit() const noexcept { return ceil_div(panels_per_unit, panels_per_chunk); }
     // A thread's A panels and its buffer of decoded rows, on cache lines of their own.
     std::int64_t panel_floats() const noexcept { return ceil_div(MC, MR) * MR * KC; }
-    std::int64_t thread_floats() const noexcept { return panel_floats() + (decodes ? std::max(MR, NR) * KC : 0); }
+    std::int64_t thread_floats() const noexcept { return panel_floats() + (decodes ? std::max(MR, NR) * KC : 0) + pair_floats(); }
+    // A row of b before it is rounded to pairs.
+    std::int64_t pair_floats() const noexcept { return per_word > 1 ? per_word * KC : 0; }
     float *thread_panels(const Step &step, int thread) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + units_per_round * unit_floats() + thread * thread_floats();
     }
@@ -90,17 +96,24 @@ bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64
     return true;
 }
 
-// Elements k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
-void pack(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
-          const leaf::LeafTable &leaf) noexcept {
+// Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i]. `decoded`: the thread's buffer.
+void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
+          float *decoded, const leaf::LeafTable &leaf) noexcept {
+    constexpr std::ptrdiff_t word = sizeof(float);
     const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
-    if (t.type == DType::f32) {
-        leaf.pack_f32(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
+    const bool pairs = b.per_word > 1;
+    if (pairs ? t.type == DType::bf16 && t.nb[0] == sizeof(std::uint16_t) : t.type == DType::f32) {
+        const std::ptrdiff_t stride = pairs ? word : k_stride;
+        leaf.pack_f32(kc, first + k * stride, stride, row_stride, n, width, panel);
         return;
     }
-    for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);
-    constexpr std::ptrdiff_t size = sizeof(float);
-    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, width, panel);
+    float *row = decoded + std::max(b.MR, b.NR) * b.KC;
+    for (int i = 0; i < n; i++) {
+        const auto *from = reinterpret_cast<const std::byte *>(first + i * row_stride);
+        load_row(t, from, k * b.per_word, kc * b.per_word, pairs ? row : decoded + i * kc, leaf);
+        if (pairs) leaf.formats[dtype_index(DType::bf16)].encode(row, nullptr, decoded + i * kc, kc * b.per_word);
+    }
+    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
@@ -113,12 +126,12 @@ void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexc
     const std::int64_t first = slice.chunk % b.pack_chunks_per_unit() * panels_per_chunk * b.NR;
     const std::int64_t end = std::min(first + panels_per_chunk * b.NR, unit.columns);
     // F32 has no buffer to fit into.
-    const std::int64_t KC = src.type == DType::f32 ? b.K : b.KC;
+    const std::int64_t KC = b.decodes ? b.KC : b.K;
     for (std::int64_t n = first; n < end; n += b.NR) {
         // The last panel is as wide as there are columns: its micro-kernel computes no more.
         const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
         for (std::int64_t k = 0; k < b.K; k += KC) {
-            pack(src, batch.b + (unit.first_column + n) * row_stride, k, std::min(KC, b.K - k), width, width,
+            pack(b, src, batch.b + (unit.first_column + n) * row_stride, k, std::min(KC, b.K - k), width, width,
                  unit.panels + n * b.K + k * width, decoded, slice.leaf);
         }
     }
@@ -132,11 +145,12 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
     const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
     const std::int64_t first_row = slice.chunk % b.row_blocks * b.MC, rows = std::min(b.MC, b.M - first_row);
     float *a_panels = b.thread_panels(step, slice.thread);
+    const leaf::LeafTable::GemmF32 *gemm = b.per_word > 1 ? slice.leaf.gemm_bf16 : slice.leaf.gemm_f32;
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
         for (std::int64_t m = 0; m < rows; m += b.MR) {
             const int height = static_cast<int>(std::min(b.MR, rows - m));
-            pack(src, batch.a + (first_row + m) * row_stride, k, kc, height, static_cast<int>(b.MR), a_panels + m * kc,
+            pack(b, src, batch.a + (first_row + m) * row_stride, k, kc, height, static_cast<int>(b.MR), a_panels + m * kc,
                  a_panels + b.panel_floats(), slice.leaf);
         }
         for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
@@ -144,8 +158,7 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
             const float *b_panel = unit.panels + n * b.K + k * width;
             float *c = batch.c + first_row + (unit.first_column + n) * b.M;
             for (std::int64_t m = 0; m < rows; m += b.MR) {
-                slice.leaf.gemm_f32[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)),
-                                               k > 0);
+                gemm[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
             }
         }
     }
@@ -155,12 +168,24 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 
 const char *packed::refuse(const Problem &) noexcept { return nullptr; }
 
-void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
+const char *packed::refuse_pairs(const Problem &p) noexcept {
+    const Layout &a = p.node.src[0]->layout;
+    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16[0]) return "no product of BF16 pairs at this level";
+    if (a.type != DType::bf16) return "a is not bf16";
+    if (p.node.exact) return "the product is to be exact";
+    if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
+    return nullptr;
+}
+
+namespace {
+
+void plan_words(const Problem &p, std::int64_t per_word, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
+    plan.choice[choice_per_word] = per_word;
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = largest_mc / MR * MR;
@@ -177,6 +202,11 @@ void packed::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace =
         static_cast<std::size_t>(blocking.units_per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
 }
+
+}  // namespace
+
+void packed::plan(const Problem &p, KernelPlan &plan) noexcept { plan_words(p, 1, plan); }
+void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_words(p, 2, plan); }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
     const Blocking blocking(*step.node, step.plan, slice.leaf);

@@ -9,6 +9,8 @@
 // multiply-adds. With two of each per cycle the multiply-adds take N cycles, the loads (N + 2) / 2, so the product is
 // bound by the multiply-adds as soon as the panels come from a cache that delivers 8 W bytes in N cycles. 2 N chains
 // are in flight: 24 or 12, where 2 per cycle x 4 cycles of latency ask for 8.
+//
+// The same of BF16, where the level multiplies pairs: a float of a panel is then two of k, and nothing else changes.
 #include "cpu/leaf/level.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
@@ -18,7 +20,16 @@ namespace {
 constexpr int W = Vec::width;
 constexpr int rows = 2 * W;
 
-template <int N>
+struct Floats {
+    static void multiply_add(Vec::Reg &acc, Vec::Reg a, Vec::Reg b) { acc = Vec::fma(a, b, acc); }
+};
+#if defined(TL_HAS_BF16_DOT)
+struct Pairs {
+    static void multiply_add(Vec::Reg &acc, Vec::Reg a, Vec::Reg b) { Vec::dot_bf16(acc, a, b); }
+};
+#endif
+
+template <class Words, int N>
 void gemm(int64_t k, const float *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     Vec::Reg acc[N][2];
     // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
@@ -29,8 +40,8 @@ void gemm(int64_t k, const float *a, const float *b, float *c, ptrdiff_t ldc, in
 #pragma GCC unroll 16
         for (int j = 0; j < N; j++) {
             const Vec::Reg bj = Vec::broadcast(b[j]);
-            acc[j][0] = Vec::fma(a0, bj, acc[j][0]);
-            acc[j][1] = Vec::fma(a1, bj, acc[j][1]);
+            Words::multiply_add(acc[j][0], a0, bj);
+            Words::multiply_add(acc[j][1], a1, bj);
         }
         a += rows;
         b += N;
@@ -56,10 +67,10 @@ void gemm(int64_t k, const float *a, const float *b, float *c, ptrdiff_t ldc, in
 }
 
 // Enters the kernels for 1 .. N columns.
-template <int N>
-void enter(LeafTable &table) {
-    table.gemm_f32[N - 1] = gemm<N>;
-    if constexpr (N > 1) enter<N - 1>(table);
+template <class Words, int N>
+void enter(LeafTable::GemmF32 (&table)[max_gemm_columns]) {
+    table[N - 1] = gemm<Words, N>;
+    if constexpr (N > 1) enter<Words, N - 1>(table);
 }
 
 }  // namespace
@@ -68,7 +79,10 @@ void fill_gemm(LeafTable &table) {
     static_assert(Vec::gemm_columns <= max_gemm_columns);
     table.gemm_rows = rows;
     table.gemm_columns = Vec::gemm_columns;
-    enter<Vec::gemm_columns>(table);
+    enter<Floats, Vec::gemm_columns>(table.gemm_f32);
+#if defined(TL_HAS_BF16_DOT)
+    enter<Pairs, Vec::gemm_columns>(table.gemm_bf16);
+#endif
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -43,6 +43,8 @@ struct LeafTable {
     int gemm_columns;
     using GemmF32 = void (*)(int64_t k, const float *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
     GemmF32 gemm_f32[max_gemm_columns];
+    // The same of pairs: each float of the panels stands for two BF16, k counts pairs. Null where the level has none.
+    GemmF32 gemm_bf16[max_gemm_columns];
 
     // k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in bytes.
     using PackF32 = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);

@@ -8,6 +8,8 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 // load_f16() and load_bf16().
 #define TL_HAS_HALVES
+// dot_bf16().
+#define TL_HAS_BF16_DOT
 
 struct Vec {
     using Reg = __m512;
@@ -29,6 +31,8 @@ struct Vec {
     static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
+    // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
+    static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
 
     // Rows to columns. Four rounds, each of which doubles the run of elements that are in place: pairs, quads, then
     // whole 128-bit lanes twice.
