@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
@@ -100,7 +101,7 @@ struct Expected {
 };
 
 // How a product may have rounded b: not at all; to 8 bits with a scale for each 256 of k, largest / 127, by up to half a scale; to
-// BF16, by up to 2^-9 of each element.
+// BF16, by up to 2^-8 of each element.
 enum class Rounded { no, to_bytes, to_bf16 };
 
 // a {k, m, x, y}, b {k, n, X, Y}, both packed.
@@ -129,7 +130,7 @@ inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64
                         magnitude += std::fabs(product);
                         rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
                     }
-                    if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -9);
+                    if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -8);
                     e.value.push_back(sum);
                     // BF16 products take subnormals as zeros.
                     e.bound.push_back(gamma * (magnitude + rounding) + rounding + std::ldexp(k1, -126));
@@ -146,7 +147,11 @@ inline std::string first_wrong(const std::vector<float> &got, const Expected &wa
     for (std::size_t i = 0; i < got.size(); i++) {
         const double g = static_cast<double>(got[i]), w = want.value[i];
         const bool same = (std::isnan(g) && std::isnan(w)) || g == w || std::fabs(g - w) <= want.bound[i];
-        if (!same) return "element " + std::to_string(i) + " is " + std::to_string(g) + ", expected " + std::to_string(w);
+        if (!same) {
+            char text[160];
+            std::snprintf(text, sizeof text, "element %zu is %.9g, expected %.9g to within %.3g", i, g, w, want.bound[i]);
+            return text;
+        }
     }
     return {};
 }

@@ -10,7 +10,7 @@
 //         for each B panel (KC x NR, in the first-level cache), for each A panel: micro-kernel
 //
 // Of BF16 weights, where the micro-kernel multiplies pairs, all this counts pairs in place of floats: a word of a panel is two of k, and b
-// is rounded to BF16 (to nearest even, by 2^-9 of an element at most) as it is packed.
+// is rounded to BF16 (to nearest even, by 2^-8 of an element at most) as it is packed.
 //
 // MR and NR are the micro-kernel's. An element's sum is taken in blocks of KC in the order of k, whatever thread or chunk
 // it falls to, so results do not depend on the number of threads.
