@@ -7,9 +7,11 @@
 //
 // A step of 4 k is 2 loads, N broadcasts and 2 N dot products of 4 bytes. Where two of these start per cycle they take N cycles,
 // the loads (N + 2) / 2. A group ends with a conversion (on another port) and a multiply-add for each accumulator, which
-// take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. What 256 k add up
-// to is scaled into a tile in the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing.
-// 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
+// take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. (Those are AVX-512's
+// figures. Where products of bytes are summed in 16 bits, a dot product is two instructions, and before it could overflow two
+// more widen the sums: after 8 for codes up to 15, 4 up to 31, 2 up to 63, each up to 127.) What 256 k add up to is scaled into a tile in
+// the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing. 2 N = 12 chains are in flight, where 2 per
+// cycle x 5 cycles of latency ask for 10.
 #include "cpu/leaf/level.hpp"
 
 #include "dtype/formats.hpp"
@@ -24,8 +26,8 @@ constexpr int W = Vec::width;
 constexpr int rows = 2 * W;
 constexpr int quads_per_block = scaled_bytes / 4;
 
-// G: groups of 4 k that share a scale; `offsets`: and an offset.
-template <int N, int G, bool offsets>
+// G: groups of 4 k that share a scale; `offsets`: and an offset. D: so many dot products may be summed before they are widened.
+template <int N, int G, int D, bool offsets>
 void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     alignas(64) float out[N][rows];
     const uint8_t *codes = panel.codes;
@@ -43,19 +45,36 @@ void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *
             Ints::Reg acc[N][2];
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = offsets ? Ints::broadcast(0) : Ints::broadcast(start[j]);
+            constexpr int run = D < G ? D : G;
+#pragma GCC unroll 1
+            for (int begin = 0; begin < G; begin += run) {
+                Ints::Reg narrow[N][2];
+                if constexpr (!Ints::wide) {
 #pragma GCC unroll 8
-            for (int i = 0; i < G; i++) {
-                const Ints::Reg w0 = Ints::load(codes), w1 = Ints::load(codes + 4 * W);
-#pragma GCC unroll 8
-                for (int j = 0; j < N; j++) {
-                    int32_t word;
-                    __builtin_memcpy(&word, bytes + 4 * j, sizeof word);
-                    const Ints::Reg x = Ints::broadcast(word);
-                    Ints::dot(acc[j][0], w0, x);
-                    Ints::dot(acc[j][1], w1, x);
+                    for (int j = 0; j < N; j++) narrow[j][0] = narrow[j][1] = Ints::broadcast(0);
                 }
-                codes += 4 * rows;
-                bytes += 4 * N;
+                auto &sums = Ints::wide ? acc : narrow;
+#pragma GCC unroll 8
+                for (int i = 0; i < run; i++) {
+                    const Ints::Reg w0 = Ints::load(codes), w1 = Ints::load(codes + 4 * W);
+#pragma GCC unroll 8
+                    for (int j = 0; j < N; j++) {
+                        int32_t word;
+                        __builtin_memcpy(&word, bytes + 4 * j, sizeof word);
+                        const Ints::Reg x = Ints::broadcast(word);
+                        Ints::dot(sums[j][0], w0, x);
+                        Ints::dot(sums[j][1], w1, x);
+                    }
+                    codes += 4 * rows;
+                    bytes += 4 * N;
+                }
+                if constexpr (!Ints::wide) {
+#pragma GCC unroll 8
+                    for (int j = 0; j < N; j++) {
+                        acc[j][0] = Ints::widened(narrow[j][0], acc[j][0]);
+                        acc[j][1] = Ints::widened(narrow[j][1], acc[j][1]);
+                    }
+                }
             }
             const Vec::Reg s0 = Vec::load(scale), s1 = Vec::load(scale + W);
 #pragma GCC unroll 8
@@ -96,17 +115,18 @@ void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *
     }
 }
 
-template <int N, int G, bool offsets>
+template <int N, int G, int D, bool offsets>
 void enter(LeafTable::IntegerFormat &format) {
-    format.gemm[N - 1] = gemm<N, G, offsets>;
-    if constexpr (N > 1) enter<N - 1, G, offsets>(format);
+    format.gemm[N - 1] = gemm<N, G, D, offsets>;
+    if constexpr (N > 1) enter<N - 1, G, D, offsets>(format);
 }
 
 template <class Format>
 void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
-        enter<Ints::gemm_columns, Format::scale_group / 4, HasOffsets<Format>>(format);
+        constexpr int dots = Ints::most_dots(Format::largest_code);
+        if constexpr (dots > 0) enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>>(format);
     }
 }
 

@@ -93,12 +93,14 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
 template <class Format>
 void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
-        format.scale_group = Format::scale_group;
-        format.unpack = unpack<Format>;
-        if constexpr (HasOffsets<Format>) {
-            format.offset_group = Format::offset_group;
-        } else {
-            format.zero = Format::zero;
+        if constexpr (Ints::most_dots(Format::largest_code) > 0) {
+            format.scale_group = Format::scale_group;
+            format.unpack = unpack<Format>;
+            if constexpr (HasOffsets<Format>) {
+                format.offset_group = Format::offset_group;
+            } else {
+                format.zero = Format::zero;
+            }
         }
     }
 }

@@ -55,4 +55,31 @@ struct Vec {
     }
 };
 
+// 8 sums of products of bytes, in 16 bits at first: of two, added up until they might overflow.
+#define TL_HAS_INTS
+struct Ints {
+    using Reg = __m256i;
+    // 2 x 3 sums in 16 bits, 2 x 3 float accumulators, 2 of a panel row, 1 broadcast, 1 product: 16 registers.
+    static constexpr int gemm_columns = 3;
+    static constexpr bool wide = false;
+    // Products of two are at most 2 * largest * 127; what 16 bits hold of them, a power of two. 0: not one.
+    static constexpr int most_dots(int largest) {
+        const int most = 32767 / (2 * largest * 127);
+        return most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : most;
+    }
+
+    static inline Reg load(const uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
+    static inline void store(uint8_t *p, Reg v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
+    static inline Reg broadcast(int32_t x) { return _mm256_set1_epi32(x); }
+    // Each lane's bytes without a sign by those with one, in pairs, added to the lane's two 16-bit sums.
+    static inline void dot(Reg &sum, Reg codes, Reg words) { sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(codes, words)); }
+    // A lane's two sums and start.
+    static inline Reg widened(Reg sum, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), start); }
+    static inline __m256 to_float(Reg v) { return _mm256_cvtepi32_ps(v); }
+    // table[place] for each byte, places 0..15.
+    static inline Reg look_up(const uint8_t *table, Reg places) {
+        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table))), places);
+    }
+};
+
 }  // namespace tensorlib::core::leaf::TL_LEVEL

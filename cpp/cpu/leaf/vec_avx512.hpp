@@ -67,6 +67,9 @@ struct Ints {
     using Reg = __m512i;
     // 2 x 6 integer and 2 x 6 float accumulators, 2 of a panel row, 1 broadcast: 27 of 32 registers.
     static constexpr int gemm_columns = 6;
+    // dot() sums in 32 bits, however many.
+    static constexpr bool wide = true;
+    static constexpr int most_dots(int) { return 64; }
 
     static inline Reg load(const uint8_t *p) { return _mm512_loadu_si512(p); }
     static inline void store(uint8_t *p, Reg v) { _mm512_storeu_si512(p, v); }
@@ -74,6 +77,7 @@ struct Ints {
     // Each lane's four bytes without a sign by four with one, added to the lane.
     // (In place: GCC 12 gives the intrinsic's result a register of its own, and a product of 12 sums 24 moves and spills.)
     static inline void dot(Reg &sum, Reg codes, Reg words) { __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
+    static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
     // table[place] for each byte, places 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {
