@@ -72,7 +72,11 @@ struct Ints {
     static inline void store(uint8_t *p, Reg v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
     static inline Reg broadcast(int32_t x) { return _mm256_set1_epi32(x); }
     // Each lane's bytes without a sign by those with one, in pairs, added to the lane's two 16-bit sums.
-    static inline void dot(Reg &sum, Reg codes, Reg words) { sum = _mm256_add_epi16(sum, _mm256_maddubs_epi16(codes, words)); }
+    // (The sum by name: GCC 12 turns a row of them into a tree, whose branches it keeps in memory.)
+    static inline void dot(Reg &sum, Reg codes, Reg words) {
+        const Reg products = _mm256_maddubs_epi16(codes, words);
+        __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(products));
+    }
     // A lane's two sums and start.
     static inline Reg widened(Reg sum, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), start); }
     static inline __m256 to_float(Reg v) { return _mm256_cvtepi32_ps(v); }
