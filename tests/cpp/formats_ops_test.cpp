@@ -50,10 +50,6 @@ std::vector<DType> weights() {
 
 INSTANTIATE_TEST_SUITE_P(all, Formats, testing::ValuesIn(weights()), [](const auto &info) { return std::string(traits(info.param).name); });
 
-tl::Tensor exact_product(const tl::Context &ctx, const tl::Tensor &a, const tl::Tensor &b) {
-    return ctx.op("mul_mat", {a, b}, {{"exact", {1}, {}}});
-}
-
 bool multiplies_integers(const tl::Graph &graph, const std::string &isa) {
     return graph.plan_text(backend(isa, 1)).find("mul_mat_integer,") != std::string::npos;
 }
@@ -79,7 +75,7 @@ TEST_P(Formats, products_agree_with_double) {
         const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
         const auto rounded = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), true);
         for (const bool exact : {false, true}) {
-            const auto c = exact ? exact_product(ctx, a, b) : mul_mat(a, b);
+            const auto c = exact ? mul_mat_exact(a, b) : mul_mat(a, b);
             const tl::Graph graph({c});
             for (const std::string &isa : support::isa_levels()) {
                 const bool in_integers = multiplies_integers(graph, isa);
