@@ -163,7 +163,8 @@ static void test_attributes(tl_context *ctx, tl_tensor *a) {
     NOT_MADE(ctx, tl_op(ctx, "permute", &a, 1, &axes, SIZE_MAX), TL_STATUS_INVALID_ARGUMENT, "");
 
     tl_tensor *const twice[2] = {a, a};
-    const tl_attr not_exact[] = {ints("exact", 1, 2, 0), ints("exact", 1, -1, 0), ints("exact", 2, 1, 1), number("exact", 0.5), text("exact", "1")};
+    const tl_attr not_exact[] = {ints("exact", 1, 2, 0), ints("exact", 1, -1, 0), ints("exact", 2, 1, 1), number("exact", 0.5),
+                                 text("exact", "1")};
     for (size_t i = 0; i < sizeof not_exact / sizeof *not_exact; i++)
         NOT_MADE(ctx, tl_op(ctx, "mul_mat", twice, 2, &not_exact[i], 1), TL_STATUS_INVALID_ARGUMENT, "exact");
     const tl_attr exact = number("exact", 1);
