@@ -125,6 +125,30 @@ TEST_P(Formats, products_of_views) {
     }
 }
 
+// Each 256 of k have a scale of their own: an outlier that meets weights of zero costs the others no digits.
+TEST(Rounding, an_outlier_widens_the_error_of_its_own_256_alone) {
+    constexpr std::int64_t k = 768, m = 7, n = 5;
+    for (const tl::Type type : {tl::Type::q8_0, tl::Type::q4_K}) {
+        tl::Context ctx;
+        const auto weights = support::leaf(ctx, {k, m}, 10), b = support::leaf(ctx, {k, n}, 11);
+        auto values = weights.read_f32();
+        for (std::int64_t i = 0; i < k * m; i++) {
+            if (i % k < 256) values[static_cast<std::size_t>(i)] = 0;
+        }
+        weights.write_f32(values);
+        values = b.read_f32();
+        for (std::int64_t column = 0; column < n; column++) values[static_cast<std::size_t>(column * k + 3)] = 1e6f;
+        b.write_f32(values);
+        for (const std::string &isa : support::isa_levels()) {
+            const auto a = weights.cast(type), c = mul_mat(a, b);
+            const tl::Graph graph({a, c});
+            graph.compute(backend(isa, 2));
+            const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), multiplies_integers(graph, isa));
+            EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " " << tl::type_name(type);
+        }
+    }
+}
+
 // A column with a NaN or an infinity comes out not finite, every other as if it were not there.
 TEST_P(Formats, special_values_stay_in_their_columns) {
     const std::int64_t k = traits(GetParam()).block_size;
