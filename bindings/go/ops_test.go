@@ -24,6 +24,7 @@ func TestOperations(t *testing.T) {
 	}{
 		{name: "add", tensor: must(c.Add(a, row)), shape: []int64{3, 2}, want: []float32{10, 21, 32, 13, 24, 35}},
 		{name: "mul_mat", tensor: must(c.MulMat(a, row)), shape: []int64{2, 1}, want: []float32{80, 260}},
+		{name: "mul_mat", tensor: must(c.MulMatExact(a, row)), shape: []int64{2, 1}, want: []float32{80, 260}},
 		{name: "view", tensor: column, shape: []int64{1, 2}, want: []float32{1, 4}},
 		{name: "view", tensor: must(c.View(a, []int64{2}, nil, 8)), shape: []int64{2}, want: []float32{2, 3}},
 		{name: "reshape", tensor: must(c.Reshape(a, 2, 3)), shape: []int64{2, 3}, want: []float32{0, 1, 2, 3, 4, 5}},
@@ -69,6 +70,7 @@ func TestOpByName(t *testing.T) {
 		named, typed *Tensor
 	}{
 		{must(c.Op("add", []*Tensor{a, a})), must(c.Add(a, a))},
+		{must(c.Op("mul_mat", []*Tensor{a, a}, Ints("exact", 1))), must(c.MulMatExact(a, a))},
 		{
 			must(c.Op("view", one, Ints("ne", 1, 2), Ints("nb", 12), Ints("offset", 4))),
 			must(c.View(a, []int64{1, 2}, []int64{12}, 4)),

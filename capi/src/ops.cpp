@@ -71,6 +71,11 @@ tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>
 
 tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::mul_mat, {a, b}); }
 
+tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b) {
+    const Attr exact = Attr::of_int("exact", 1);
+    return build<2>(ctx, Op::mul_mat, {a, b}, {&exact, 1});
+}
+
 tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne, const size_t *nb, size_t offset) {
     return constructed(ctx, [&](core::Context &context) {
         std::array<Attr, 3> attrs{Attr::of_ints("ne", shape_of("view", n_dims, ne)),

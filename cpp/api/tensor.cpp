@@ -47,9 +47,9 @@ core::Tensor *unary(core::Context &context, core::Op op, core::Tensor *a, std::s
     return core::build_node(context, op, src, attrs);
 }
 
-core::Tensor *binary(core::Context &context, core::Op op, core::Tensor *a, core::Tensor *b) {
+core::Tensor *binary(core::Context &context, core::Op op, core::Tensor *a, core::Tensor *b, std::span<const core::Attr> attrs = {}) {
     core::Tensor *src[] = {a, b};
-    return core::build_node(context, op, src);
+    return core::build_node(context, op, src, attrs);
 }
 
 core::Attr shape_attr(const char *op, const Shape &shape) {
@@ -95,6 +95,12 @@ Tensor add(const Tensor &a, const Tensor &b) {
 Tensor mul_mat(const Tensor &a, const Tensor &b) {
     const auto &context = younger(a.context_, b.context_);
     return Tensor(context, binary(*context, core::Op::mul_mat, a.tensor_, b.tensor_));
+}
+
+Tensor mul_mat_exact(const Tensor &a, const Tensor &b) {
+    const auto &context = younger(a.context_, b.context_);
+    const core::Attr exact = core::Attr::of_int("exact", 1);
+    return Tensor(context, binary(*context, core::Op::mul_mat, a.tensor_, b.tensor_, {&exact, 1}));
 }
 
 Tensor cpy(const Tensor &src, const Tensor &dst) {

@@ -15,6 +15,7 @@ static void test_null_operands(void) {
     const int32_t axes[4] = {0, 1, 2, 3};
     CHECK(!tl_add(NULL, a, a) && !tl_add(ctx, NULL, a) && !tl_add(ctx, a, NULL) && !tl_add(NULL, NULL, NULL));
     CHECK(!tl_mul_mat(NULL, a, a) && !tl_mul_mat(ctx, NULL, a) && !tl_mul_mat(ctx, a, NULL));
+    CHECK(!tl_mul_mat_exact(NULL, a, a) && !tl_mul_mat_exact(ctx, NULL, a) && !tl_mul_mat_exact(ctx, a, NULL));
     CHECK(!tl_view(NULL, a, 2, ne, NULL, 0) && !tl_view(ctx, NULL, 2, ne, NULL, 0));
     CHECK(!tl_reshape(NULL, a, 2, ne) && !tl_reshape(ctx, NULL, 2, ne));
     CHECK(!tl_permute(NULL, a, axes) && !tl_permute(ctx, NULL, axes));
@@ -71,6 +72,7 @@ static void test_shapes(void) {
     NOT_MADE(ctx, tl_permute(ctx, a, NULL), TL_STATUS_INVALID_ARGUMENT, "permute");
     const int32_t axes[][4] = {{-1, 0, 1, 2}, {0, 0, 0, 0}, {0, 1, 2, INT32_MAX}, {INT32_MIN, 1, 2, 3}};
     for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_permute(ctx, a, axes[i]), TL_STATUS_INVALID_ARGUMENT, "permute");
+    NOT_MADE(ctx, tl_mul_mat_exact(ctx, a, tl_transpose(ctx, a)), TL_STATUS_SHAPE_MISMATCH, "mul_mat");
     const tl_type types[] = {-1, 9999, INT32_MIN, INT32_MAX};
     for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_cast(ctx, a, types[i]), TL_STATUS_INVALID_ARGUMENT, "cast");
     tl_context_free(ctx);
@@ -159,6 +161,15 @@ static void test_attributes(tl_context *ctx, tl_tensor *a) {
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         NOT_MADE(ctx, tl_op(ctx, bad[i].op, &a, 1, bad[i].attrs, (size_t)bad[i].n), TL_STATUS_INVALID_ARGUMENT, "");
     NOT_MADE(ctx, tl_op(ctx, "permute", &a, 1, &axes, SIZE_MAX), TL_STATUS_INVALID_ARGUMENT, "");
+
+    tl_tensor *const twice[2] = {a, a};
+    const tl_attr not_exact[] = {ints("exact", 1, 2, 0), ints("exact", 1, -1, 0), ints("exact", 2, 1, 1), number("exact", 0.5),
+                                 text("exact", "1")};
+    for (size_t i = 0; i < sizeof not_exact / sizeof *not_exact; i++)
+        NOT_MADE(ctx, tl_op(ctx, "mul_mat", twice, 2, &not_exact[i], 1), TL_STATUS_INVALID_ARGUMENT, "exact");
+    const tl_attr exact = number("exact", 1);
+    tl_tensor *product = tl_op(ctx, "mul_mat", twice, 2, &exact, 1);
+    CHECK(product && strcmp(tl_tensor_op(product), "mul_mat") == 0);
 
     tl_tensor *turned = tl_op(ctx, "permute", &a, 1, &axes, 1), *half = tl_op(ctx, "cast", &a, 1, &to, 1);
     CHECK(turned && tl_tensor_ne(turned, 0) == 3 && half && tl_tensor_type(half) == TL_TYPE_F16);

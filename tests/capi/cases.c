@@ -211,7 +211,7 @@ static tl_tensor *build(const Run *run, char **words, int n) {
     static const struct {
         const char *name;
         tl_tensor *(*make)(tl_context *, tl_tensor *, tl_tensor *);
-    } two[] = {{"add", tl_add}, {"mul_mat", tl_mul_mat}, {"cpy", tl_cpy}, {"get_rows", tl_get_rows}};
+    } two[] = {{"add", tl_add}, {"mul_mat", tl_mul_mat}, {"mul_mat_exact", tl_mul_mat_exact}, {"cpy", tl_cpy}, {"get_rows", tl_get_rows}};
     for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) {
         if (strcmp(op, two[i].name) != 0) continue;
         if (n != 5) bad_line(run, "two sources were expected");

@@ -50,10 +50,6 @@ std::vector<DType> weights() {
 
 INSTANTIATE_TEST_SUITE_P(all, Formats, testing::ValuesIn(weights()), [](const auto &info) { return std::string(traits(info.param).name); });
 
-tl::Tensor exact_product(const tl::Context &ctx, const tl::Tensor &a, const tl::Tensor &b) {
-    return ctx.op("mul_mat", {a, b}, {{"exact", {1}, {}}});
-}
-
 support::Rounded how_rounded(const tl::Graph &graph, const std::string &isa) {
     const std::string plan = graph.plan_text(backend(isa, 1));
     if (plan.find(": mul_mat_integer") != std::string::npos) return support::Rounded::to_bytes;
@@ -91,7 +87,7 @@ TEST_P(Products, agree_with_double) {
         const std::int64_t k = s.blocks * block;
         const auto a = blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
         for (const bool exact : {false, true}) {
-            const auto c = exact ? exact_product(ctx, a, b) : mul_mat(a, b);
+            const auto c = exact ? mul_mat_exact(a, b) : mul_mat(a, b);
             const tl::Graph graph({c});
             for (const std::string &isa : support::isa_levels()) {
                 const support::Rounded rounded = how_rounded(graph, isa);
@@ -139,6 +135,30 @@ TEST_P(Products, of_views) {
                     EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " n " << n;
                 }
             }
+        }
+    }
+}
+
+// Each 256 of k have a scale of their own: an outlier that meets weights of zero costs the others no digits.
+TEST(Rounding, an_outlier_widens_the_error_of_its_own_256_alone) {
+    constexpr std::int64_t k = 768, m = 7, n = 5;
+    for (const tl::Type type : {tl::Type::q8_0, tl::Type::q4_K}) {
+        tl::Context ctx;
+        const auto weights = support::leaf(ctx, {k, m}, 10), b = support::leaf(ctx, {k, n}, 11);
+        auto values = weights.read_f32();
+        for (std::int64_t i = 0; i < k * m; i++) {
+            if (i % k < 256) values[static_cast<std::size_t>(i)] = 0;
+        }
+        weights.write_f32(values);
+        values = b.read_f32();
+        for (std::int64_t column = 0; column < n; column++) values[static_cast<std::size_t>(column * k + 3)] = 1e6f;
+        b.write_f32(values);
+        for (const std::string &isa : support::isa_levels()) {
+            const auto a = weights.cast(type), c = mul_mat(a, b);
+            const tl::Graph graph({a, c});
+            graph.compute(backend(isa, 2));
+            const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), how_rounded(graph, isa));
+            EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " " << tl::type_name(type);
         }
     }
 }

@@ -172,6 +172,55 @@ TEST(Decode, any_bytes_at_all) {
     }
 }
 
+// What integer products take weights as, against decoding. The product of a scale and a code is exact (format.hpp), in double their
+// sum with an offset too for these scales, so one rounding to F32 gives the decoded value.
+template <class Format>
+void expect_codes(const std::vector<std::uint8_t> &blocks) {
+    static_assert(HasCodes<Format>, "a weight format with blocks has codes");
+    constexpr int size = static_cast<int>(Format::block_size), group = Format::scale_group, largest = Format::largest_code;
+    static_assert((group == 16 || group == 32 || group == 64 || group == 128 || group == 256) && size % group == 0);
+    // A group's sum of codes times bytes of activations, without or with the zero's part, is an exact F32.
+    static_assert(largest <= 255 && group * largest * 127 < 1 << 24);
+    for (std::size_t at = 0; at < blocks.size(); at += sizeof(typename Format::Block)) {
+        typename Format::Block block;
+        std::memcpy(&block, blocks.data() + at, sizeof block);
+        float values[size];
+        decode_block<Format>(block, values);
+        for (int i = 0; i < size; i++) {
+            std::uint8_t codes[run_length];
+            Format::codes_run(block, i / run_length, codes);
+            int code = codes[i % run_length];
+            if constexpr (HasLevels<Format>) {
+                ASSERT_LT(code, 16) << Format::name << ", element " << i;
+                code = static_cast<std::uint8_t>(Format::levels[code]);
+            }
+            ASSERT_LE(code, largest) << Format::name << ", element " << i;
+            const double scale = Format::group_scale(block, i / group);
+            double value;
+            if constexpr (HasOffsets<Format>) {
+                static_assert(size % Format::offset_group == 0);
+                value = scale * code + double{Format::group_offset(block, i / Format::offset_group)};
+            } else {
+                static_assert(Format::zero >= 0 && Format::zero <= largest);
+                value = scale * (code - Format::zero);
+            }
+            ASSERT_EQ(static_cast<float>(value), values[i]) << Format::name << ", element " << i << " of the block at byte " << at;
+        }
+    }
+}
+
+TEST(Codes, give_the_decoded_values) {
+    std::size_t n = 0, weights = 0;
+    for (std::size_t i = 0; i < dtype_count(); i++) weights += dtype_at(i).kind == Kind::weight;
+    for (const Golden &g : golden) {
+        visit(g.type, [&](auto format) {
+            using Format = decltype(format);
+            if constexpr (Format::kind == Kind::weight) expect_codes<Format>(golden_blocks(g)), n++;
+        });
+    }
+    EXPECT_EQ(n, weights);
+}
+
 TEST(Codebooks, are_the_formats_grids) {
     const codebooks::Grids &grids = codebooks::host_grids;
     EXPECT_EQ(crc32(grids.iq2xxs, sizeof grids.iq2xxs), 0x9924ff02u);

@@ -76,6 +76,13 @@ TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
     both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
     both(mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
     both(mm, S::type_mismatch, {"mul_mat", "f64"}, f({2, 4}), f({2, 3}, tl::Type::f64));
+    const auto exact_mm = [](const tl::Tensor &a, const tl::Tensor &b) { mul_mat_exact(a, b); };
+    both(exact_mm, S::shape_mismatch, {"mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"}, f({2, 4}), f({7}));
+    both(exact_mm, S::type_mismatch, {"mul_mat", "i32"}, f({2, 4}, tl::Type::i32), f({2, 3}));
+    for (const std::int64_t value : {2, -1}) {
+        support::expect_error(S::invalid_argument, {"mul_mat", "exact is " + std::to_string(value), "0 or 1"},
+                              [&] { ctx.op("mul_mat", {f({2, 4}), f({2, 3})}, {{"exact", {value}, {}}}); });
+    }
     both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
     both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));
     both(plus, S::type_mismatch, {"add", "i8"}, f({4}), f({4}, tl::Type::i8));

@@ -152,8 +152,19 @@ pub const Context = struct {
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
     /// product of a row of a and a row of b. X must be a multiple of x and Y of y.
+    ///
+    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a scale for each 256
+    /// elements of k, the largest magnitude / 127: an element of the result is then off by up to the sum over k of
+    /// |a| * (largest |b| of the 256) / 254, beside f32's own rounding. `mulMatExact` does without.
     pub fn mulMat(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat, .{ a.handle, b.handle });
+    }
+
+    /// `mulMat` of operands as they are: nothing is rounded but sums, in f32. Shapes and types are the same. Slower
+    /// where `mulMat` rounds b (on the CPU with weights in blocks, at the level avx512); on other levels and devices
+    /// the two are one.
+    pub fn mulMatExact(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+        return self.construct(c.tl_mul_mat_exact, .{ a.handle, b.handle });
     }
 
     /// A window into a's memory: the shape ne, strides nb in bytes of the dimensions from 1 on (one value less

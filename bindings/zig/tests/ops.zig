@@ -22,6 +22,7 @@ test "operations" {
     for ([_]Case{
         .{ .op = "add", .tensor = try ctx.add(a, row), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 10, 21, 32, 13, 24, 35 } },
         .{ .op = "mul_mat", .tensor = try ctx.mulMat(a, row), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 80, 260 } },
+        .{ .op = "mul_mat", .tensor = try ctx.mulMatExact(a, row), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 80, 260 } },
         .{ .op = "view", .tensor = column, .ne = .{ 1, 2, 1, 1 }, .want = &.{ 1, 4 } },
         .{ .op = "view", .tensor = try ctx.view(a, &.{2}, null, 8), .ne = .{ 2, 1, 1, 1 }, .want = &.{ 2, 3 } },
         .{ .op = "reshape", .tensor = reshaped, .ne = .{ 2, 3, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
@@ -52,6 +53,7 @@ test "operations by name are the same" {
     const Pair = struct { named: tl.Tensor, typed: tl.Tensor };
     for ([_]Pair{
         .{ .named = try ctx.op("add", &.{ a, a }, &.{}), .typed = try ctx.add(a, a) },
+        .{ .named = try ctx.op("mul_mat", &.{ a, a }, &.{.ints("exact", &.{1})}), .typed = try ctx.mulMatExact(a, a) },
         .{
             .named = try ctx.op("view", &one, &.{ .ints("ne", &.{ 1, 2 }), .ints("nb", &.{12}), .ints("offset", &.{4}) }),
             .typed = try ctx.view(a, &.{ 1, 2 }, &.{12}, 4),

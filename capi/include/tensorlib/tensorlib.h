@@ -1037,10 +1037,21 @@ TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
  * The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
  * product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
  * X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
- * a any float or weight type, b F32, F16 or BF16. The context owns the result; NULL on failure.
- * Since 0.1.
+ * a any float or weight type, b F32, F16 or BF16. Where a is of a type with blocks, b may be rounded
+ * on the way in to 8 bits, with a scale for each 256 elements of k, the largest magnitude / 127: an
+ * element of the result is then off by up to the sum over k of |a| * (largest |b| of the 256) / 254,
+ * beside F32's own rounding; tl_mul_mat_exact() does without. The context owns the result; NULL on
+ * failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
+ * same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b
+ * (on the CPU with weights in blocks, at the level avx512); on other levels and devices the two are
+ * one. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
  * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;

@@ -262,6 +262,7 @@ private:
     friend class GgufWriter;
     friend Tensor add(const Tensor &, const Tensor &);
     friend Tensor mul_mat(const Tensor &, const Tensor &);
+    friend Tensor mul_mat_exact(const Tensor &, const Tensor &);
     friend Tensor cpy(const Tensor &, const Tensor &);
     friend Tensor get_rows(const Tensor &, const Tensor &);
     friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
@@ -275,8 +276,12 @@ private:
 // a + b in a's shape; b repeats into a.
 Tensor add(const Tensor &a, const Tensor &b);
 inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
-// a {k, m, ...} and b {k, n, ...} give {m, n, ...}.
+// a {k, m, ...} and b {k, n, ...} give {m, n, ...}. Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a
+// scale for each 256 elements of k, largest / 127: an element is then off by up to the sum over k of |a| * (largest |b| of the 256)
+// / 254, beside F32's own rounding.
 Tensor mul_mat(const Tensor &a, const Tensor &b);
+// The same of operands as they are. Slower where mul_mat rounds b (on the CPU at the level avx512); elsewhere the two are one.
+Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // src's elements into dst; the result is a view of dst.
 Tensor cpy(const Tensor &src, const Tensor &dst);
 // a's rows of these numbers (i32 or i64), as F32 unless a holds integers. A number that is no row's is an error of

@@ -41,11 +41,26 @@ impl Context {
     /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of a
     /// row of a and a row of b. X and Y are multiples of x and y.
     ///
+    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a scale for each 256 elements of
+    /// k, the largest magnitude / 127: an element of the result is then off by up to the sum over k of
+    /// |a| * (largest |b| of the 256) / 254, beside F32's own rounding. [`Context::mul_mat_exact`] does without.
+    ///
     /// # Errors
     /// As [`Context::add`].
     pub fn mul_mat(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, a.raw(), b.raw()) })
+    }
+
+    /// [`Context::mul_mat`] of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the same.
+    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks, at the level avx512); on other levels and
+    /// devices the two are one.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat_exact(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, a.raw(), b.raw()) })
     }
 
     /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes.
@@ -257,6 +272,14 @@ impl Tensor {
     /// As [`Context::add`].
     pub fn mul_mat(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul_mat(self, b)
+    }
+
+    /// [`Context::mul_mat_exact`].
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat_exact(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).mul_mat_exact(self, b)
     }
 
     /// [`Context::view`].

@@ -150,6 +150,7 @@ impl<'a> Runner<'a> {
         match w[2] {
             "add" => s[0].add(s[1]),
             "mul_mat" => s[0].mul_mat(s[1]),
+            "mul_mat_exact" => s[0].mul_mat_exact(s[1]),
             "cpy" => s[0].cpy(s[1]),
             "get_rows" => s[0].get_rows(s[1]),
             "set_rows" => s[0].set_rows(s[1], s[2]),

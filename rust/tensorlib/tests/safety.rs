@@ -3,7 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use tensorlib::{Backend, BackendOptions, Context, ContextOptions, DType, Error, Graph, ReadGuard, Tensor};
+use tensorlib::{Attr, Backend, BackendOptions, Context, ContextOptions, DType, Error, Graph, ReadGuard, Tensor};
 
 fn cpu() -> Backend {
     BackendOptions::new().threads(2).open("cpu").unwrap()
@@ -200,6 +200,15 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() {
         t.mul_mat(&ctx.zeros(DType::F32, [7]).unwrap()).unwrap_err(),
         &["mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"],
     );
+    words(
+        t.mul_mat_exact(&ctx.zeros(DType::F32, [7]).unwrap()).unwrap_err(),
+        &["mul_mat", "[2, 4] f32", "[7] f32", "2 and 7"],
+    );
+    words(
+        ctx.mul_mat_exact(&t, &ctx.zeros(DType::I32, [2]).unwrap()).unwrap_err(),
+        &["mul_mat", "i32", "f32, f16 or bf16"],
+    );
+    words(ctx.op("mul_mat", &[&t, &t], &[("exact", Attr::Ints(vec![-1]))]).unwrap_err(), &["exact is -1", "0 or 1"]);
     words(ctx.tensor([2], &[1., 2., 3.]).unwrap_err(), &["3 values", "[2]", "2 are valid"]);
     words(ctx.zeros(DType::F32, [1, 1, 1, 1, 1]).unwrap_err(), &["n_dims is 5"]);
     words(ctx.zeros(DType::F32, [] as [i64; 0]).unwrap_err(), &["n_dims is 0"]);

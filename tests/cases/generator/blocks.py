@@ -10,40 +10,56 @@ def rows_of(name, n):
 
 
 def products():
+    yield from either(Case.mul_mat, "mul_mat")
+    yield from either(Case.mul_mat_exact, "mul_mat_exact")
+    inf, nan = float("inf"), float("nan")
+    c = Case("mul_mat/q8_0_of_nan")
+    yield c.out(c.mul_mat(c.blocks("q8_0", 32, 4), c.leaf(32, 3, put={40: nan})))
+    c = Case("mul_mat_exact/q8_0_of_infinity_and_nan")
+    b = c.leaf(32, 3, put={5: inf, 40: nan})
+    # Column 0 is infinite or, where the weight is zero, NaN: 0 * infinity.
+    yield c.out(c.mul_mat_exact(c.blocks("q8_0", 32, 4), b))
+    for op in ("mul_mat", "mul_mat_exact"):
+        for name in ("q8_1", "q8_K"):
+            c = Case(f"{op}/error_{name}")
+            yield c.fails("TYPE_MISMATCH", ("mul_mat", name, "weight"), op, c.zero_blocks(name, 256, 2), c.leaf(256, 2))
+        c = Case(f"{op}/error_blocks_of_b")
+        yield c.fails("TYPE_MISMATCH", ("mul_mat", "q4_0"), op, c.leaf(32, 2), c.zero_blocks("q4_0", 32, 2))
+    c = Case("mul_mat_exact/error_unequal_k")
+    yield c.fails("SHAPE_MISMATCH", ("mul_mat", "[32, 2]", "[64]"), "mul_mat_exact", c.zero_blocks("q4_0", 32, 2), c.leaf(64))
+
+
+def either(product, op):
+    """Cases of the product that may round b, and of the one that may not."""
     for name in FORMATS:
         # 5 rows: more than a tile of dot products; 3 and 11 columns: either way of multiplying.
         for n in (1, 3, 11):
-            c = Case(f"mul_mat/{name}_n{n}")
-            yield c.out(c.mul_mat(c.blocks(name, rows_of(name, 1), 5), c.leaf(rows_of(name, 1), n)))
+            c = Case(f"{op}/{name}_n{n}")
+            yield c.out(product(c, c.blocks(name, rows_of(name, 1), 5), c.leaf(rows_of(name, 1), n)))
     for name in ("q4_0", "q4_K", "q6_K", "iq2_xs", "mxfp4", "q1_0"):
-        c = Case(f"mul_mat/{name}_batched")
-        yield c.out(c.mul_mat(c.blocks(name, rows_of(name, 2), 3, 2), c.leaf(rows_of(name, 2), 2, 4)))
-        c = Case(f"mul_mat/{name}_rows_of_a_view")
+        c = Case(f"{op}/{name}_batched")
+        yield c.out(product(c, c.blocks(name, rows_of(name, 2), 3, 2), c.leaf(rows_of(name, 2), 2, 4)))
+        c = Case(f"{op}/{name}_rows_of_a_view")
         a = c.blocks(name, rows_of(name, 2), 4)
         row = FORMATS[name][1] * 2
-        yield c.out(c.mul_mat(c.view(a, (rows_of(name, 1), 2), (2 * row,), row), c.leaf(rows_of(name, 1), 4)))
+        yield c.out(product(c, c.view(a, (rows_of(name, 1), 2), (2 * row,), row), c.leaf(rows_of(name, 1), 4)))
         for dtype in ("f16", "bf16"):
             for n in (2, 9):
-                c = Case(f"mul_mat/{name}_by_{dtype}_n{n}")
-                yield c.out(c.mul_mat(c.blocks(name, rows_of(name, 1), 4), c.leaf(rows_of(name, 1), n, dtype=dtype)))
-        c = Case(f"mul_mat/{name}_by_columns")
+                c = Case(f"{op}/{name}_by_{dtype}_n{n}")
+                yield c.out(product(c, c.blocks(name, rows_of(name, 1), 4), c.leaf(rows_of(name, 1), n, dtype=dtype)))
+        c = Case(f"{op}/{name}_by_columns")
         # b's elements lie apart.
-        yield c.out(c.mul_mat(c.blocks(name, rows_of(name, 1), 3), c.transpose(c.leaf(3, rows_of(name, 1)))))
-        c = Case(f"mul_mat/{name}_no_rows")
-        yield c.out(c.mul_mat(c.blocks(name, rows_of(name, 1), 0), c.leaf(rows_of(name, 1), 3)))
-    c = Case("mul_mat/q4_0_long")
+        yield c.out(product(c, c.blocks(name, rows_of(name, 1), 3), c.transpose(c.leaf(3, rows_of(name, 1)))))
+        c = Case(f"{op}/{name}_no_rows")
+        yield c.out(product(c, c.blocks(name, rows_of(name, 1), 0), c.leaf(rows_of(name, 1), 3)))
+    # Whole pairs and not, few columns and many, past the blocks of k and m.
+    for dtype in ("f16", "bf16"):
+        for k, m, n in ((34, 5, 2), (34, 5, 11), (35, 5, 11), (1100, 37, 14)):
+            c = Case(f"{op}/{dtype}_k{k}_n{n}")
+            yield c.out(product(c, c.leaf(k, m, dtype=dtype), c.leaf(k, n)))
+    c = Case(f"{op}/q4_0_long")
     # Past the blocks of k and m, and with a remainder.
-    yield c.out(c.mul_mat(c.blocks("q4_0", 1056, 37), c.leaf(1056, 21)))
-    inf, nan = float("inf"), float("nan")
-    c = Case("mul_mat/q8_0_of_infinity_and_nan")
-    b = c.leaf(32, 3, put={5: inf, 40: nan})
-    # Column 0 is infinite or, where the weight is zero, NaN: 0 * infinity.
-    yield c.out(c.mul_mat(c.blocks("q8_0", 32, 4), b))
-    for name in ("q8_1", "q8_K"):
-        c = Case(f"mul_mat/error_{name}")
-        yield c.fails("TYPE_MISMATCH", ("mul_mat", name, "weight"), "mul_mat", c.zero_blocks(name, 256, 2), c.leaf(256, 2))
-    c = Case("mul_mat/error_blocks_of_b")
-    yield c.fails("TYPE_MISMATCH", ("mul_mat", "q4_0"), "mul_mat", c.leaf(32, 2), c.zero_blocks("q4_0", 32, 2))
+    yield c.out(product(c, c.blocks("q4_0", 1056, 37), c.leaf(1056, 21)))
 
 
 def casts():

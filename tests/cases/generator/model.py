@@ -58,6 +58,9 @@ class Case:
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)
 
+    def mul_mat_exact(self, a, b):
+        return tensors.mul_mat(self._op("mul_mat_exact", a, b), a, b, exact=True)
+
     def cast(self, a, to):
         return tensors.cast(self._op("cast", a, to=to), a, to)
 

@@ -11,6 +11,11 @@ follow from the chain of operations (model.py writes the largest bound of a case
   exp(8 sqrt(k) u + k u^2 / (1 - u)) - 1, which fails with a chance below 2 k exp(-8^2 / 2) per element,
   2.5e-10 at k = 10000 (Higham, Mary: A new approach to probabilistic rounding error analysis, 2019).
   Products below 2^-126 lose up to 2^-150 more each.
+- A product whose a is of a format with blocks may have rounded b to 8 bits, with a scale for each 256 elements of k,
+  s = largest / 127: an element of b is then off by at most s / 2 = largest / 254. In F32 the inverse of s, the product
+  with it and s itself are each off by up to 2 u, which is 4 u * 127 codes and 2 u of the largest more, below
+  2^-12 of s / 2. One whose a is BF16 may have rounded b to BF16, by up to 2^-8 of an element, and may have taken
+  what is below 2^-126 as zero. mul_mat_exact rounds no operand.
 - An error that comes in is carried on: through products to first and second order, through sums as it is.
 """
 
@@ -135,17 +140,33 @@ def gamma(k):
     return min(worst, likely)
 
 
-def mul_mat(ident, a, b):
+BYTES_SCALE, BYTES_LARGEST = 256, 127  # elements of b that share a scale, and the code of the largest
+
+
+def mul_mat(ident, a, b, exact=False):
     assert a.ne[0] == b.ne[0], ident
     assert all(a.ne[d] and b.ne[d] % a.ne[d] == 0 or a.ne[d] == b.ne[d] == 0 for d in (2, 3)), ident
     k = a.ne[0]
+    rounded = a.dtype in FORMATS and not exact
+    halves = {}  # of each column of b, half the scale of each 256 of its elements
+
+    def half_scales(n, i2, i3):
+        if rounded and (n, i2, i3) not in halves:
+            sizes = [abs(y) + ey for y, ey in (b.get((i, n, i2, i3)) for i in range(k))]
+            blocks = [sizes[i : i + BYTES_SCALE] for i in range(0, k, BYTES_SCALE)]
+            halves[n, i2, i3] = [max(block) / (2 * BYTES_LARGEST) * (1 + 2.0**-12) for block in blocks]
+        return halves.get((n, i2, i3), [0.0] * (k // BYTES_SCALE + 1))
 
     def at(index):
         m, n, i2, i3 = index
         j2, j3 = i2 // (b.ne[2] // a.ne[2]), i3 // (b.ne[3] // a.ne[3])
         total = size = carried = 0.0
+        half = half_scales(n, i2, i3)
         for i in range(k):
             (x, ex), (y, ey) = a.get((i, m, j2, j3)), b.get((i, n, i2, i3))
+            ey += half[i // BYTES_SCALE]
+            if a.dtype == "bf16" and not exact:
+                ey += abs(y) * 2.0**-8 + 2.0**-126
             total += x * y
             size += (abs(x) + ex) * (abs(y) + ey)
             carried += abs(x) * ey + ex * abs(y) + ex * ey
