@@ -119,7 +119,8 @@ inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64
                 std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
                 for (std::int64_t k = 0; rounded == Rounded::to_bytes && k < K; k++) {
                     double &half = half_scales[static_cast<std::size_t>(k / 256)];
-                    half = std::max(half, std::fabs(double{column[k]}) / 254);
+                    // The scale, its inverse and the product with it are each rounded as well: 2^-14 of it in all.
+                    half = std::max(half, std::fabs(double{column[k]}) / 254 * (1 + 0x1p-12));
                 }
                 for (std::int64_t m = 0; m < M; m++) {
                     double sum = 0, magnitude = 0, rounding = 0;

@@ -7,11 +7,10 @@
 //
 // A step of 4 k is 2 loads, N broadcasts and 2 N dot products of 4 bytes. Where two of these start per cycle they take N cycles,
 // the loads (N + 2) / 2. A group ends with a conversion (on another port) and a multiply-add for each accumulator, which
-// take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. (Those are AVX-512's
-// figures. Where products of bytes are summed in 16 bits, a dot product is two instructions, and before it could overflow two
-// more widen the sums: after 8 for codes up to 15, 4 up to 31, 2 up to 63, each up to 127.) What 256 k add up to is scaled into a tile in
-// the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing. 2 N = 12 chains are in flight, where 2 per
-// cycle x 5 cycles of latency ask for 10.
+// take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. (Where products of bytes
+// are summed in 16 bits, a dot product is two instructions, and before it could overflow two more widen the sums: after 8 for codes up to
+// 15, 4 up to 31, 2 up to 63, each up to 127.) What 256 k add up to is scaled into a tile in the first-level cache: another 1/64. `start`
+// is what the weights' zero comes to, for nothing. 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
 #include "cpu/leaf/level.hpp"
 
 #include "dtype/formats.hpp"
