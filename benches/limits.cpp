@@ -16,7 +16,8 @@ constexpr int chains = 2 * Vec::gemm_columns;
 
 // Makes the compiler believe that v may have changed, so that it neither computes a product once for all chains nor
 // moves it out of the loop. No instruction.
-inline void opaque(Vec::Reg &v) {
+template <class Reg>
+inline void opaque(Reg &v) {
 #if defined(__x86_64__)
     asm volatile("" : "+v"(v));
 #else
@@ -44,6 +45,50 @@ void multiply_add(int64_t rounds, float *sink) {
     *sink = Vec::sum(sum);
 }
 
+#if defined(TL_HAS_INTS)
+using Ints = core::leaf::TL_LEVEL::Ints;
+
+void byte_dots(int64_t rounds, float *sink) {
+    // Twelve chains: two dot products a cycle with 5 cycles of latency need 10.
+    Ints::Reg acc[12];
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; i++) acc[i] = Ints::broadcast(i);
+    Ints::Reg codes = Ints::broadcast(0x01010101), words = Ints::broadcast(0);
+    for (int64_t round = 0; round < rounds; round++) {
+#pragma GCC unroll 12
+        for (int i = 0; i < 12; i++) {
+            opaque(codes);
+            Ints::dot(acc[i], codes, words);
+        }
+    }
+    Ints::Reg sum = Ints::broadcast(0);
+#pragma GCC unroll 12
+    for (int i = 0; i < 12; i++) sum = Ints::widened(acc[i], sum);
+    *sink = Vec::sum(Ints::to_float(sum));
+}
+#endif
+
+#if defined(TL_HAS_BF16_DOT)
+void bf16_dots(int64_t rounds, float *sink) {
+    // 16 or more chains are needed.
+    Vec::Reg acc[24];
+#pragma GCC unroll 24
+    for (int i = 0; i < 24; i++) acc[i] = Vec::zero();
+    Vec::Reg a = Vec::zero(), b = Vec::zero();
+    for (int64_t round = 0; round < rounds; round++) {
+#pragma GCC unroll 24
+        for (int i = 0; i < 24; i++) {
+            opaque(a);
+            Vec::dot_bf16(acc[i], a, b);
+        }
+    }
+    Vec::Reg sum = Vec::zero();
+#pragma GCC unroll 24
+    for (int i = 0; i < 24; i++) sum = Vec::add(sum, acc[i]);
+    *sink = Vec::sum(sum);
+}
+#endif
+
 template <int S>
 void read(int64_t n, const float *from, float *sink) {
     // A cache line or more per stream and step; two sums per stream, as one add per cycle would not do.
@@ -68,6 +113,20 @@ void read(int64_t n, const float *from, float *sink) {
 
 }  // namespace
 
-void limits(Limits &all) { all = {int64_t{2} * chains * W, multiply_add, read<1>, read<4>}; }
+void limits(Limits &all) {
+    all = {};
+    all.flops_per_round = int64_t{2} * chains * W;
+    all.multiply_add = multiply_add;
+    all.read_1 = read<1>;
+    all.read_4 = read<4>;
+#if defined(TL_HAS_INTS)
+    all.byte_ops_per_round = int64_t{2} * 12 * 4 * W;
+    all.byte_dots = byte_dots;
+#endif
+#if defined(TL_HAS_BF16_DOT)
+    all.bf16_flops_per_round = int64_t{2} * 24 * 2 * W;
+    all.bf16_dots = bf16_dots;
+#endif
+}
 
 }  // namespace tensorlib::bench::TL_LEVEL

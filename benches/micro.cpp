@@ -2,7 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|products|add|formats    one section
+//     --only chain|kernels|products|weights|add|formats    one section
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -40,16 +40,15 @@ Limits limits_of(const char *name) {
     return all;
 }
 
-std::int64_t run_multiply_add(const Limits &limits, core::ThreadPool &pool) {
-    // 2 ms at 200 GFLOP/s a thread.
+std::int64_t run_chains(void (*chains)(std::int64_t, float *), std::int64_t ops_per_round, core::ThreadPool &pool) {
     const std::int64_t chunks = 8 * std::int64_t{pool.size()};
-    const std::int64_t rounds = 50'000'000 / limits.flops_per_round;
+    const std::int64_t rounds = 50'000'000 / ops_per_round;
     auto task = [&](std::int64_t, int) noexcept {
         float sink;
-        limits.multiply_add(rounds, &sink);
+        chains(rounds, &sink);
     };
     pool.run(chunks, task);
-    return chunks * rounds * limits.flops_per_round;
+    return chunks * rounds * ops_per_round;
 }
 
 void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, std::int64_t n, bool four) {
@@ -82,7 +81,8 @@ Options read_options(int argc, char **argv) {
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word + "' is no option: --levels, --only chain|kernels|products|add|formats, --seconds S, --openblas-core NAME");
+            die("'" + word +
+                "' is no option: --levels, --only chain|kernels|products|weights|add|formats, --seconds S, --openblas-core NAME");
         }
     }
     return options;
@@ -106,11 +106,8 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},
-                    {"kernels", report_kernels},
-                    {"products", report_products},
-                    {"add", report_add},
-                    {"formats", report_formats}};
+    } sections[] = {{"chain", report_chain},     {"kernels", report_kernels}, {"products", report_products},
+                    {"weights", report_weights}, {"add", report_add},         {"formats", report_formats}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;
@@ -118,7 +115,7 @@ void report(const Options &options) {
         std::fflush(stdout);
         any = true;
     }
-    if (!any) die("no section '" + options.only + "': chain, kernels, products, add, formats");
+    if (!any) die("no section '" + options.only + "': chain, kernels, products, weights, add, formats");
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

@@ -23,15 +23,20 @@ struct Bench {
 // The limits of a level that this build has.
 Limits limits_of(const char *level);
 
-// Multiply-adds in registers, on all threads of a pool: about 2 ms of work, cut into chunks so that a thread that
-// starts late takes fewer. Returns the number of floating-point operations.
-std::int64_t run_multiply_add(const Limits &limits, core::ThreadPool &pool);
+// Rounds of one of the limits' chains, on all threads of a pool: 400 million operations a thread, some milliseconds, cut into chunks so
+// that a thread that starts late takes fewer. Returns the number of operations.
+std::int64_t run_chains(void (*chains)(std::int64_t rounds, float *sink), std::int64_t ops_per_round, core::ThreadPool &pool);
+// Multiply-adds of F32.
+inline std::int64_t run_multiply_add(const Limits &limits, core::ThreadPool &pool) {
+    return run_chains(limits.multiply_add, limits.flops_per_round, pool);
+}
 // Reads n floats on all threads of a pool, in the way (one or four streams a chunk) that `four` says.
 void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, std::int64_t n, bool four);
 
 void report_chain(const Bench &bench);
 void report_kernels(const Bench &bench);
 void report_products(const Bench &bench);
+void report_weights(const Bench &bench);
 void report_add(const Bench &bench);
 void report_formats(const Bench &bench);
 

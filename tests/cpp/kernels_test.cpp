@@ -176,6 +176,40 @@ INSTANTIATE_TEST_SUITE_P(shapes, Add,
                                          Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
                                          Sum{"add_f32_rows", {400, 300}, {1, 300}}));
 
+// Results past the caches are stored in another way; the same bits, wherever they begin and end, and nothing beside them.
+TEST(AddStream, any_place_and_length) {
+    for (const std::string &isa : support::isa_levels()) {
+        const auto add = tl::core::choose_isa(isa).kernels.add_stream_f32;
+        for (const std::int64_t n : {0, 1, 3, 15, 16, 17, 31, 64, 100, 1000}) {
+            for (std::size_t begin = 0; begin < 17; begin++) {
+                std::vector<float> a(1100), b(1100), c(1100, -1);
+                for (std::size_t i = 0; i < a.size(); i++) {
+                    a[i] = support::value(1, static_cast<std::uint32_t>(i)), b[i] = support::value(2, static_cast<std::uint32_t>(i));
+                }
+                add(n, a.data() + 1, b.data() + 2, c.data() + begin);
+                for (std::size_t i = 0; i < c.size(); i++) {
+                    const bool inside = i >= begin && i < begin + static_cast<std::size_t>(n);
+                    ASSERT_EQ(c[i], inside ? a[i - begin + 1] + b[i - begin + 2] : -1) << isa << " n " << n << " at " << i;
+                }
+            }
+        }
+    }
+}
+
+// A sum large enough to be stored so, with all threads.
+TEST(AddStream, large_sums) {
+    const std::int64_t n = (std::int64_t{16} << 20) + 5;
+    tl::Context ctx;
+    const auto a = ctx.zeros(tl::Type::f32, {n}), b = ctx.zeros(tl::Type::f32, {n});
+    std::vector<float> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = support::value(3, static_cast<std::uint32_t>(i));
+    a.write_f32(values), b.write_f32(values);
+    const auto c = add(a, b);
+    tl::Backend("cpu", {3}).compute({c});
+    const auto got = c.read<float>();
+    for (std::size_t i = 0; i < values.size(); i++) ASSERT_EQ(got[i], values[i] + values[i]) << i;
+}
+
 TEST(AddTypes, computed_in_f32_and_rounded_once) {
     const auto cpu = backend(support::isa_levels().front(), 2);
     for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {

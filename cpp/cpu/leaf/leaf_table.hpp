@@ -77,6 +77,8 @@ struct LeafTable {
 
     // dst[i] = a[i] + b[i], and with one b for all.
     void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);
+    // The same with stores past the caches, for results that would not fit there.
+    void (*add_stream_f32)(int64_t n, const float *a, const float *b, float *dst);
     void (*add_scalar_f32)(int64_t n, const float *a, float b, float *dst);
 
     // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks. encode:

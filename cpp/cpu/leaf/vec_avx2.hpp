@@ -8,6 +8,8 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 // load_f16() and load_bf16().
 #define TL_HAS_HALVES
+// stream().
+#define TL_HAS_STREAM
 
 struct Vec {
     using Reg = __m256;
@@ -20,6 +22,9 @@ struct Vec {
     static inline Reg zero() { return _mm256_setzero_ps(); }
     static inline Reg load(const float *p) { return _mm256_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm256_storeu_ps(p, v); }
+    // Past the caches, p aligned to a register; ordered before what other threads see next by stream_end().
+    static inline void stream(float *p, Reg v) { _mm256_stream_ps(p, v); }
+    static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm256_set1_ps(x); }
     static inline Reg load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
     static inline Reg load_bf16(const uint16_t *p) {

@@ -8,6 +8,8 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 // load_f16() and load_bf16().
 #define TL_HAS_HALVES
+// stream().
+#define TL_HAS_STREAM
 // dot_bf16().
 #define TL_HAS_BF16_DOT
 
@@ -22,6 +24,9 @@ struct Vec {
     static inline Reg zero() { return _mm512_setzero_ps(); }
     static inline Reg load(const float *p) { return _mm512_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm512_storeu_ps(p, v); }
+    // Past the caches, p aligned to a register; ordered before what other threads see next by stream_end().
+    static inline void stream(float *p, Reg v) { _mm512_stream_ps(p, v); }
+    static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm512_set1_ps(x); }
     static inline Reg load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))); }
     static inline Reg load_bf16(const uint16_t *p) {

@@ -5,6 +5,9 @@
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
+// stream().
+#define TL_HAS_STREAM
+
 struct Vec {
     using Reg = __m128;
     static constexpr int width = 4;
@@ -16,6 +19,9 @@ struct Vec {
     static inline Reg zero() { return _mm_setzero_ps(); }
     static inline Reg load(const float *p) { return _mm_loadu_ps(p); }
     static inline void store(float *p, Reg v) { _mm_storeu_ps(p, v); }
+    // Past the caches, p aligned to a register; ordered before what other threads see next by stream_end().
+    static inline void stream(float *p, Reg v) { _mm_stream_ps(p, v); }
+    static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm_set1_ps(x); }
     static inline Reg add(Reg a, Reg b) { return _mm_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
