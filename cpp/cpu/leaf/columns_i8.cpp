@@ -14,7 +14,7 @@ constexpr int sixteen = 16;
 
 // n elements, a multiple of 32 (fewer than 256 only at the end of a column). Loops that compilers vectorise: magnitudes are ordered
 // as their bits are, and from 0x7f800000 on there is a NaN or an infinity.
-float bytes_of(const float *x, int n, int8_t *bytes) {
+float bytes_of(const float *x, int n, int8_t (&bytes)[scaled_bytes]) {
     int32_t largest_bits = 0;
     for (int i = 0; i < n; i++) {
         int32_t bits;
@@ -24,7 +24,7 @@ float bytes_of(const float *x, int n, int8_t *bytes) {
     }
     const bool finite = largest_bits < 0x7f800000;
     if (!finite || largest_bits == 0) {
-        __builtin_memset(bytes, 0, static_cast<size_t>(n));
+        __builtin_memset(bytes, 0, scaled_bytes);
         return finite ? 0 : __builtin_nanf("");
     }
     float largest;
