@@ -23,15 +23,9 @@ constexpr std::int64_t n_values = 65536;
 // The matrix: 1 GiB, more than caches hold.
 constexpr std::int64_t n_rows = 65536, n_per_row = 4096;
 
-// Near to normal: sums of four bytes of an LCG.
 std::vector<float> weights(std::int64_t n) {
     std::vector<float> values(static_cast<std::size_t>(n));
-    std::uint32_t x = 1;
-    for (float &value : values) {
-        x = x * 1664525u + 1013904223u;
-        const std::uint32_t y = x ^ (x >> 15);
-        value = static_cast<float>(static_cast<int>((y & 255) + (y >> 8 & 255) + (y >> 16 & 255) + (y >> 24)) - 510) * 1e-4f;
-    }
+    fill_normal(values, 1, 1e-4f);
     return values;
 }
 

@@ -144,4 +144,13 @@ void fill(std::span<float> values, std::uint64_t seed) {
     }
 }
 
+void fill_normal(std::span<float> values, std::uint32_t seed, float unit) {
+    std::uint32_t x = seed;
+    for (float &value : values) {
+        x = x * 1664525u + 1013904223u;
+        const std::uint32_t y = x ^ (x >> 15);
+        value = static_cast<float>(static_cast<int>((y & 255) + (y >> 8 & 255) + (y >> 16 & 255) + (y >> 24)) - 510) * unit;
+    }
+}
+
 }  // namespace tensorlib::bench

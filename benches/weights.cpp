@@ -26,15 +26,6 @@ using core::Ref;
 // Weights are rotated over more than 256 MB. Rows repeat after this many, which no cache notices.
 constexpr std::int64_t cold_bytes = 257'000'000, different_rows = 64;
 
-// Near to normal: sums of four bytes of an LCG.
-void fill_normal(std::span<float> values, std::uint32_t x) {
-    for (float &value : values) {
-        x = x * 1664525u + 1013904223u;
-        const std::uint32_t y = x ^ (x >> 15);
-        value = static_cast<float>(static_cast<int>((y & 255) + (y >> 8 & 255) + (y >> 16 & 255) + (y >> 24)) - 510) * 1e-2f;
-    }
-}
-
 // One type's matrices, and a graph for each number of columns and matrix.
 struct Weights {
     const DTypeTraits &type;
@@ -44,7 +35,7 @@ struct Weights {
 
     Weights(const DTypeTraits &t, std::int64_t k_, std::int64_t m_) : type(t), k(k_), m(m_) {
         std::vector<float> rows(static_cast<std::size_t>(k * different_rows));
-        fill_normal(rows, 1);
+        fill_normal(rows, 1, 1e-2f);
         const std::size_t part = rows.size() / static_cast<std::size_t>(type.block_size) * type.size;
         std::vector<std::byte> blocks(part);
         check(type.encode(rows.data(), nullptr, blocks.data(), k * different_rows) == -1, type.name);
@@ -88,7 +79,7 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
     core::ThreadPool pool(threads);
     const Ref<core::Context> context = core::Context::create({});
     core::Tensor *b = context->new_leaf(core::contiguous_layout("bench", DType::f32, std::array<std::int64_t, 2>{w.k, n}));
-    fill_normal({reinterpret_cast<float *>(b->address()), static_cast<std::size_t>(w.k * n)}, 7);
+    fill_normal({reinterpret_cast<float *>(b->address()), static_cast<std::size_t>(w.k * n)}, 7, 1e-2f);
     std::vector<Ref<core::Graph>> graphs;
     for (core::Tensor *a : w.a) {
         std::array<core::Tensor *, 2> src{a, b};

@@ -29,6 +29,27 @@ inline std::int64_t even_block(std::int64_t total, std::int64_t largest, std::in
     return ceil_div(ceil_div(total, blocks), unit) * unit;
 }
 
+// What products with packed operands are cut into: units = (batch, block of NC columns), several of them a round. A round is two
+// phases: the units' columns are prepared, then multiplied.
+struct Units {
+    std::int64_t N, NC, column_blocks, count, per_round;
+
+    Units(const Layout &c, std::int64_t nc, std::int64_t units_per_round) noexcept
+        : N(c.ne[1]), NC(nc), column_blocks(ceil_div(N, NC)), count(column_blocks * c.ne[2] * c.ne[3]), per_round(units_per_round) {}
+    std::int64_t phases() const noexcept { return 2 * ceil_div(count, per_round); }
+};
+struct Unit {
+    std::int64_t in_round, batch, first_column, columns;
+};
+// The unit at a place of a phase's round; false for the empty places of the last round.
+inline bool unit_at(const Units &units, std::int64_t phase, std::int64_t in_round, Unit &unit) noexcept {
+    const std::int64_t index = phase / 2 * units.per_round + in_round;
+    if (index >= units.count) return false;
+    const std::int64_t first = index % units.column_blocks * units.NC;
+    unit = {in_round, index / units.column_blocks, first, units.N - first < units.NC ? units.N - first : units.NC};
+    return true;
+}
+
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {
 const char *refuse(const Problem &problem) noexcept;

@@ -46,27 +46,25 @@ struct Parts {
 // Sizes that follow from the shapes and the choice, and where a unit's columns and a thread's panel have their parts.
 struct Blocking {
     const leaf::LeafTable::IntegerFormat &format;
-    std::int64_t K, M, N, KC, NC, units_per_round, panels_per_chunk, column_blocks, units, rows, columns, panels, row_chunks, column_chunks;
+    Units units;
+    std::int64_t K, M, KC, panels_per_chunk, rows, columns, panels, row_chunks, column_chunks;
     Parts unit, thread;
     std::size_t bytes, scales, starts, sums;
     std::size_t codes, code_scales, code_offsets, row;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
+          units(node.layout, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
-          N(node.layout.ne[1]),
           KC(plan.choice[choice_kc]),
-          NC(plan.choice[choice_nc]),
-          units_per_round(plan.choice[choice_units_per_round]),
           panels_per_chunk(plan.choice[choice_panels_per_chunk]),
-          column_blocks(ceil_div(N, NC)),
-          units(column_blocks * node.layout.ne[2] * node.layout.ne[3]),
           rows(leaf.integer_rows),
           columns(leaf.integer_columns),
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
-          column_chunks(ceil_div(NC, columns_per_chunk)) {
+          column_chunks(ceil_div(units.NC, columns_per_chunk)) {
+        const std::int64_t NC = units.NC;
         const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes), groups = K / format.scale_group;
         const std::int64_t offsets = format.offset_group ? K / format.offset_group : 0;
         bytes = unit.add<std::int8_t>(K * NC), scales = unit.add<float>(blocks * NC);
@@ -89,33 +87,17 @@ struct Blocking {
                 part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};
     }
 
-    std::byte *unit_at(const Step &step, std::int64_t in_round) const noexcept {
+    std::byte *unit_base(const Step &step, std::int64_t in_round) const noexcept {
         return step.workspace + static_cast<std::size_t>(in_round) * unit.size;
     }
     std::byte *thread_at(const Step &step, int number) const noexcept {
-        return unit_at(step, units_per_round) + static_cast<std::size_t>(number) * thread.size;
+        return unit_base(step, units.per_round) + static_cast<std::size_t>(number) * thread.size;
     }
 };
 
-// The unit that a chunk belongs to; false for the empty places of the last round.
-struct Unit {
-    std::int64_t batch, first_column, columns;
-    std::byte *base;
-};
-
-bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64_t in_round, Unit &unit) noexcept {
-    const std::int64_t index = slice.phase / 2 * b.units_per_round + in_round;
-    if (index >= b.units) return false;
-    unit.batch = index / b.column_blocks;
-    unit.first_column = index % b.column_blocks * b.NC;
-    unit.columns = std::min(b.NC, b.N - unit.first_column);
-    unit.base = b.unit_at(step, in_round);
-    return true;
-}
-
 void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.column_chunks, unit)) return;
+    if (!unit_at(b.units, slice.phase, slice.chunk / b.column_chunks, unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[1];
     const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
@@ -126,7 +108,7 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
         const char *from = batch.b + (unit.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
         if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
-        slice.leaf.quantize_column(b.K, values, b.format, b.at(unit.base, first, n, 0), static_cast<int>(n),
+        slice.leaf.quantize_column(b.K, values, b.format, b.at(b.unit_base(step, unit.in_round), first, n, 0), static_cast<int>(n),
                                    static_cast<int>(column - first));
     }
 }
@@ -145,7 +127,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
                         static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales, offsets);
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
-            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(unit.base, column, n, k),
+            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(b.unit_base(step, unit.in_round), column, n, k),
                                  batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
         }
     }
@@ -153,7 +135,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
 
 void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.row_chunks, unit)) return;
+    if (!unit_at(b.units, slice.phase, slice.chunk / b.row_chunks, unit)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
     for (std::int64_t panel = first; panel < end; panel++) compute_panel(b, step, unit, panel, b.thread_at(step, slice.thread));
 }
@@ -175,16 +157,17 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
     plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;
     Blocking blocking(p.node, plan, leaf);
-    blocking.units_per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units);
-    plan.choice[choice_units_per_round] = blocking.units_per_round;
+    const std::int64_t per_round =
+        std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units.count);
+    plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
-    blocking.panels_per_chunk = std::clamp<std::int64_t>(blocking.panels * blocking.units_per_round / (8 * p.n_threads), 1, 16);
+    blocking.panels_per_chunk = std::clamp<std::int64_t>(blocking.panels * per_round / (8 * p.n_threads), 1, 16);
     blocking.row_chunks = ceil_div(blocking.panels, blocking.panels_per_chunk);
     plan.choice[choice_panels_per_chunk] = blocking.panels_per_chunk;
-    plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
-    plan.n_chunks = {blocking.units_per_round * blocking.column_chunks, blocking.units_per_round * blocking.row_chunks};
-    plan.workspace = static_cast<std::size_t>(blocking.units_per_round) * blocking.unit.size +
-                     static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
+    plan.n_phases = blocking.units.phases();
+    plan.n_chunks = {per_round * blocking.column_chunks, per_round * blocking.row_chunks};
+    plan.workspace =
+        static_cast<std::size_t>(per_round) * blocking.unit.size + static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
 }
 
 void integer::run(const Step &step, const Slice &slice) noexcept {

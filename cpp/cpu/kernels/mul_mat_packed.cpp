@@ -43,27 +43,24 @@ static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
 // Sizes that follow from the shapes and the choice. K and KC are in words.
 struct Blocking {
-    std::int64_t per_word, K, M, N;
-    std::int64_t MC, KC, NC, units_per_round;
-    std::int64_t column_blocks, row_blocks, units, panels_per_unit;
+    Units units;
+    std::int64_t per_word, K, M;
+    std::int64_t MC, KC;
+    std::int64_t row_blocks, panels_per_unit;
     std::int64_t MR, NR;
     bool decodes;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : per_word(plan.choice[choice_per_word]),
+        : units(c, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
+          per_word(plan.choice[choice_per_word]),
           K(a.ne[0] / per_word),
           M(c.ne[0]),
-          N(c.ne[1]),
           MC(plan.choice[choice_mc]),
           KC(plan.choice[choice_kc]),
-          NC(plan.choice[choice_nc]),
-          units_per_round(plan.choice[choice_units_per_round]),
-          column_blocks(ceil_div(N, NC)),
           row_blocks(ceil_div(M, MC)),
-          units(column_blocks * c.ne[2] * c.ne[3]),
-          panels_per_unit(ceil_div(NC, leaf.gemm_columns)),
+          panels_per_unit(ceil_div(units.NC, leaf.gemm_columns)),
           MR(leaf.gemm_rows),
           NR(leaf.gemm_columns),
           decodes(per_word > 1 || a.type != DType::f32 || b.type != DType::f32) {}
@@ -75,26 +72,13 @@ struct Blocking {
     std::int64_t thread_floats() const noexcept { return panel_floats() + (decodes ? std::max(MR, NR) * KC : 0) + pair_floats(); }
     // A row of b before it is rounded to pairs.
     std::int64_t pair_floats() const noexcept { return per_word > 1 ? per_word * KC : 0; }
+    float *unit_panels(const Step &step, std::int64_t in_round) const noexcept {
+        return reinterpret_cast<float *>(step.workspace) + in_round * unit_floats();
+    }
     float *thread_panels(const Step &step, int thread) const noexcept {
-        return reinterpret_cast<float *>(step.workspace) + units_per_round * unit_floats() + thread * thread_floats();
+        return unit_panels(step, units.per_round) + thread * thread_floats();
     }
 };
-
-// The unit that a chunk belongs to; false for the empty places of the last round.
-struct Unit {
-    std::int64_t batch, first_column, columns;
-    float *panels;
-};
-
-bool unit_at(const Blocking &b, const Step &step, const Slice &slice, std::int64_t in_round, Unit &unit) noexcept {
-    const std::int64_t index = slice.phase / 2 * b.units_per_round + in_round;
-    if (index >= b.units) return false;
-    unit.batch = index / b.column_blocks;
-    unit.first_column = index % b.column_blocks * b.NC;
-    unit.columns = std::min(b.NC, b.N - unit.first_column);
-    unit.panels = reinterpret_cast<float *>(step.workspace) + in_round * b.unit_floats();
-    return true;
-}
 
 // Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i]. `decoded`: the thread's buffer.
 void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
@@ -118,7 +102,7 @@ void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
+    if (!unit_at(b.units, slice.phase, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[1];
     const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
@@ -132,14 +116,14 @@ void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexc
         const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
         for (std::int64_t k = 0; k < b.K; k += KC) {
             pack(b, src, batch.b + (unit.first_column + n) * row_stride, k, std::min(KC, b.K - k), width, width,
-                 unit.panels + n * b.K + k * width, decoded, slice.leaf);
+                 b.unit_panels(step, unit.in_round) + n * b.K + k * width, decoded, slice.leaf);
         }
     }
 }
 
 void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
-    if (!unit_at(b, step, slice, slice.chunk / b.row_blocks, unit)) return;
+    if (!unit_at(b.units, slice.phase, slice.chunk / b.row_blocks, unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[0];
     const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
@@ -155,7 +139,7 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
         }
         for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
             const std::int64_t width = std::min(b.NR, unit.columns - n);
-            const float *b_panel = unit.panels + n * b.K + k * width;
+            const float *b_panel = b.unit_panels(step, unit.in_round) + n * b.K + k * width;
             float *c = batch.c + first_row + (unit.first_column + n) * b.M;
             for (std::int64_t m = 0; m < rows; m += b.MR) {
                 gemm[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
@@ -195,12 +179,11 @@ void plan_words(const Problem &p, std::int64_t per_word, KernelPlan &plan) noexc
     plan.choice[choice_units_per_round] = 1;
 
     Blocking blocking(p.node, plan, leaf);
-    blocking.units_per_round = std::clamp<std::int64_t>(round_floats / blocking.unit_floats(), 1, blocking.units);
-    plan.choice[choice_units_per_round] = blocking.units_per_round;
-    plan.n_phases = 2 * ceil_div(blocking.units, blocking.units_per_round);
-    plan.n_chunks = {blocking.units_per_round * blocking.pack_chunks_per_unit(), blocking.units_per_round * blocking.row_blocks};
-    plan.workspace =
-        static_cast<std::size_t>(blocking.units_per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
+    const std::int64_t per_round = std::clamp<std::int64_t>(round_floats / blocking.unit_floats(), 1, blocking.units.count);
+    plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
+    plan.n_phases = blocking.units.phases();
+    plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};
+    plan.workspace = static_cast<std::size_t>(per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
 }
 
 }  // namespace
