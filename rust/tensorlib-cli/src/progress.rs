@@ -20,11 +20,7 @@ impl Progress {
     pub fn new(total: u64, verbose: bool, quiet: bool) -> Self {
         let show = io::stderr().is_terminal() && !quiet && !verbose;
         let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        if let Ok(style) = ProgressStyle::with_template(BAR) {
-            bar.set_style(style);
-        }
-        Progress { bar, verbose, begin: Instant::now() }
+        Progress { bar: bar(total, target), verbose, begin: Instant::now() }
     }
 
     /// A tensor begins.
@@ -58,7 +54,73 @@ impl Drop for Progress {
     }
 }
 
+fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    if let Ok(style) = ProgressStyle::with_template(BAR) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// `12.3 s, 80.1 MiB/s`.
 pub fn rate(n: u64, seconds: f64) -> String {
     format!("{seconds:.1} s, {}/s", bytes((n as f64 / seconds.max(1e-9)) as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use indicatif::TermLike;
+    use std::sync::{Arc, Mutex};
+
+    /// A terminal that keeps what is written.
+    #[derive(Clone, Debug, Default)]
+    struct Paper(Arc<Mutex<String>>);
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            150
+        }
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+        fn write_line(&self, s: &str) -> io::Result<()> {
+            self.write_str(s)
+        }
+        fn write_str(&self, s: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(s);
+            Ok(())
+        }
+        fn clear_line(&self) -> io::Result<()> {
+            self.0.lock().unwrap().clear();
+            Ok(())
+        }
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_bar_has_share_size_rate_time_left_and_what_is_done() {
+        let paper = Paper::default();
+        let bar = bar(4 << 20, ProgressDrawTarget::term_like(Box::new(paper.clone())));
+        bar.set_message("w0 f32 -> q4_K");
+        bar.inc(1 << 20);
+        bar.tick();
+        let drawn = paper.0.lock().unwrap().clone();
+        for word in [" 25%", "1.00 MiB of 4.00 MiB", "/s", " left", "w0 f32 -> q4_K"] {
+            assert!(drawn.contains(word), "no '{word}' in '{drawn}'");
+        }
+        bar.finish_and_clear();
+        assert_eq!(*paper.0.lock().unwrap(), "");
+    }
 }
