@@ -4,6 +4,7 @@
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
 #include "graph/graph.hpp"
+#include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
 #include "sections.hpp"
@@ -32,6 +33,7 @@ struct Weights {
     const std::int64_t k, m;
     Ref<core::Context> context = core::Context::create({});
     std::vector<core::Tensor *> a;
+    bool constant = false;
 
     Weights(const DTypeTraits &t, std::int64_t k_, std::int64_t m_) : type(t), k(k_), m(m_) {
         std::vector<float> rows(static_cast<std::size_t>(k * different_rows));
@@ -45,6 +47,11 @@ struct Weights {
             for (std::int64_t r = 0; r < m / different_rows; r++)
                 std::memcpy(a.back()->address() + r * static_cast<std::int64_t>(part), blocks.data(), part);
         }
+    }
+    // From now on plans may keep copies.
+    void promise() {
+        for (core::Tensor *t : a) core::set_constant(*t);
+        constant = true;
     }
     std::int64_t bytes() const { return static_cast<std::int64_t>(a[0]->layout.nbytes()); }
 };
@@ -110,9 +117,9 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
     const double work = 2.0 * static_cast<double>(w.k * w.m) * static_cast<double>(n);
     const double roof = std::min(peak, work / static_cast<double>(w.bytes()) * bandwidth);
     const Times ours = contenders[3].times();
-    std::printf("%c %-8s %4lld %3d  %8.1f %6.1f %8.1f  %8.1f %8.1f %5.1f %%  %5.1f %% %5.1f %%  %s\n", disturbed ? '*' : ' ', w.type.name,
-                static_cast<long long>(n), threads, peak, bandwidth, roof, work / ours.best * 1e-9, work / ours.median * 1e-9,
-                100 * ours.spread, 100 * work / ours.best * 1e-9 / peak, 100 * work / ours.best * 1e-9 / roof,
+    std::printf("%c %-8s%c %4lld %3d  %8.1f %6.1f %8.1f  %8.1f %8.1f %5.1f %%  %5.1f %% %5.1f %%  %s\n", disturbed ? '*' : ' ', w.type.name,
+                w.constant ? 'c' : ' ', static_cast<long long>(n), threads, peak, bandwidth, roof, work / ours.best * 1e-9,
+                work / ours.median * 1e-9, 100 * ours.spread, 100 * work / ours.best * 1e-9 / peak, 100 * work / ours.best * 1e-9 / roof,
                 kernel_of(*graphs[0], *cpu).c_str());
     std::fflush(stdout);
 }
@@ -121,17 +128,21 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
 
 void report_weights(const Bench &bench) {
     std::printf("\nmul_mat by storage type, weights cold; G(FL)OP/s%31s best of:\n", "");
-    std::printf("%c %-8s %4s %3s  %8s %6s %8s  %8s %8s %7s  %7s %7s  %s\n", ' ', "type", "n", "thr", "peak", "GB/s", "roof", "best",
+    std::printf("%c %-8s  %4s %3s  %8s %6s %8s  %8s %8s %7s  %7s %7s  %s\n", ' ', "type", "n", "thr", "peak", "GB/s", "roof", "best",
                 "median", "spread", "peak", "roof", "kernel");
     const auto shapes = read_shapes(TENSORLIB_SHAPES, "mul_mat");
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const DTypeTraits &type = core::dtype_at(i);
         const bool half = type.type == DType::f16 || type.type == DType::bf16;
         if (!half && (type.kind != core::Kind::weight || type.block_size == 1)) continue;
-        const Weights weights(type, shapes[0].k, shapes[0].m);
-        for (const Shape &shape : shapes) {
-            if (shape.k != weights.k || shape.m != weights.m) continue;
-            for (const int threads : bench.threads) report_row(bench, weights, shape.n, threads);
+        Weights weights(type, shapes[0].k, shapes[0].m);
+        for (const bool constant : {false, true}) {
+            if (constant && half) break;
+            if (constant) weights.promise();
+            for (const Shape &shape : shapes) {
+                if (shape.k != weights.k || shape.m != weights.m) continue;
+                for (const int threads : bench.threads) report_row(bench, weights, shape.n, threads);
+            }
         }
     }
 }

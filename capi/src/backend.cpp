@@ -67,3 +67,5 @@ const char *tl_backend_device(const tl_backend *backend) { return backend ? unwr
 const char *tl_backend_isa(const tl_backend *backend) { return backend ? unwrap(backend)->isa() : nullptr; }
 
 int32_t tl_backend_n_threads(const tl_backend *backend) { return backend ? unwrap(backend)->n_threads() : 0; }
+
+size_t tl_backend_packed_mem(const tl_backend *backend) { return backend ? unwrap(backend)->packed_bytes() : 0; }

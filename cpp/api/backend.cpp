@@ -26,5 +26,6 @@ void Backend::compute(std::initializer_list<Tensor> outputs) const { Graph(outpu
 std::string Backend::device() const { return impl_->device().name(); }
 std::string Backend::isa() const { return impl_->isa(); }
 int Backend::n_threads() const { return impl_->n_threads(); }
+std::size_t Backend::packed_memory() const { return impl_->packed_bytes(); }
 
 }  // namespace tensorlib

@@ -107,7 +107,46 @@ MemoryInfo memory_info() noexcept {
     if (sysinfo(&s) != 0) return {};
     return {std::uint64_t{s.totalram} * s.mem_unit, (std::uint64_t{s.freeram} + s.bufferram) * s.mem_unit};
 }
+
+namespace {
+
+// The number behind a word of a file of words and numbers, or 0.
+std::uint64_t number_in(const char *path, const std::string &word) {
+    std::ifstream file(path);
+    std::string name, line;
+    while (file >> name) {
+        std::uint64_t value = 0;
+        if (name == word) return file >> value ? value : 0;
+        std::getline(file, line);
+    }
+    return 0;
+}
+
+// What the cgroup's limit leaves, its cache of files counted as free; ~0 where there is no limit. A v1 without one says a number near 2^63.
+std::uint64_t cgroup_memory(const char *limit_path, const char *used_path, const char *stat_path, const char *cache) {
+    std::uint64_t limit = 0, used = 0;
+    if (!(std::ifstream(limit_path) >> limit) || !(std::ifstream(used_path) >> used)) return ~std::uint64_t{0};
+    used -= std::min(used, number_in(stat_path, cache));
+    return limit > used ? limit - used : 1;
+}
+
+}  // namespace
+
+std::uint64_t available_memory() noexcept {
+    try {
+        const std::uint64_t system = number_in("/proc/meminfo", "MemAvailable:") << 10;
+        if (system == 0) return 0;
+        const std::uint64_t v2 =
+            cgroup_memory("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file");
+        const std::uint64_t v1 = cgroup_memory("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                               "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
+        return std::min({system, v2, v1});
+    } catch (...) {  // no memory to read the files with
+        return 1;
+    }
+}
 #else
+std::uint64_t available_memory() noexcept { return 0; }
 int usable_cpus() noexcept { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
 MemoryInfo memory_info() noexcept { return {}; }
 #endif

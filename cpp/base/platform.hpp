@@ -26,6 +26,9 @@ struct MemoryInfo {
 };
 MemoryInfo memory_info() noexcept;
 
+// Bytes that this process may still take before the system runs out, or its cgroup's limit is met; 0 = unknown.
+std::uint64_t available_memory() noexcept;
+
 // The value of an environment variable, empty where it is not set.
 std::string environment(const char *name);
 

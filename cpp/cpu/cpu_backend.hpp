@@ -3,6 +3,7 @@
 
 #include "base/thread_pool.hpp"
 #include "cpu/dispatch.hpp"
+#include "cpu/packed_constants.hpp"
 #include "runtime/backend.hpp"
 
 namespace tensorlib::core {
@@ -19,18 +20,22 @@ public:
     const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
     // For the holder of the backend's turn.
     ThreadPool &pool() noexcept { return pool_; }
+    PackedConstants::Copy packed(const Tensor &a) noexcept { return packed_->find_or_make(a, isa_.kernels, pool_); }
 
     const Kernel *find_kernel(const Problem &problem) const noexcept override;
     std::string explain(const Problem &problem) const override;
+    std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }
     void check_usable(const char *what) const override;
     void execute(const Step &step) override;
     void finish() override {}
 
 private:
-    ~CpuBackend() override = default;
+    // Contexts may keep the object for longer, not the copies.
+    ~CpuBackend() override { packed_->clear(); }
 
     const IsaLevel &isa_;
     ThreadPool pool_;
+    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants);
 };
 
 }  // namespace tensorlib::core

@@ -64,6 +64,7 @@ static_assert(sizeof(F16::Block) == 2);
 
 #if defined(__F16C__) && !defined(__CUDACC__)
 typedef short HalfLanes __attribute__((vector_size(16)));
+typedef float HalfFloats __attribute__((vector_size(16)));
 #endif
 
 // A block's scale.
@@ -75,6 +76,17 @@ TL_HOST_DEVICE inline float from_half(std::uint16_t bits) {
     float value;
     F16::decode(bits, &value);
     return value;
+#endif
+}
+
+// The reverse.
+inline std::uint16_t to_half(float value) {
+#if defined(__F16C__) && !defined(__CUDACC__)
+    return static_cast<std::uint16_t>(__builtin_ia32_vcvtps2ph(HalfFloats{value}, 0)[0]);
+#else
+    std::uint16_t bits;
+    F16::encode(&value, bits);
+    return bits;
 #endif
 }
 

@@ -52,6 +52,25 @@ concept HasOffsets = requires { Format::offset_group; };
 template <class Format>
 concept HasLevels = requires { Format::levels; };
 
+// Packed copies of constants (cpu/leaf/panels_i8.hpp) keep scales and offsets in few bits: as F16, which all formats' are exactly but for
+// those with wide_scales (BF16 has these), or, where a block of 256 has units, as steps of them from -128 to 127. And codes as
+// places in code_set where a format has one: the code at place (code - first_place) >> place_shift.
+template <class Format>
+concept HasUnits = requires { &Format::unit_scale; };
+template <class Format>
+concept HasWideScales = requires { Format::wide_scales; };
+template <class Format>
+concept HasCodeSet = requires { Format::code_set; };
+
+template <class Format>
+TL_HOST_DEVICE inline float scale_by_steps(const typename Format::Block &block, int group) {
+    return Format::unit_scale(block) * static_cast<float>(Format::scale_steps(block, group));
+}
+template <class Format>
+TL_HOST_DEVICE inline float offset_by_steps(const typename Format::Block &block, int group) {
+    return Format::unit_offset(block) * static_cast<float>(Format::offset_steps(block, group));
+}
+
 // decode_run() by way of codes.
 template <class Format>
 TL_HOST_DEVICE inline void decode_codes(const typename Format::Block &block, int run, float *values) {

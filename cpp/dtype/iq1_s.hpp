@@ -28,20 +28,21 @@ struct IQ1_S {
 
     // value = (scale / 8) * (8 v + 8 delta), and 8 delta is 1 or -1.
     static constexpr int scale_group = 32, zero = shifted_zero, largest_code = 18;
+    static constexpr Table16 code_set = table16({-9, -7, 0, 0, -1, 1, 0, 0, 7, 9}, zero);
+    static constexpr int first_place = 0, place_shift = 1;
     TL_HOST_DEVICE static std::uint64_t entry(const Block &block, int run) {
         return iq1s_grid(block.qs[run] | (block.qh[run / 4] >> 3 * (run % 4) & 7) << 8);
     }
     TL_HOST_DEVICE static bool negative(const Block &block, int run) { return (block.qh[run / 4] & 0x8000) != 0; }
-    TL_HOST_DEVICE static float sub_block_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(2 * (block.qh[group] >> 12 & 7) + 1);
-    }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return sub_block_scale(block, group) * 0.125f; }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d) * 0.125f; }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return 2 * (block.qh[group] >> 12 & 7) + 1; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ1_S>(block, group); }
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         shifted_codes(entry(block, run), negative(block, run), codes);
     }
 
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
-        decode_shifted(sub_block_scale(block, run * run_length / scale_group), entry(block, run), negative(block, run), values);
+        decode_shifted(8 * group_scale(block, run * run_length / scale_group), entry(block, run), negative(block, run), values);
     }
 
     struct Grid {

@@ -30,13 +30,15 @@ struct IQ2_S {
     using Partner = Q8_K;
 
     static constexpr int scale_group = 16, zero = signed_zero, largest_code = 127;
+    static constexpr Table16 code_set = table16({0, -43, -25, -8, 8, 25, 43}, zero);
+    static constexpr int first_place = 0, place_shift = 4;
     TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
         return iq2s_grid(block.qs[run] | (block.qh[run / 4] >> run % 4 * 2 & 3) << 8);
     }
     TL_HOST_DEVICE static unsigned signs(const Block &block, int run) { return block.signs[run]; }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * (0.5f + static_cast<float>(block.scales[group / 2] >> group % 2 * 4 & 15)) * 0.25f;
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d) * 0.125f; }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return 2 * (block.scales[group / 2] >> group % 2 * 4 & 15) + 1; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ2_S>(block, group); }
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         signed_codes(magnitudes(block, run), signs(block, run), codes);
     }

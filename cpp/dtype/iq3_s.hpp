@@ -30,14 +30,16 @@ struct IQ3_S {
     using Partner = Q8_K;
 
     static constexpr int scale_group = 32, zero = signed_zero, largest_code = 127;
+    static constexpr Table16 code_set = table16({-15, -13, -11, -9, -7, -5, -3, -1, 1, 3, 5, 7, 9, 11, 13, 15}, zero);
+    static constexpr int first_place = 48, place_shift = 1;
     TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
         const int high = block.qh[run / 4] >> run % 4 * 2;
         return join(iq3s_grid(block.qs[2 * run] | (high & 1) << 8), iq3s_grid(block.qs[2 * run + 1] | (high & 2) << 7));
     }
     TL_HOST_DEVICE static unsigned signs(const Block &block, int run) { return block.signs[run]; }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(1 + 2 * (block.scales[group / 2] >> group % 2 * 4 & 15));
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return 1 + 2 * (block.scales[group / 2] >> group % 2 * 4 & 15); }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ3_S>(block, group); }
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         signed_codes(magnitudes(block, run), signs(block, run), codes);
     }

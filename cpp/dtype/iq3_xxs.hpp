@@ -26,15 +26,19 @@ struct IQ3_XXS {
     using Partner = Q8_K;
 
     static constexpr int scale_group = 32, zero = signed_zero, largest_code = 127;
+    static constexpr Table16 code_set = table16({-62, -52, -44, -36, -28, -20, -12, -4, 4, 12, 20, 28, 36, 44, 52, 62}, zero);
+    static constexpr int first_place = 0, place_shift = 3;
     TL_HOST_DEVICE static std::uint64_t magnitudes(const Block &block, int run) {
         return join(iq3xxs_grid(block.qs[2 * run]), iq3xxs_grid(block.qs[2 * run + 1]));
     }
     TL_HOST_DEVICE static unsigned signs(const Block &block, int run) {
         return even_signs(load_u32(block.w[run / 4]) >> 7 * (run % 4) & 127);
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * (0.5f + static_cast<float>(load_u32(block.w[group]) >> 28)) * 0.5f;
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d) * 0.25f; }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) {
+        return 2 * static_cast<int>(load_u32(block.w[group]) >> 28) + 1;
     }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ3_XXS>(block, group); }
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         signed_codes(magnitudes(block, run), signs(block, run), codes);
     }

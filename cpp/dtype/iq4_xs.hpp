@@ -38,9 +38,9 @@ struct IQ4_XS {
         const Nibbles q = nibbles<32>(block.qs + run / 4 * 16, run);
         store_eight(codes, q.all());
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return six_bit_scale(block, group) - 32; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ4_XS>(block, group); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const int b = run / 4;
         const float scale = group_scale(block, b);

@@ -32,12 +32,12 @@ struct Q2_K {
         const int shift = run / 4 % 4 * 2;
         store_eight(codes, load_eight(qs) >> shift & each(3));
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(block.scales[group] & 15);
-    }
-    TL_HOST_DEVICE static float group_offset(const Block &block, int group) {
-        return -from_half(block.dmin) * static_cast<float>(block.scales[group] >> 4);
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return block.scales[group] & 15; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q2_K>(block, group); }
+    TL_HOST_DEVICE static float unit_offset(const Block &block) { return -from_half(block.dmin); }
+    TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return block.scales[group] >> 4; }
+    TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q2_K>(block, group); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {

@@ -38,9 +38,9 @@ struct Q3_K {
         const int shift = run / 4 % 4 * 2, high = run / 4;
         store_eight(codes, (load_eight(qs) >> shift & each(3)) | (load_eight(hmask) >> high & each(1)) << 2);
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(six_bit_scale(block, group) - 32);
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return six_bit_scale(block, group) - 32; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q3_K>(block, group); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q3_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 2.5 .. 5.5.

@@ -34,12 +34,12 @@ struct Q5_K {
         const Nibbles q = nibbles<64>(block.qs + run / 8 * 32, run);
         store_eight(codes, q.all() | (load_eight(block.qh + run % 4 * run_length) >> run / 4 & each(1)) << 4);
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(six_bit_scales(block.k, group).scale);
-    }
-    TL_HOST_DEVICE static float group_offset(const Block &block, int group) {
-        return -from_half(block.dmin) * static_cast<float>(six_bit_scales(block.k, group).min);
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return six_bit_scales(block.k, group).scale; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q5_K>(block, group); }
+    TL_HOST_DEVICE static float unit_offset(const Block &block) { return -from_half(block.dmin); }
+    TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return six_bit_scales(block.k, group).min; }
+    TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q5_K>(block, group); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {

@@ -33,9 +33,9 @@ struct Q6_K {
         const int low = r / 2 * 4, high = r * 2;
         store_eight(codes, (load_eight(ql) >> low & each(15)) | (load_eight(qh) >> high & each(3)) << 4);
     }
-    TL_HOST_DEVICE static float group_scale(const Block &block, int group) {
-        return from_half(block.d) * static_cast<float>(block.scales[group]);
-    }
+    TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
+    TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return block.scales[group]; }
+    TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q6_K>(block, group); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q6_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 29 .. 34.25.

@@ -54,6 +54,18 @@ Context::Context(const ContextParams &params)
     if (!memory_.host_accessible()) data_.emplace(memory_, budget_);
 }
 
+Context::~Context() {
+    for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
+}
+
+void Context::watch(TensorWatcher &watcher) {
+    std::lock_guard lock(build_);
+    for (const auto &known : watchers_) {
+        if (known.get() == &watcher) return;
+    }
+    watchers_.emplace_back(&watcher);
+}
+
 Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
     void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *));
     auto *t = new (block) Tensor;
@@ -234,6 +246,7 @@ void Context::reset() {
     RunGuard run(*this, true, "context_reset");
     std::vector<Ref<Context>> released;        // their memory may go with the last reference: outside of our locks
     std::vector<Ref<const RefCounted>> files;  // the same
+    std::vector<Ref<TensorWatcher>> watchers;  // the same
     {
         std::lock_guard lock(build_);
         // One reference is the handle through which we were called.
@@ -241,6 +254,8 @@ void Context::reset() {
             fail(Status::busy, "context_reset: a graph or another context still refers to context %llu",
                  static_cast<unsigned long long>(id_));
         }
+        for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
+        watchers.swap(watchers_);
         objects_.reset();
         if (data_) data_->reset();
         unallocated_.clear();

@@ -46,6 +46,12 @@ struct FileLeaf {
     const RefCounted *owner;  // keeps them there
 };
 
+// One that keeps something of a context's tensors elsewhere, and is told before they are gone: by a reset, or with the context.
+class TensorWatcher : public RefCounted {
+public:
+    virtual void tensors_gone(const Context &context) noexcept = 0;
+};
+
 class Context final : public RefCounted {
 public:
     static Ref<Context> create(const ContextParams &params);
@@ -76,6 +82,8 @@ public:
     void *allocate_data(std::size_t size);
     void release_data(void *block, std::size_t size) noexcept;
 
+    void watch(TensorWatcher &watcher);
+
     void keep_error(const Error &error) noexcept;
     std::optional<Error> take_error();
 
@@ -87,11 +95,14 @@ public:
     // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
     std::uint64_t materialised() const noexcept { return materialised_.load(std::memory_order_acquire); }
     void count_materialised() noexcept { materialised_.fetch_add(1, std::memory_order_acq_rel); }
+    // The same of leafs that were promised constant.
+    std::uint64_t promised() const noexcept { return promised_.load(std::memory_order_acquire); }
+    void count_promised() noexcept { promised_.fetch_add(1, std::memory_order_acq_rel); }
     std::uint64_t id() const noexcept { return id_; }
 
 private:
     explicit Context(const ContextParams &params);
-    ~Context() override = default;
+    ~Context() override;
 
     Tensor *make_tensor(const Layout &layout, std::size_t n_src);
     void link(Context &other, const char *op);
@@ -113,6 +124,7 @@ private:
     std::vector<Tensor *> unallocated_;
     std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
     std::optional<Error> first_error_;
+    std::vector<Ref<TensorWatcher>> watchers_;
 
     // Contexts that this one's nodes refer to. A lock of its own: a walk over other contexts' links must not take
     // their build locks while this one's is held.
@@ -121,7 +133,7 @@ private:
     const Context *last_link_ = nullptr;  // under build_: the fast path of link()
 
     RunLock run_lock_;
-    std::atomic<std::uint64_t> materialised_{0};
+    std::atomic<std::uint64_t> materialised_{0}, promised_{0};
 };
 
 // Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had.

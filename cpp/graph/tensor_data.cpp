@@ -315,7 +315,7 @@ void set_constant(Tensor &t) {
     }
     RunGuard guard(lock_context(t), true, what);
     check_readable(what, t);
-    t.constant.store(true, std::memory_order_release);
+    if (!t.constant.exchange(true, std::memory_order_acq_rel)) lock_context(t).count_promised();
 }
 
 void drop_original(Tensor &t) {

@@ -47,6 +47,8 @@ public:
 
     virtual int n_threads() const noexcept = 0;
     virtual const char *isa() const noexcept = 0;
+    // Bytes that the backend keeps of constants.
+    virtual std::size_t packed_bytes() const noexcept { return 0; }
 
     // The kernel that takes the node, or nullptr; explain() says what each one that refused said.
     virtual const Kernel *find_kernel(const Problem &problem) const noexcept = 0;

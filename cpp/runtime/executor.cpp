@@ -52,6 +52,10 @@ Plan &plan_for(Graph &graph, Backend &backend) {
     for (std::size_t i = plans.size(); i-- > 0;) {
         auto &plan = static_cast<Plan &>(*plans[i]);
         if (plan.backend_serial() != backend.serial()) continue;
+        if (plan.outdated()) {
+            plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));
+            break;
+        }
         if (i + 1 != plans.size()) std::swap(plans[i], plans.back());
         return plan;
     }

@@ -16,7 +16,7 @@ class Backend;
 // A node to be computed, and by whom.
 struct Problem {
     const Tensor &node;
-    const Backend &backend;
+    Backend &backend;
     int n_threads;
 };
 
@@ -28,6 +28,11 @@ struct KernelPlan {
     std::int64_t n_phases = 1;
     std::array<std::int64_t, 2> n_chunks{1, 1};
     std::size_t workspace = 0;  // bytes, all threads' parts included
+    // What the backend keeps of a constant operand, as long as it and the operand's context are there: address and bytes. And what is to
+    // be said of it in the plan's text; a static text.
+    const std::byte *copy = nullptr;
+    std::size_t copy_bytes = 0;
+    const char *copy_text = "";
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
 };

@@ -8,7 +8,7 @@
 
 namespace tensorlib::core {
 
-Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(backend.serial()) {
+Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(backend.serial()), promised_as_of_(promised()) {
     const auto nodes = graph.nodes();
     for (std::size_t i = 0; i < nodes.size(); i++) {
         bool added;
@@ -169,6 +169,12 @@ std::uint64_t Plan::materialised() const noexcept {
     return sum;
 }
 
+std::uint64_t Plan::promised() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto &reached : graph_.contexts()) sum += reached.context->promised();
+    return sum;
+}
+
 void Plan::find_owned() {
     owned_as_of_ = materialised();
     owned_.clear();
@@ -194,7 +200,7 @@ void Plan::end_run() noexcept {
     }
 }
 
-std::string Plan::text(const Backend &backend) const {
+std::string Plan::text(Backend &backend) const {
     std::string text = format_text(
         "plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
         backend.device().name(), backend.isa(), backend.n_threads(), graph_.nodes().size(), graph_.leafs().size(), memory_.size,
@@ -216,6 +222,10 @@ std::string Plan::text(const Backend &backend) const {
             text += format_text("at %zu", memory_.offset[i]);
         } else {
             text += node.root->is_leaf() ? "in a leaf" : "in its context";
+        }
+        if (*step.plan.copy_text) {
+            text += format_text(", %s", step.plan.copy_text);
+            if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
         }
         const std::string refused = backend.explain({node, backend, backend.n_threads()});
         text += refused.empty() ? "\n" : " (" + refused + ")\n";

@@ -37,7 +37,10 @@ public:
     void check_faults();
 
     // A line per node, for people.
-    std::string text(const Backend &backend) const;
+    std::string text(Backend &backend) const;
+
+    // Whether a leaf was promised constant since the plan was made: another plan may do better then.
+    bool outdated() const noexcept { return promised_as_of_ != promised(); }
 
 private:
     void place_outputs();
@@ -46,6 +49,7 @@ private:
     void resolve_addresses();
     void find_owned();
     std::uint64_t materialised() const noexcept;
+    std::uint64_t promised() const noexcept;
     void clear_faults();
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
     std::byte *address_of(const Tensor &t) const;
@@ -64,6 +68,7 @@ private:
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
     std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made
+    std::uint64_t promised_as_of_ = 0;     // promised() when the plan was made
     std::vector<const Tensor *> targets_;  // leafs that are written to
 };
 

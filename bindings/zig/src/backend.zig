@@ -118,6 +118,12 @@ pub const Backend = struct {
         return @intCast(c.tl_backend_n_threads(self.handle));
     }
 
+    /// The bytes of packed copies of constants, which no context counts: each is made when a graph that
+    /// multiplies with the constant is first computed, and goes with the backend or the constant's context.
+    pub fn packedMem(self: Backend) usize {
+        return c.tl_backend_packed_mem(self.handle);
+    }
+
     /// Computes the outputs once, in a graph of the first one's context. For more runs make a `Graph`, which
     /// keeps its plan. Errors and their messages as of `Context.graph` and `Graph.compute`.
     pub fn compute(self: Backend, outputs: []const Tensor) Error!void {

@@ -119,6 +119,7 @@ pub extern fn tl_backend_free(backend: ?*tl_backend) void;
 pub extern fn tl_backend_device(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_isa(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_n_threads(backend: ?*const tl_backend) i32;
+pub extern fn tl_backend_packed_mem(backend: ?*const tl_backend) usize;
 
 // Quantising
 

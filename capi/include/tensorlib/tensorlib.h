@@ -602,6 +602,15 @@ TL_API const char *tl_backend_isa(const tl_backend *backend);
  */
 TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
 
+/**
+ * The bytes of packed copies that the backend keeps of constants (tl_tensor_set_constant, leafs of GGUF
+ * files), in no context's count; 0 for NULL. A constant's copy is made when a graph is first computed
+ * that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
+ * graphs of the backend share it, and it goes with the backend or with the constant's context. Any
+ * thread. Since 0.1.
+ */
+TL_API size_t tl_backend_packed_mem(const tl_backend *backend);
+
 /* ====================================================================================================
  * Quantising
  *

@@ -10,6 +10,7 @@ namespace tensorlib::core {
 struct Batch {
     const char *a, *b;
     float *c;
+    std::int64_t a_slice;  // its number, of ne[2] * ne[3]
 };
 
 inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
@@ -20,7 +21,8 @@ inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
     const auto b2 = static_cast<std::size_t>(i2), b3 = static_cast<std::size_t>(i3);
     return {reinterpret_cast<const char *>(a.data + a2 * a.nb[2] + a3 * a.nb[3]),
             reinterpret_cast<const char *>(b.data + b2 * b.nb[2] + b3 * b.nb[3]),
-            reinterpret_cast<float *>(c.data + b2 * c.nb[2] + b3 * c.nb[3])};
+            reinterpret_cast<float *>(c.data + b2 * c.nb[2] + b3 * c.nb[3]),
+            static_cast<std::int64_t>(a2) + a.ne[2] * static_cast<std::int64_t>(a3)};
 }
 
 // Blocks of about the same size, none above `largest`, each a multiple of `unit`.

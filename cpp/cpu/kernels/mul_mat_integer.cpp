@@ -6,6 +6,8 @@
 //     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
 //         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
+//                                                                                (not where a is constant: its packed copy is read as it
+//                                                                                is)
 //         for each group of columns: micro-kernel
 //
 // A panel's codes are made once per unit, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in the
@@ -51,6 +53,10 @@ struct Blocking {
     Parts unit, thread;
     std::size_t bytes, scales, starts, sums;
     std::size_t codes, code_scales, code_offsets, row;
+    // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
+    const std::byte *copy;
+    std::size_t copy_panel;
+    bool through_bytes;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
@@ -63,14 +69,18 @@ struct Blocking {
           columns(leaf.integer_columns),
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
-          column_chunks(ceil_div(units.NC, columns_per_chunk)) {
+          column_chunks(ceil_div(units.NC, columns_per_chunk)),
+          copy(plan.copy),
+          copy_panel(static_cast<std::size_t>(format.panel_bytes(K))),
+          through_bytes(!copy || units.NC > format.packed_columns) {
         const std::int64_t NC = units.NC;
         const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes), groups = K / format.scale_group;
         const std::int64_t offsets = format.offset_group ? K / format.offset_group : 0;
         bytes = unit.add<std::int8_t>(K * NC), scales = unit.add<float>(blocks * NC);
         starts = unit.add<std::int32_t>(groups * NC), sums = unit.add<float>(offsets * NC);
-        codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
-        code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
+        const std::int64_t kc = through_bytes ? KC : 0;
+        codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
+        code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
         row = thread.add<float>(K);
     }
 
@@ -118,13 +128,29 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(b.rows, b.M - first_row));
+    leaf::PackedPanel packed{nullptr, b.format.levels};
+    if (b.copy)
+        packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
+    if (!b.through_bytes) {
+        for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
+            const std::int64_t n = std::min(b.columns, unit.columns - column);
+            b.format.gemm_packed[n - 1](b.K, packed, b.at(b.unit_base(step, unit.in_round), column, n, 0),
+                                        batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows);
+        }
+        return;
+    }
     auto *codes = reinterpret_cast<std::uint8_t *>(base + b.codes);
     auto *scales = reinterpret_cast<float *>(base + b.code_scales), *offsets = reinterpret_cast<float *>(base + b.code_offsets);
     const std::int64_t block = traits(a.type).block_size;
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
-        b.format.unpack(kc, batch.a + first_row * static_cast<std::ptrdiff_t>(a.nb[1]) + k / block * static_cast<std::ptrdiff_t>(a.nb[0]),
-                        static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales, offsets);
+        if (b.copy) {
+            b.format.expand(kc, {packed.data + b.format.panel_bytes(k), packed.levels}, codes, scales, offsets);
+        } else {
+            b.format.unpack(kc,
+                            batch.a + first_row * static_cast<std::ptrdiff_t>(a.nb[1]) + k / block * static_cast<std::ptrdiff_t>(a.nb[0]),
+                            static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales, offsets);
+        }
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
             b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(b.unit_base(step, unit.in_round), column, n, k),
@@ -152,7 +178,10 @@ const char *integer::refuse(const Problem &p) noexcept {
 }
 
 void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    auto &backend = static_cast<CpuBackend &>(p.backend);
+    const leaf::LeafTable &leaf = backend.leaf();
+    const PackedConstants::Copy copy = backend.packed(*p.node.src[0]);
+    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
     plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
     plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;

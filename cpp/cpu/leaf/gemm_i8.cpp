@@ -11,9 +11,7 @@
 // are summed in 16 bits, a dot product is two instructions, and before it could overflow two more widen the sums: after 8 for codes up to
 // 15, 4 up to 31, 2 up to 63, each up to 127.) What 256 k add up to is scaled into a tile in the first-level cache: another 1/64. `start`
 // is what the weights' zero comes to, for nothing. 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
-#include "cpu/leaf/level.hpp"
-
-#include "dtype/formats.hpp"
+#include "cpu/leaf/panels_i8.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -21,80 +19,83 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
 
-constexpr int W = Vec::width;
-constexpr int rows = 2 * W;
-constexpr int quads_per_block = scaled_bytes / 4;
+constexpr int rows = panel_rows, W = lanes;
+constexpr int quads_per_piece = piece / 4;
 
-// G: groups of 4 k that share a scale; `offsets`: and an offset. D: so many dot products may be summed before they are widened.
-template <int N, int G, int D, bool offsets>
-void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
+// D: so many dot products may be summed before they are widened.
+template <int N, int D, class Panel>
+void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
+    constexpr bool offsets = Panel::has_offsets;
+    constexpr int chunk = Panel::chunk, run = D < chunk ? D : chunk;
     alignas(64) float out[N][rows];
-    const uint8_t *codes = panel.codes;
-    const float *scale = panel.scales, *offset = panel.offsets;
     const int8_t *bytes = columns.bytes;
     const int32_t *start = columns.starts;
     const float *sum = columns.sums, *column_scale = columns.scales;
-    for (int64_t quads = k / 4; quads > 0; quads -= quads_per_block) {
-        const int64_t groups = (quads < quads_per_block ? quads : quads_per_block) / G;
+    for (int64_t quads = k / 4; quads > 0; quads -= quads_per_piece) {
+        const int64_t here = quads < quads_per_piece ? quads : quads_per_piece;
+        panel.begin_piece(here);
         Vec::Reg total[N][2];
         // As in gemm_f32: every loop over accumulators is unrolled.
 #pragma GCC unroll 8
         for (int j = 0; j < N; j++) total[j][0] = total[j][1] = Vec::zero();
-        for (int64_t g = 0; g < groups; g++) {
+        for (int64_t g = 0; g < here / Panel::group; g++) {
             Ints::Reg acc[N][2];
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = offsets ? Ints::broadcast(0) : Ints::broadcast(start[j]);
-            constexpr int run = D < G ? D : G;
 #pragma GCC unroll 1
-            for (int begin = 0; begin < G; begin += run) {
-                Ints::Reg narrow[N][2];
-                if constexpr (!Ints::wide) {
+            for (int done = 0; done < Panel::group; done += chunk) {
+                panel.begin_chunk();
 #pragma GCC unroll 8
-                    for (int j = 0; j < N; j++) narrow[j][0] = narrow[j][1] = Ints::broadcast(0);
-                }
-                auto &sums = Ints::wide ? acc : narrow;
+                for (int begin = 0; begin < chunk; begin += run) {
+                    Ints::Reg narrow[N][2];
+                    if constexpr (!Ints::wide) {
 #pragma GCC unroll 8
-                for (int i = 0; i < run; i++) {
-                    const Ints::Reg w0 = Ints::load(codes), w1 = Ints::load(codes + 4 * W);
-#pragma GCC unroll 8
-                    for (int j = 0; j < N; j++) {
-                        int32_t word;
-                        __builtin_memcpy(&word, bytes + 4 * j, sizeof word);
-                        const Ints::Reg x = Ints::broadcast(word);
-                        Ints::dot(sums[j][0], w0, x);
-                        Ints::dot(sums[j][1], w1, x);
+                        for (int j = 0; j < N; j++) narrow[j][0] = narrow[j][1] = Ints::broadcast(0);
                     }
-                    codes += 4 * rows;
-                    bytes += 4 * N;
-                }
-                if constexpr (!Ints::wide) {
+                    auto &sums = Ints::wide ? acc : narrow;
 #pragma GCC unroll 8
-                    for (int j = 0; j < N; j++) {
-                        acc[j][0] = Ints::widened(narrow[j][0], acc[j][0]);
-                        acc[j][1] = Ints::widened(narrow[j][1], acc[j][1]);
+                    for (int i = begin; i < begin + run; i++) {
+                        const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
+#pragma GCC unroll 8
+                        for (int j = 0; j < N; j++) {
+                            int32_t word;
+                            __builtin_memcpy(&word, bytes + 4 * (i * N + j), sizeof word);
+                            const Ints::Reg x = Ints::broadcast(word);
+                            Ints::dot(sums[j][0], w0, x);
+                            Ints::dot(sums[j][1], w1, x);
+                        }
+                    }
+                    if constexpr (!Ints::wide) {
+#pragma GCC unroll 8
+                        for (int j = 0; j < N; j++) {
+                            acc[j][0] = Ints::widened(narrow[j][0], acc[j][0]);
+                            acc[j][1] = Ints::widened(narrow[j][1], acc[j][1]);
+                        }
                     }
                 }
+                panel.end_chunk();
+                bytes += 4 * N * chunk;
             }
-            const Vec::Reg s0 = Vec::load(scale), s1 = Vec::load(scale + W);
+            const Vec::Reg s0 = panel.scale(0), s1 = panel.scale(1);
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) {
                 total[j][0] = Vec::fma(Ints::to_float(acc[j][0]), s0, total[j][0]);
                 total[j][1] = Vec::fma(Ints::to_float(acc[j][1]), s1, total[j][1]);
             }
-            scale += rows;
             start += N;
             if constexpr (offsets) {
-                const Vec::Reg o0 = Vec::load(offset), o1 = Vec::load(offset + W);
+                const Vec::Reg o0 = panel.offset(0), o1 = panel.offset(1);
 #pragma GCC unroll 8
                 for (int j = 0; j < N; j++) {
                     const Vec::Reg x = Vec::broadcast(sum[j]);
                     total[j][0] = Vec::fma(o0, x, total[j][0]);
                     total[j][1] = Vec::fma(o1, x, total[j][1]);
                 }
-                offset += rows;
                 sum += N;
             }
+            panel.end_group();
         }
+        panel.end_piece();
         const bool first = quads == k / 4;
 #pragma GCC unroll 8
         for (int j = 0; j < N; j++) {
@@ -115,9 +116,19 @@ void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *
 }
 
 template <int N, int G, int D, bool offsets>
+void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
+    multiply<N, D>(k, Unpacked<G, offsets>(panel), columns, c, ldc, m, accumulate);
+}
+template <int N, int D, class P>
+void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m) {
+    multiply<N, D>(k, Packed<P>(panel), columns, c, ldc, m, false);
+}
+
+template <int N, int G, int D, bool offsets, class P>
 void enter(LeafTable::IntegerFormat &format) {
     format.gemm[N - 1] = gemm<N, G, D, offsets>;
-    if constexpr (N > 1) enter<N - 1, G, D, offsets>(format);
+    format.gemm_packed[N - 1] = gemm_packed<N, D, P>;
+    if constexpr (N > 1) enter<N - 1, G, D, offsets, P>(format);
 }
 
 template <class Format>
@@ -125,7 +136,7 @@ void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
         constexpr int dots = Ints::most_dots(Format::largest_code);
-        if constexpr (dots > 0) enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>>(format);
+        if constexpr (dots > 0) enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>, PackingOf<Format>>(format);
     }
 }
 

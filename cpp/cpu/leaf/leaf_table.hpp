@@ -25,6 +25,12 @@ struct CodePanel {
     const float *scales, *offsets;
 };
 
+// One of a constant's copy. levels: of the format, for codes that are places.
+struct PackedPanel {
+    const char *data;
+    const uint8_t *levels;
+};
+
 // A group of n activation columns: bytes [k / 4][n][4], for each 256 elements a scale [.][n], and what weights' zeros and offsets
 // meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n].
 struct ByteColumns {
@@ -68,6 +74,17 @@ struct LeafTable {
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
+        // A constant's panel of k elements of `rows` rows, packed (cpu/leaf/panels_i8.hpp), the bytes it takes, and products with it, over
+        // all of k.
+        int64_t (*panel_bytes)(int64_t k);
+        void (*pack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *panel);
+        void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
+                                                 int m);
+        // For more columns than packed_columns it is better to expand a panel (k elements from its beginning, or from one that is a multiple
+        // of 256) into an unpacked one.
+        int packed_columns;
+        void (*expand)(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
+        uint8_t levels[16];  // the codes that places stand for, where the format has them
     };
     int integer_rows;
     int integer_columns;

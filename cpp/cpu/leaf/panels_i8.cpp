@@ -1,9 +1,7 @@
 // Quantised weights into panels of codes: panel[k / 4][row] = 4 codes. A row's codes are bytes one after the other, so a panel is a
 // transposition of words of 4, done in registers W x W at a time, a piece of 256 elements of all rows after the other: 8 KiB, which
 // stay in the first-level cache.
-#include "cpu/leaf/level.hpp"
-
-#include "dtype/formats.hpp"
+#include "cpu/leaf/panels_i8.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -11,9 +9,7 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
 
-constexpr int W = Vec::width;
-constexpr int rows_of_panel = 2 * W;
-constexpr int piece = 256;
+constexpr int W = lanes;
 // How far ahead of its codes a piece is fetched: a panel's rows are more streams than the hardware follows. Without it, cold weights at
 // n = 1 take 3 times as long; 4 or 8 pieces are no better.
 constexpr int pieces_ahead = 2;
@@ -31,7 +27,7 @@ void codes_of(const typename Format::Block &block, uint8_t *codes) {
 }
 
 // Up to 256 elements of all rows: words [n / 4][rows].
-void transpose(const uint8_t (&codes)[rows_of_panel][piece], int64_t n, uint8_t *panel) {
+void transpose(const uint8_t (&codes)[panel_rows][piece], int64_t n, uint8_t *panel) {
     for (int64_t word = 0; word < n / 4; word += W) {
         for (int half = 0; half < 2; half++) {
             Vec::Reg block[W];
@@ -40,13 +36,13 @@ void transpose(const uint8_t (&codes)[rows_of_panel][piece], int64_t n, uint8_t 
             Vec::transpose(block);
             // n is a multiple of 32: the last words may be half a block.
             const int64_t here = n / 4 - word < W ? n / 4 - word : W;
-            float *to = reinterpret_cast<float *>(panel) + word * rows_of_panel + half * W;
+            float *to = reinterpret_cast<float *>(panel) + word * panel_rows + half * W;
             if (here == W) {
 #pragma GCC unroll 16
-                for (int i = 0; i < W; i++) Vec::store(to + i * rows_of_panel, block[i]);
+                for (int i = 0; i < W; i++) Vec::store(to + i * panel_rows, block[i]);
             } else {
 #pragma GCC unroll 8
-                for (int i = 0; i < W / 2; i++) Vec::store(to + i * rows_of_panel, block[i]);
+                for (int i = 0; i < W / 2; i++) Vec::store(to + i * panel_rows, block[i]);
             }
         }
     }
@@ -57,25 +53,25 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
     using Block = typename Format::Block;
     constexpr int size = static_cast<int>(Format::block_size), groups = size / Format::scale_group;
     constexpr int bytes_of_piece = piece / size * static_cast<int>(sizeof(Block));
-    alignas(64) uint8_t codes[rows_of_panel][piece];
-    for (int r = rows; r < rows_of_panel; r++) __builtin_memset(codes[r], 0, piece);
+    alignas(64) uint8_t codes[panel_rows][piece];
+    for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, piece);
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
-        for (int r = 0; r < rows_of_panel; r++) {
+        for (int r = 0; r < panel_rows; r++) {
             const auto *block = reinterpret_cast<const Block *>(blocks + (r < rows ? r : 0) * row_stride) + at / size;
             // Behind the row's end the same row of the next panel.
             const int64_t next = at + pieces_ahead * piece;
-            const char *ahead = blocks + (next < k ? r : rows_of_panel + r) * row_stride +
+            const char *ahead = blocks + (next < k ? r : panel_rows + r) * row_stride +
                                 (next < k ? next : next - k) / size * static_cast<ptrdiff_t>(sizeof(Block));
             for (int line = 0; line < bytes_of_piece; line += 64) __builtin_prefetch(ahead + line, 0, 2);
             for (int i = 0; i < n; i += size, block++) {
                 if (r < rows) codes_of<Format>(*block, codes[r] + i);
-                float *scale = scales + (at + i) / Format::scale_group * rows_of_panel + r;
-                for (int g = 0; g < groups; g++) scale[g * rows_of_panel] = r < rows ? Format::group_scale(*block, g) : 0;
+                float *scale = scales + (at + i) / Format::scale_group * panel_rows + r;
+                for (int g = 0; g < groups; g++) scale[g * panel_rows] = r < rows ? Format::group_scale(*block, g) : 0;
                 if constexpr (HasOffsets<Format>) {
-                    float *offset = offsets + (at + i) / Format::offset_group * rows_of_panel + r;
+                    float *offset = offsets + (at + i) / Format::offset_group * panel_rows + r;
                     for (int g = 0; g < size / Format::offset_group; g++) {
-                        offset[g * rows_of_panel] = r < rows ? Format::group_offset(*block, g) : 0;
+                        offset[g * panel_rows] = r < rows ? Format::group_offset(*block, g) : 0;
                     }
                 }
             }
@@ -86,8 +82,143 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
                 for (int i = 0; i < piece; i += 4 * W) Ints::store(codes[r] + i, Ints::look_up(table, Ints::load(codes[r] + i)));
             }
         }
-        transpose(codes, n, panel + at * rows_of_panel);
+        transpose(codes, n, panel + at * panel_rows);
     }
+}
+
+void keep(Kept kept, char *to, int64_t at, float value, int steps) {
+    if (kept == Kept::steps) {
+        to[at] = static_cast<char>(steps);
+    } else {
+        uint16_t bits;
+        if (kept == Kept::half) {
+            bits = to_half(value);
+        } else {
+            BF16::encode(&value, bits);
+        }
+        __builtin_memcpy(to + 2 * at, &bits, sizeof bits);
+    }
+}
+
+// Scales and offsets of a block, whose first element is the piece's `at`th of n.
+template <class Format>
+void keep_scales(const typename Format::Block &block, int64_t at, int64_t n, int r, char *to) {
+    using P = PackingOf<Format>;
+    constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
+    if constexpr (HasUnits<Format>) {
+        const float unit = Format::unit_scale(block);
+        __builtin_memcpy(to + 4 * r, &unit, sizeof unit);
+        if constexpr (HasOffsets<Format>) {
+            const float unit_offset = Format::unit_offset(block);
+            __builtin_memcpy(to + 4 * (panel_rows + r), &unit_offset, sizeof unit_offset);
+        }
+    }
+    for (int g = 0; g < groups; g++) {
+        const int64_t place = (at / Format::scale_group + g) * panel_rows + r;
+        int steps = 0;
+        if constexpr (HasUnits<Format>) steps = Format::scale_steps(block, g);
+        keep(P::scales, to + P::scales_at, place, Format::group_scale(block, g), steps);
+        if constexpr (HasOffsets<Format>) {
+            if constexpr (HasUnits<Format>) steps = Format::offset_steps(block, g);
+            keep(P::offsets, to + P::offsets_at(n), place, Format::group_offset(block, g), steps);
+        }
+    }
+}
+
+// Vectors of a chunk's quads, bits side by side. Words of eight bytes: no code reaches into its neighbour.
+template <class P>
+void merge(const uint8_t *quads, char *chunk) {
+    constexpr int words = 4 * panel_rows / 8, quad = 4 * panel_rows;
+    constexpr int low_mask = P::low == 8 ? 255 : (1 << P::low) - 1;
+    if constexpr (P::high > 0) {
+        for (int w = 0; w < words; w++) {
+            uint64_t bits = 0;
+#pragma GCC unroll 8
+            for (int i = 0; i < P::chunk; i++)
+                bits |= (load_eight(quads + i * quad + 8 * w) >> P::low & each((1 << P::high) - 1)) << i * P::high;
+            __builtin_memcpy(chunk + 8 * w, &bits, sizeof bits);
+        }
+        chunk += P::high_bytes;
+    }
+    for (int v = 0; v < P::chunk / P::quads_per_vector; v++) {
+        for (int w = 0; w < words; w++) {
+            uint64_t bits = 0;
+#pragma GCC unroll 4
+            for (int i = 0; i < P::quads_per_vector; i++) {
+                bits |= (load_eight(quads + (v * P::quads_per_vector + i) * quad + 8 * w) & each(low_mask)) << i * P::low;
+            }
+            __builtin_memcpy(chunk + v * quad + 8 * w, &bits, sizeof bits);
+        }
+    }
+}
+
+template <class Format>
+void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *panel) {
+    using Block = typename Format::Block;
+    using P = PackingOf<Format>;
+    constexpr int size = static_cast<int>(Format::block_size);
+    alignas(64) uint8_t codes[panel_rows][piece], quads[panel_rows * piece];
+    for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, piece);
+    for (int64_t at = 0; at < k; at += piece) {
+        const int64_t n = k - at < piece ? k - at : piece;
+        // Rows that are not there have scales of zero.
+        if (rows < panel_rows) __builtin_memset(panel, 0, static_cast<size_t>(P::codes_at(n)));
+        for (int r = 0; r < rows; r++) {
+            const auto *block = reinterpret_cast<const Block *>(blocks + r * row_stride) + at / size;
+            for (int i = 0; i < n; i += size, block++) {
+                codes_of<Format>(*block, codes[r] + i);
+                keep_scales<Format>(*block, i, n, r, panel);
+            }
+            if constexpr (HasCodeSet<Format>) {
+                for (int i = 0; i < n; i += 8) {
+                    const uint64_t above = load_eight(codes[r] + i) - each(Format::first_place);
+                    store_eight(codes[r] + i, above >> Format::place_shift & each(15));
+                }
+            }
+        }
+        transpose(codes, n, quads);
+        for (int64_t chunk = 0; chunk < n / (4 * P::chunk); chunk++) {
+            merge<P>(quads + chunk * P::chunk * 4 * panel_rows, panel + P::codes_at(n) + chunk * P::chunk_bytes);
+        }
+        panel += P::bytes(n);
+    }
+}
+
+// k elements of a packed panel as an unpacked one.
+template <class P>
+void expand(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
+    Packed<P> from(panel);
+    for (int64_t at = 0; at < k; at += piece) {
+        const int64_t n = k - at < piece ? k - at : piece;
+        from.begin_piece(n / 4);
+        for (int64_t g = 0; g < n / (4 * P::group); g++) {
+            for (int done = 0; done < P::group; done += P::chunk) {
+                from.begin_chunk();
+#pragma GCC unroll 8
+                for (int i = 0; i < P::chunk; i++) {
+                    Ints::store(codes, from.quad(i, 0));
+                    Ints::store(codes + 4 * W, from.quad(i, 1));
+                    codes += 4 * panel_rows;
+                }
+                from.end_chunk();
+            }
+            for (int half = 0; half < 2; half++) Vec::store(scales + half * W, from.scale(half));
+            scales += panel_rows;
+            if constexpr (Packed<P>::has_offsets) {
+                for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.offset(half));
+                offsets += panel_rows;
+            }
+            from.end_group();
+        }
+        from.end_piece();
+    }
+}
+
+// From so many columns on it pays to expand a panel before it is multiplied: taking codes of two parts out of their bits costs as many
+// slots as three columns' products, and where registers are few, so does any.
+template <class P>
+constexpr int columns_before_expanding() {
+    return !Ints::wide || P::high > 0 || P::group < 8 ? 4 * Ints::gemm_columns : 1 << 30;
 }
 
 template <class Format>
@@ -96,6 +227,16 @@ void enter(LeafTable::IntegerFormat &format) {
         if constexpr (Ints::most_dots(Format::largest_code) > 0) {
             format.scale_group = Format::scale_group;
             format.unpack = unpack<Format>;
+            format.panel_bytes = PackingOf<Format>::panel_bytes;
+            format.pack = pack<Format>;
+            format.expand = expand<PackingOf<Format>>;
+            format.packed_columns = columns_before_expanding<PackingOf<Format>>();
+            if constexpr (HasLevels<Format>) {
+                for (int q = 0; q < 16; q++) format.levels[q] = static_cast<uint8_t>(Format::levels[q]);
+            }
+            if constexpr (HasCodeSet<Format>) {
+                for (int q = 0; q < 16; q++) format.levels[q] = static_cast<uint8_t>(Format::code_set[q]);
+            }
             if constexpr (HasOffsets<Format>) {
                 format.offset_group = Format::offset_group;
             } else {

@@ -31,6 +31,10 @@ struct Vec {
         const __m256i words = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
         return _mm256_castsi256_ps(_mm256_slli_epi32(words, 16));
     }
+    static inline Reg load_i8(const char *p) {
+        return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i *>(p))));
+    }
+    static inline Reg mul(Reg a, Reg b) { return _mm256_mul_ps(a, b); }
     static inline Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
     static inline float sum(Reg v) {
@@ -85,6 +89,12 @@ struct Ints {
     // A lane's two sums and start.
     static inline Reg widened(Reg sum, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), start); }
     static inline __m256 to_float(Reg v) { return _mm256_cvtepi32_ps(v); }
+    // Lanes shifted right (left where negative), and these bits of each byte.
+    static inline Reg bits(Reg v, int shift, int mask) {
+        const Reg shifted = shift < 0 ? _mm256_slli_epi32(v, -shift) : _mm256_srli_epi32(v, shift);
+        return _mm256_and_si256(shifted, _mm256_set1_epi8(static_cast<char>(mask)));
+    }
+    static inline Reg either(Reg a, Reg b) { return _mm256_or_si256(a, b); }
     // table[place] for each byte, places 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {
         return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table))), places);

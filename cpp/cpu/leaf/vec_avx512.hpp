@@ -33,6 +33,10 @@ struct Vec {
         const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
         return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     }
+    static inline Reg load_i8(const char *p) {
+        return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
+    }
+    static inline Reg mul(Reg a, Reg b) { return _mm512_mul_ps(a, b); }
     static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
@@ -84,6 +88,13 @@ struct Ints {
     static inline void dot(Reg &sum, Reg codes, Reg words) { __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
     static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
+    // Lanes shifted right (left where negative), and these bits of each byte.
+    static inline Reg bits(Reg v, int shift, int mask) {
+        const Reg shifted =
+            shift < 0 ? _mm512_slli_epi32(v, static_cast<unsigned>(-shift)) : _mm512_srli_epi32(v, static_cast<unsigned>(shift));
+        return _mm512_and_si512(shifted, _mm512_set1_epi8(static_cast<char>(mask)));
+    }
+    static inline Reg either(Reg a, Reg b) { return _mm512_or_si512(a, b); }
     // table[place] for each byte, places 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {
         return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table))), places);

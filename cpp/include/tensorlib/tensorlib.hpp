@@ -163,6 +163,9 @@ public:
     std::string device() const;
     std::string isa() const;  // "avx512"; of a GPU "sm_90"
     int n_threads() const;
+    // Bytes of packed copies of constants: made when a graph that multiplies with one is first computed, shared by all graphs of
+    // the backend, gone with it or with the constant's context. In no context's count.
+    std::size_t packed_memory() const;
 
 private:
     friend class Context;

@@ -189,6 +189,15 @@ impl Backend {
         usize::try_from(unsafe { sys::tl_backend_n_threads(self.raw()) }).unwrap_or(0)
     }
 
+    /// The bytes of packed copies of constants ([`Tensor::set_constant`](crate::Tensor::set_constant), tensors of GGUF
+    /// files), which no context counts. A copy is made when a graph that multiplies with a constant is first computed,
+    /// where that pays and half of the free memory is left; all graphs share it, and it goes with the backend or with
+    /// the constant's context.
+    pub fn packed_memory(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { sys::tl_backend_packed_mem(self.raw()) }
+    }
+
     pub(crate) fn raw(&self) -> *mut sys::tl_backend {
         self.0.ptr.as_ptr()
     }
