@@ -22,11 +22,12 @@ namespace {
 constexpr int rows = panel_rows, W = lanes;
 constexpr int quads_per_piece = piece / 4;
 
-// D: so many dot products may be summed before they are widened.
+// D: so many dot products may be summed before they are widened; 0: not one, codes are taken less 128.
 template <int N, int D, class Panel>
 void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     constexpr bool offsets = Panel::has_offsets;
-    constexpr int chunk = Panel::chunk, run = D < chunk ? D : chunk;
+    constexpr bool with_signs = D == 0, narrow_sums = !Ints::wide && !with_signs;
+    constexpr int chunk = Panel::chunk, run = D == 0 || D > chunk ? chunk : D;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
     const int32_t *start = columns.starts;
@@ -48,24 +49,31 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
 #pragma GCC unroll 8
                 for (int begin = 0; begin < chunk; begin += run) {
                     Ints::Reg narrow[N][2];
-                    if constexpr (!Ints::wide) {
+                    if constexpr (narrow_sums) {
 #pragma GCC unroll 8
                         for (int j = 0; j < N; j++) narrow[j][0] = narrow[j][1] = Ints::broadcast(0);
                     }
-                    auto &sums = Ints::wide ? acc : narrow;
+                    auto &sums = narrow_sums ? narrow : acc;
 #pragma GCC unroll 8
                     for (int i = begin; i < begin + run; i++) {
-                        const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
+                        Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
+                        if constexpr (with_signs) w0 = Ints::less_128(w0), w1 = Ints::less_128(w1);
+                        const Ints::Reg size0 = Ints::magnitudes(w0), size1 = Ints::magnitudes(w1);
 #pragma GCC unroll 8
                         for (int j = 0; j < N; j++) {
                             int32_t word;
                             __builtin_memcpy(&word, bytes + 4 * (i * N + j), sizeof word);
                             const Ints::Reg x = Ints::broadcast(word);
-                            Ints::dot(sums[j][0], w0, x);
-                            Ints::dot(sums[j][1], w1, x);
+                            if constexpr (with_signs) {
+                                Ints::dot_signed(sums[j][0], size0, w0, x);
+                                Ints::dot_signed(sums[j][1], size1, w1, x);
+                            } else {
+                                Ints::dot(sums[j][0], w0, x);
+                                Ints::dot(sums[j][1], w1, x);
+                            }
                         }
                     }
-                    if constexpr (!Ints::wide) {
+                    if constexpr (narrow_sums) {
 #pragma GCC unroll 8
                         for (int j = 0; j < N; j++) {
                             acc[j][0] = Ints::widened(narrow[j][0], acc[j][0]);
@@ -136,7 +144,7 @@ void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
         constexpr int dots = Ints::most_dots(Format::largest_code);
-        if constexpr (dots > 0) enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>, PackingOf<Format>>(format);
+        enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>, PackingOf<Format>>(format);
     }
 }
 

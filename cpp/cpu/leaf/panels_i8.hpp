@@ -55,6 +55,9 @@ template <class Format>
 constexpr bool looked_up = HasLevels<Format> || HasCodeSet<Format>;
 template <class Format>
 constexpr int largest_place = looked_up<Format> ? 15 : Format::largest_code;
+// Whether products take codes less 128 (Ints::dot_signed()), and with them their zero.
+template <class Format>
+constexpr bool less_128 = Ints::most_dots(Format::largest_code) == 0;
 template <class Format>
 constexpr Kept kept_scales = HasUnits<Format>        ? Kept::steps
                              : HasWideScales<Format> ? Kept::brain
