@@ -1,6 +1,7 @@
 #include "runtime/backend.hpp"
 
 #include "base/fail.hpp"
+#include "base/platform.hpp"
 
 namespace tensorlib::core {
 
@@ -11,9 +12,16 @@ std::uint64_t next_serial() noexcept {
     return serial.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+bool fusing_wanted() {
+    const std::string word = platform::environment("TENSORLIB_FUSE");
+    if (word.empty() || word == "1") return true;
+    if (word == "0") return false;
+    fail(Status::invalid_argument, "backend: TENSORLIB_FUSE is '%s': 0 (each node by itself) or 1 is valid", word.c_str());
+}
+
 }  // namespace
 
-Backend::Backend(const Device &device) : device_(device), serial_(next_serial()) {}
+Backend::Backend(const Device &device) : device_(device), serial_(next_serial()), fuses_(fusing_wanted()) {}
 
 void Backend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &) {
     for (const Step &step : steps) execute(step);

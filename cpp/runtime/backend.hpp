@@ -44,6 +44,9 @@ public:
     const Device &device() const noexcept { return device_; }
     // Never used twice in a process: plans are kept by it, and do not keep the backend alive.
     std::uint64_t serial() const noexcept { return serial_; }
+    // Whether plans may fuse nodes: unless TENSORLIB_FUSE is 0. Throws Error(invalid_argument) in the constructor where it is neither 0
+    // nor 1.
+    bool fuses() const noexcept { return fuses_; }
 
     virtual int n_threads() const noexcept = 0;
     virtual const char *isa() const noexcept = 0;
@@ -94,6 +97,7 @@ protected:
 private:
     const Device &device_;
     const std::uint64_t serial_;
+    const bool fuses_;
     std::mutex turn_;
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
     std::atomic<std::thread::id> holder_{};

@@ -43,6 +43,7 @@ struct Kernel {
     // Why this kernel does not take the problem, or nullptr where it does. A static text.
     const char *(*refuse)(const Problem &problem) noexcept;
     void (*plan)(const Problem &problem, KernelPlan &plan) noexcept;
+    bool fuses = false;  // whether it applies epilogues (runtime/epilogue.hpp)
 };
 
 // An operand where it lies now: shape, strides and address.
@@ -72,6 +73,9 @@ struct Step {
     KernelPlan plan;
     TensorRef dst;
     std::array<TensorRef, max_sources> src;
+    // Where another node was fused with this one: that node, whose result dst is, and its other operand.
+    const Tensor *epilogue;
+    TensorRef epilogue_operand;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that
     // take all values.

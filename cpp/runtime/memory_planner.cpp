@@ -64,7 +64,7 @@ private:
 }  // namespace
 
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::size_t alignment) {
+                       std::span<const std::uint32_t> runs_in, std::size_t alignment) {
     const auto nodes = graph.nodes();
     MemoryPlan plan;
     plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
@@ -75,9 +75,10 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
         index.insert(nodes[i], static_cast<std::uint32_t>(i), added);
         last_use[i] = i;
         // A cpy's target is touched by the node itself; so are the roots of all sources.
-        if (const auto *root = index.find(nodes[i]->root)) last_use[*root] = i;
+        const std::size_t at = runs_in.empty() ? i : runs_in[i];
+        if (const auto *root = index.find(nodes[i]->root)) last_use[*root] = std::max(last_use[*root], at);
         for (const Tensor *source : nodes[i]->sources()) {
-            if (const auto *root = index.find(source->root)) last_use[*root] = i;
+            if (const auto *root = index.find(source->root)) last_use[*root] = std::max(last_use[*root], at);
         }
     }
     for (const CheckedNode &check : checked) {

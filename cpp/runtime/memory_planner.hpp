@@ -18,6 +18,7 @@ struct MemoryPlan {
     std::size_t unshared = 0;  // what it would take without reuse, for the plan's text
 };
 
+// runs_in[i], where it is not empty: the node, i or a later one, at whose place node i runs.
 // is_intermediate[i]: node i is a root whose data this plan has to place. Nodes run one after the other in order; a
 // view's reader counts as a reader of its root. Of the nodes in `checked`, operands (a bit each) are kept to the end, for
 // the message that says which of their elements could not be taken. alignment is a power of two.
@@ -26,6 +27,6 @@ struct CheckedNode {
     unsigned operands;
 };
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::size_t alignment);
+                       std::span<const std::uint32_t> runs_in, std::size_t alignment);
 
 }  // namespace tensorlib::core

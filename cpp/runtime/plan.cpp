@@ -5,6 +5,7 @@
 #include "ops/op_def.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace tensorlib::core {
 
@@ -20,6 +21,7 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
                  tensor_text(*leaf).c_str());
         }
     }
+    if (backend.fuses()) find_fusions(backend);
     choose_kernels(backend);
     place_outputs();
     place_intermediates();
@@ -33,17 +35,45 @@ Plan::~Plan() {
     if (block_) graph_.context().release_data(block_, block_size_);
 }
 
+// A product is fused with the node that reads it where that is its only use, and where nothing between the two writes into a leaf, which
+// the product might read.
+void Plan::find_fusions(Backend &backend) {
+    const auto nodes = graph_.nodes();
+    std::size_t last_writer = 0;  // its index + 1
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        const Tensor &node = *nodes[i];
+        if (node.writes) last_writer = i + 1;
+        const EpilogueDef *epilogue = find_epilogue(node.op);
+        if (!epilogue) continue;
+        for (const Tensor *source : node.sources()) {
+            const auto *product = index_.find(source);
+            if (!product || source->op != Op::mul_mat || graph_.uses()[*product] != 1 || last_writer > *product) continue;
+            if (epilogue->other_operand(node, *source) < 0) continue;
+            const Kernel *kernel = backend.find_kernel({*source, backend, backend.n_threads()});
+            if (!kernel || !kernel->fuses) continue;
+            if (!fusions_.any()) {
+                fusions_.runs_in.resize(nodes.size());
+                std::iota(fusions_.runs_in.begin(), fusions_.runs_in.end(), 0u);
+                fusions_.product = fusions_.runs_in;
+            }
+            fusions_.runs_in[*product] = static_cast<std::uint32_t>(i);
+            fusions_.product[i] = *product;
+            break;
+        }
+    }
+}
+
 void Plan::choose_kernels(Backend &backend) {
     const auto nodes = graph_.nodes();
     // A step is some 440 bytes: growing by doubling would copy them, and hand pages back to the system in between.
     steps_.reserve(nodes.size());
     done_.reserve(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        Tensor &node = *nodes[i];
-        if (node.is_pure_view()) {
+        if (nodes[i]->is_pure_view() || fusions_.is_fused(i)) {
             if (!done_.empty()) done_.back() = i + 1;
             continue;
         }
+        Tensor &node = *nodes[fusions_.product_of(i)];
         const Problem problem{node, backend, backend.n_threads()};
         Step step{};
         step.kernel = backend.find_kernel(problem);
@@ -53,6 +83,7 @@ void Plan::choose_kernels(Backend &backend) {
                  layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
         }
         step.node = &node;
+        if (&node != nodes[i]) step.epilogue = nodes[i];
         step.kernel->plan(problem, step.plan);
         if (node.writes && node.root->is_leaf()) targets_.push_back(node.root);
         const OpDef &def = op_def(node.op);
@@ -79,9 +110,9 @@ void Plan::place_intermediates() {
     const auto nodes = graph_.nodes();
     std::vector<bool> is_intermediate(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        is_intermediate[i] = nodes[i]->root == nodes[i] && !nodes[i]->data.load(std::memory_order_acquire);
+        is_intermediate[i] = nodes[i]->root == nodes[i] && !fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire);
     }
-    memory_ = plan_memory(graph_, is_intermediate, checked_, unit);
+    memory_ = plan_memory(graph_, is_intermediate, checked_, fusions_.runs_in, unit);
     // One workspace for all steps, as they run one after the other.
     std::size_t workspace = 0;
     for (const Step &step : steps_) workspace = std::max(workspace, step.plan.workspace);
@@ -105,7 +136,10 @@ void Plan::resolve_addresses() {
     auto *fault = reinterpret_cast<std::uint64_t *>(block_ + faults_offset_);
     auto checked = checked_.begin();
     for (Step &step : steps_) {
-        step.dst = ref_of(*step.node);
+        step.dst = ref_of(step.epilogue ? *step.epilogue : *step.node);
+        if (const Tensor *node = step.epilogue) {
+            step.epilogue_operand = ref_of(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)]);
+        }
         for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s]);
         step.workspace = block_ + workspace_offset_;
         if (checked != checked_.end() && graph_.nodes()[checked->node] == step.node) {
@@ -213,11 +247,16 @@ std::string Plan::text(Backend &backend) const {
             text += "view\n";
             continue;
         }
+        if (fusions_.is_fused(i)) {
+            text += format_text("in node %u\n", fusions_.runs_in[i]);
+            continue;
+        }
         const Step &step = steps_[next_step++];
         const std::int64_t chunks = step.plan.n_chunks[step.plan.n_phases > 1 ? 1 : 0];
-        text += format_text("%s, %lld phases, %lld chunks, %.3g flops, workspace %zu, ", step.kernel->name,
-                            static_cast<long long>(step.plan.n_phases), static_cast<long long>(chunks), op_def(node.op).cost(node).flops,
-                            step.plan.workspace);
+        text += step.kernel->name;
+        if (step.epilogue) text += std::string(" + ") + op_name(node.op);
+        text += format_text(", %lld phases, %lld chunks, %.3g flops, workspace %zu, ", static_cast<long long>(step.plan.n_phases),
+                            static_cast<long long>(chunks), op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
         if (memory_.offset[i] != MemoryPlan::nowhere) {
             text += format_text("at %zu", memory_.offset[i]);
         } else {
@@ -227,7 +266,7 @@ std::string Plan::text(Backend &backend) const {
             text += format_text(", %s", step.plan.copy_text);
             if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
         }
-        const std::string refused = backend.explain({node, backend, backend.n_threads()});
+        const std::string refused = backend.explain({*step.node, backend, backend.n_threads()});
         text += refused.empty() ? "\n" : " (" + refused + ")\n";
     }
     return text;

@@ -4,6 +4,7 @@
 
 #include "graph/tensor_set.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/epilogue.hpp"
 #include "runtime/memory_planner.hpp"
 
 #include <string>
@@ -43,6 +44,7 @@ public:
     bool outdated() const noexcept { return promised_as_of_ != promised(); }
 
 private:
+    void find_fusions(Backend &backend);
     void place_outputs();
     void place_intermediates();
     void choose_kernels(Backend &backend);
@@ -60,6 +62,7 @@ private:
     std::vector<Step> steps_;
     std::vector<std::size_t> done_;
     TensorSet index_;  // node -> its index in the graph
+    Fusions fusions_;
     MemoryPlan memory_;
     std::vector<CheckedNode> checked_;  // nodes that some values make impossible: a word each for their faults
     std::size_t faults_offset_ = 0, workspace_offset_ = 0, block_size_ = 0;

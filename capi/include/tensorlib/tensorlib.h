@@ -566,6 +566,9 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * `"cpu"`. `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
  * which the caller frees with tl_backend_free(), or NULL on failure.
  *
+ * The environment variable `TENSORLIB_FUSE` is read here: with `0` every node is computed by itself, while
+ * a product is otherwise computed together with the addition that alone takes its result, to the same
+ * bits; another value than `0` and `1` is TL_STATUS_INVALID_ARGUMENT.
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
  * level, or of the best one that the CPU has. For CUDA these are: `TENSORLIB_CUDA_DEBUG=1` waits for
  * each operation, so that an error names the one that made it; `TENSORLIB_CUBLASLT=off`, or a path.

@@ -4,6 +4,7 @@
 
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
+#include "cpu/epilogues.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -116,15 +117,16 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
             }
             m += R;
         }
+        finish_tile(step, slice.leaf, unit / blocks, first, last - first, 0, N);
     }
 }
 
 constexpr CpuKernel table[] = {
     {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
-    {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan}, integer::run},
-    {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot}, run_dot},
-    {{Op::mul_mat, "mul_mat_bf16_packed", packed::refuse_pairs, packed::plan_pairs}, packed::run},
-    {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan}, packed::run},
+    {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan, true}, integer::run},
+    {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot, true}, run_dot},
+    {{Op::mul_mat, "mul_mat_bf16_packed", packed::refuse_pairs, packed::plan_pairs, true}, packed::run},
+    {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan, true}, packed::run},
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 // order of k, then of KC, whatever thread or chunk it falls to.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
+#include "cpu/epilogues.hpp"
 #include "cpu/kernels/mul_mat.hpp"
 
 #include <algorithm>
@@ -123,7 +124,8 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
     }
 }
 
-void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::int64_t panel, std::byte *base) noexcept {
+void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::int64_t panel, std::byte *base,
+                   const leaf::LeafTable &leaf) noexcept {
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
@@ -136,6 +138,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
             const std::int64_t n = std::min(b.columns, unit.columns - column);
             b.format.gemm_packed[n - 1](b.K, packed, b.at(b.unit_base(step, unit.in_round), column, n, 0),
                                         batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows);
+            finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
         }
         return;
     }
@@ -155,6 +158,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
             const std::int64_t n = std::min(b.columns, unit.columns - column);
             b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(b.unit_base(step, unit.in_round), column, n, k),
                                  batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
+            if (k + kc == b.K) finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
         }
     }
 }
@@ -163,7 +167,7 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
     Unit unit;
     if (!unit_at(b.units, slice.phase, slice.chunk / b.row_chunks, unit)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
-    for (std::int64_t panel = first; panel < end; panel++) compute_panel(b, step, unit, panel, b.thread_at(step, slice.thread));
+    for (std::int64_t panel = first; panel < end; panel++) compute_panel(b, step, unit, panel, b.thread_at(step, slice.thread), slice.leaf);
 }
 
 }  // namespace

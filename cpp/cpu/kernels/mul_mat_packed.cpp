@@ -16,6 +16,7 @@
 // it falls to, so results do not depend on the number of threads.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
+#include "cpu/epilogues.hpp"
 #include "cpu/kernels/mul_mat.hpp"
 
 #include <algorithm>
@@ -144,6 +145,7 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
             for (std::int64_t m = 0; m < rows; m += b.MR) {
                 gemm[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
             }
+            if (k + kc == b.K) finish_tile(step, slice.leaf, unit.batch, first_row, rows, unit.first_column + n, width);
         }
     }
 }
