@@ -331,7 +331,8 @@ private:
 }  // namespace
 
 std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path) {
-    const auto status = std::filesystem::status(path);
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
         fail(Status::io, "%s: %s is no regular file: one is valid", what, path.c_str());
     Stream file(std::fopen(path.c_str(), "wb"), std::fclose);

@@ -421,6 +421,9 @@ TEST(Trace, a_forked_child_leaves_the_parents_file_alone) {
 }
 
 TEST(Trace, another_process_does_not_write_into_a_file_in_use_but_replaces_a_finished_one) {
+#if defined(TL_PORTABLE)
+    GTEST_SKIP() << "files are not locked by the portable fallback";
+#endif
     const Folder folder;
     // The child is first: it holds the name while the parent asks for it.
     int ready[2], go[2];
@@ -505,7 +508,9 @@ TEST(Trace, a_disk_that_fills_up_ends_the_trace_and_nothing_else) {
     const std::string text = support::file_text(folder / "t.json");
     EXPECT_LE(text.size(), 20000u);
     ASSERT_GT(text.size(), 2u);
+#if !defined(TL_PORTABLE)  // which cannot take back what was written of a line
     EXPECT_EQ(text.substr(text.size() - 2), ",\n") << "whole lines";
+#endif
 }
 
 }  // namespace
