@@ -77,7 +77,8 @@ void ThreadPool::run(std::int64_t n_chunks, Task task, void *context) noexcept {
     // seq_cst against parked_: either a worker on its way to sleep sees this epoch, or we see it parked. It also
     // publishes the task's fields to whoever sees the epoch.
     next_.store(std::uint64_t{epoch} << 32, std::memory_order_seq_cst);
-    if (parked_.load(std::memory_order_seq_cst) > 0) wake_workers(n_chunks - 1);
+    const auto wanted = static_cast<int>(std::min<std::int64_t>(n_chunks, useful_)) - 1;
+    if (size_ - 1 - parked_.load(std::memory_order_seq_cst) < wanted) wake_workers(wanted);
     take_chunks(epoch, 0);
     const auto all_done = [&] { return done_.load(std::memory_order_acquire) == n_chunks; };
     // The caller keeps its core: it would get it back when others' time is up, milliseconds later.
@@ -88,15 +89,13 @@ void ThreadPool::run(std::int64_t n_chunks, Task task, void *context) noexcept {
     waiting_.store(false, std::memory_order_relaxed);
 }
 
-// Wakes as many as have a chunk to take and a core to take it on; those awake already count.
-void ThreadPool::wake_workers(std::int64_t chunks) noexcept {
+// So that as many workers are awake.
+void ThreadPool::wake_workers(int wanted) noexcept {
     int n;
     {
         // The lock makes sure that a worker which has just looked is already waiting.
         std::lock_guard lock(parking_->mutex);
-        const int parked = parked_.load(std::memory_order_relaxed), awake = size_ - 1 - parked;
-        n = static_cast<int>(std::min<std::int64_t>(chunks, useful_ - 1)) - awake;
-        n = std::min(n, parked);
+        n = wanted - (size_ - 1 - parked_.load(std::memory_order_relaxed));
         if (n <= 0) return;
         // On their behalf: the next run is to count them as awake, even if they have not run until then.
         parked_.fetch_sub(n, std::memory_order_relaxed);

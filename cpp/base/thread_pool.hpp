@@ -54,11 +54,11 @@ public:
 private:
     void work(int thread) noexcept;
     void take_chunks(std::uint32_t epoch, int thread) noexcept;
-    void wake_workers(std::int64_t chunks) noexcept;
+    void wake_workers(int wanted) noexcept;
     bool wait_for_task(std::uint32_t seen) noexcept;
     void stop() noexcept;
 
-    int size_, useful_;
+    int size_, useful_;  // threads; how many of them there are cores for
     std::int64_t owner_process_;
     std::vector<std::thread> workers_;
 
