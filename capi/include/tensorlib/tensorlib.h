@@ -568,8 +568,8 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  *
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
  * level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
- * timeline of the backend's runs goes there, for https://ui.perfetto.dev; the file is emptied first,
- * and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
+ * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
+ * first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
  * `TENSORLIB_CUDA_DEBUG=1` waits for each operation, so that an error names the one that made it;
  * `TENSORLIB_CUBLASLT=off`, or a path.
  *
