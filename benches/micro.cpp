@@ -2,7 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|products|weights|add|formats    one section
+//     --only chain|kernels|products|weights|add|formats|threads    one section
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -82,7 +82,7 @@ Options read_options(int argc, char **argv) {
             options.seconds = std::atof(argv[++i]);
         } else {
             die("'" + word +
-                "' is no option: --levels, --only chain|kernels|products|weights|add|formats, --seconds S, --openblas-core NAME");
+                "' is no option: --levels, --only chain|kernels|products|weights|add|formats|threads, --seconds S, --openblas-core NAME");
         }
     }
     return options;
@@ -106,8 +106,8 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},     {"kernels", report_kernels}, {"products", report_products},
-                    {"weights", report_weights}, {"add", report_add},         {"formats", report_formats}};
+    } sections[] = {{"chain", report_chain}, {"kernels", report_kernels}, {"products", report_products}, {"weights", report_weights},
+                    {"add", report_add},     {"formats", report_formats}, {"threads", report_threads}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;
@@ -115,7 +115,7 @@ void report(const Options &options) {
         std::fflush(stdout);
         any = true;
     }
-    if (!any) die("no section '" + options.only + "': chain, kernels, products, weights, add, formats");
+    if (!any) die("no section '" + options.only + "': chain, kernels, products, weights, add, formats, threads");
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

@@ -38,6 +38,7 @@ void report_kernels(const Bench &bench);
 void report_products(const Bench &bench);
 void report_weights(const Bench &bench);
 void report_add(const Bench &bench);
+void report_threads(const Bench &bench);
 void report_formats(const Bench &bench);
 
 }  // namespace tensorlib::bench

@@ -85,11 +85,12 @@ func WithTF32() BackendOption {
 // Close it after use.
 //
 // The environment variable TENSORLIB_ISA, read here, chooses a lower
-// instruction-set level than the best: see [ISAs].
+// instruction-set level than the best: see [ISAs]. TENSORLIB_TRACE names a file
+// for a timeline of the backend's runs (docs/performance.md).
 //
 // Errors: [StatusInvalidArgument] for an unknown device, thread count or level,
-// [StatusUnavailable] for one that this machine does not have,
-// [StatusOutOfMemory].
+// [StatusUnavailable] for one that this machine does not have, [StatusIO] for a
+// trace that cannot be written, [StatusOutOfMemory].
 func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 	if err := checkABI(); err != nil {
 		return nil, err

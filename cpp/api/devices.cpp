@@ -1,6 +1,7 @@
 #include "api/devices.hpp"
 
 #include "base/fail.hpp"
+#include "base/platform.hpp"
 #include "base/text.hpp"
 #include "cpu/cpu_backend.hpp"
 #if defined(TENSORLIB_CUDA)
@@ -17,6 +18,12 @@ namespace {
 std::string cuda_absence() { return "this build has no CUDA"; }
 #endif
 
+Ref<Backend> open(const Device &device, const BackendParams &params) {
+    Ref<Backend> backend = device.open(params);
+    backend->start_trace(platform::environment("TENSORLIB_TRACE"));
+    return backend;
+}
+
 }  // namespace
 
 #if defined(TENSORLIB_CUDA)
@@ -29,10 +36,10 @@ const Device &device_at(std::size_t) noexcept { return cpu_device(); }
 
 Ref<Backend> open_backend(const char *device, const BackendParams &params) {
     // Before the list is asked for: whoever wants the CPU does not start a driver.
-    if (equal_ignoring_case("cpu", device)) return cpu_device().open(params);
+    if (equal_ignoring_case("cpu", device)) return open(cpu_device(), params);
     std::string known;
     for (std::size_t i = 0; i < device_count(); i++) {
-        if (equal_ignoring_case(device_at(i).name(), device)) return device_at(i).open(params);
+        if (equal_ignoring_case(device_at(i).name(), device)) return open(device_at(i), params);
         known += (i ? ", " : "") + std::string(device_at(i).name());
     }
     if (starts_with_ignoring_case(device, "cuda:")) {

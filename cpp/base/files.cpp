@@ -15,6 +15,7 @@
 #if (defined(__unix__) || defined(__APPLE__)) && !defined(TL_PORTABLE)
 #define TL_POSIX 1
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -197,6 +198,49 @@ private:
 
 std::unique_ptr<NewFile> NewFile::create(const char *what, const std::string &path) { return std::make_unique<PosixFile>(what, path); }
 
+namespace {
+
+class PosixLog final : public LogFile {
+public:
+    PosixLog(const std::string &path, Descriptor file) : LogFile(path), file_(std::move(file)) {}
+
+    bool append(const void *data, std::size_t size) noexcept override {
+        const auto *from = static_cast<const std::byte *>(data);
+        std::size_t done = 0;
+        while (done < size) {
+            const ssize_t n = ::write(file_.get(), from + done, size - done);
+            if (n < 0 && errno == EINTR) continue;
+            if (n <= 0) {
+                // Back to what was whole. Where that fails too, a part of a line stays.
+                if (ftruncate(file_.get(), end_) == 0) (void)lseek(file_.get(), end_, SEEK_SET);
+                return false;
+            }
+            done += static_cast<std::size_t>(n);
+        }
+        end_ += static_cast<off_t>(size);
+        return true;
+    }
+
+private:
+    Descriptor file_;
+    off_t end_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path) {
+    // Not blocking: a pipe without a reader would keep us waiting.
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
+    if (file.get() < 0) fail_io(what, path, "cannot be opened", errno);
+    struct stat info;
+    if (fstat(file.get(), &info) != 0) fail_io(what, path, "cannot be examined", errno);
+    if (!S_ISREG(info.st_mode)) fail(Status::io, "%s: %s is a device, pipe or socket: a regular file is valid", what, path.c_str());
+    // Some file systems have no locks: goes without then.
+    if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return nullptr;
+    if (ftruncate(file.get(), 0) != 0) fail_io(what, path, "cannot be emptied", errno);
+    return std::make_unique<PosixLog>(path, std::move(file));
+}
+
 #else
 
 namespace {
@@ -269,6 +313,32 @@ private:
 }  // namespace
 
 std::unique_ptr<NewFile> NewFile::create(const char *what, const std::string &path) { return std::make_unique<StreamFile>(what, path); }
+
+namespace {
+
+class StreamLog final : public LogFile {
+public:
+    StreamLog(const std::string &path, Stream file) : LogFile(path), file_(std::move(file)) {}
+    // Not kept back by the library: a forked child would write it once more.
+    bool append(const void *data, std::size_t size) noexcept override {
+        return std::fwrite(data, 1, size, file_.get()) == size && std::fflush(file_.get()) == 0;
+    }
+
+private:
+    Stream file_;
+};
+
+}  // namespace
+
+std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path) {
+    std::error_code error;
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+        fail(Status::io, "%s: %s is no regular file: one is valid", what, path.c_str());
+    Stream file(std::fopen(path.c_str(), "wb"), std::fclose);
+    if (!file) fail_io(what, path, "cannot be opened", errno);
+    return std::make_unique<StreamLog>(path, std::move(file));
+}
 
 #endif
 

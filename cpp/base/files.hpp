@@ -37,4 +37,22 @@ public:
     virtual void publish(const std::string &path) = 0;
 };
 
+// A file that grows at its end while others may read it. It is locked where the system has locks: of several
+// processes, and several places in one, that ask for the same file one gets it.
+class LogFile {
+public:
+    // Empties or makes it. Null where somebody has it; errors as above.
+    static std::unique_ptr<LogFile> open(const char *what, const std::string &path);
+    virtual ~LogFile() = default;
+    // False where that was impossible (a full disk): the file is as it was then, as far as the system allows.
+    virtual bool append(const void *data, std::size_t size) noexcept = 0;
+    const std::string &path() const noexcept { return path_; }
+
+protected:
+    explicit LogFile(const std::string &path) : path_(path) {}
+
+private:
+    std::string path_;
+};
+
 }  // namespace tensorlib::core::platform

@@ -4,6 +4,9 @@
 // the workers (1 .. size-1), and returns when all chunks are done. Which thread takes which chunk is open;
 // chunks are taken one by one, so a slow or descheduled thread holds up only the chunk that it has.
 //
+// No more threads are woken than a run has chunks, or the process had cores when the pool was made: more would only take
+// turns, and each hand-over of a core costs more than a short chunk. The others sleep.
+//
 // One caller at a time (a backend's own lock sees to that). Pools know nothing of each other. After fork() a
 // child's copy has no workers: usable() says so, and its destructor leaves the threads alone.
 #pragma once
@@ -26,8 +29,9 @@ public:
     static constexpr std::int64_t max_chunks = std::int64_t{1} << 31;
 
     // n_threads counts the calling thread: n_threads - 1 are started. Throws Error(unavailable) where one cannot
-    // be; those started before it have ended then.
-    explicit ThreadPool(int n_threads);
+    // be; those started before it have ended then. cores: how many threads may be of use at one time; 0 = as many as this
+    // process may use.
+    explicit ThreadPool(int n_threads, int cores = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool &) = delete;
     ThreadPool &operator=(const ThreadPool &) = delete;
@@ -50,10 +54,11 @@ public:
 private:
     void work(int thread) noexcept;
     void take_chunks(std::uint32_t epoch, int thread) noexcept;
+    void wake_workers(int wanted) noexcept;
     bool wait_for_task(std::uint32_t seen) noexcept;
     void stop() noexcept;
 
-    int size_;
+    int size_, useful_;  // threads; how many of them there are cores for
     std::int64_t owner_process_;
     std::vector<std::thread> workers_;
 
@@ -72,9 +77,9 @@ private:
     std::atomic<void *> context_{nullptr};
     std::atomic<std::int64_t> n_chunks_{0};
 
-    // Parking. parked_: workers asleep or about to be; waiting_: the caller is. Both are raised before the last
-    // look at what is waited for, and looked at after that was changed (sequentially consistent), so no wake-up
-    // is lost.
+    // Parking. parked_: workers asleep or about to be, that nobody has woken yet; waiting_: the caller is. Both are raised
+    // before the last look at what is waited for, and looked at after that was changed (sequentially consistent), so no
+    // wake-up is lost. parked_ is written under the mutex.
     alignas(64) std::atomic<int> parked_{0};
     std::atomic<bool> waiting_{false};
     std::atomic<bool> stopping_{false};
@@ -83,6 +88,7 @@ private:
     struct Parking {
         std::mutex mutex;
         std::condition_variable wake_workers, wake_caller;
+        int woken = 0;  // workers that are to wake up and have not yet; under the mutex
     };
     std::unique_ptr<Parking> parking_ = std::make_unique<Parking>();
 };

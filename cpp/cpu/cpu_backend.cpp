@@ -4,6 +4,7 @@
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "cpu/cpu_kernel.hpp"
+#include "runtime/trace.hpp"
 
 namespace tensorlib::core {
 
@@ -62,7 +63,18 @@ void CpuBackend::execute(const Step &step) {
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
     for (std::int64_t phase = 0; phase < step.plan.n_phases; phase++) {
         auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {phase, chunk, thread, isa_.kernels}); };
-        pool_.run(step.plan.n_chunks[static_cast<std::size_t>(phase & 1)], run);
+        const std::int64_t n_chunks = step.plan.n_chunks[static_cast<std::size_t>(phase & 1)];
+        if (!trace()) {
+            pool_.run(n_chunks, run);
+            continue;
+        }
+        trace()->make_room(n_chunks);
+        auto traced = [&](std::int64_t chunk, int thread) noexcept {
+            const std::int64_t begin = Trace::now();
+            run(chunk, thread);
+            trace()->chunk(thread, step, phase, chunk, begin);
+        };
+        pool_.run(n_chunks, traced);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "cuda/checker.hpp"
+#include "runtime/trace.hpp"
 
 namespace tensorlib::core {
 
@@ -104,6 +105,7 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
     auto &own = static_cast<CudaRecording &>(*recording);
     const CudaDevice::Scope scope(device_);
     if (!own.graph && !own.refused) {
+        const Trace::Span span(trace(), "record CUDA graph");
         const cudaError_t status = record(steps, own.graph);
         if (status == cudaErrorMemoryAllocation) device_.check(status, what);
         if (status != cudaSuccess) {
@@ -115,6 +117,7 @@ void CudaBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recor
     if (own.refused) {
         Backend::execute_all(steps, recording);
     } else {
+        const Trace::Span span(trace(), "launch CUDA graph");
         device_.check(cudaGraphLaunch(own.graph, stream_), what);
     }
 }
@@ -134,6 +137,7 @@ cudaError_t CudaBackend::record(std::span<const Step> steps, cudaGraphExec_t &gr
 }
 
 void CudaBackend::finish() {
+    const Trace::Span span(trace(), "wait for the device");
     const CudaDevice::Scope scope(device_);
     device_.check(cudaStreamSynchronize(stream_), debug_ ? what : "graph_compute (TENSORLIB_CUDA_DEBUG=1 tells the operation)");
 }

@@ -2,6 +2,7 @@
 
 #include "base/fail.hpp"
 #include "base/platform.hpp"
+#include "runtime/trace.hpp"
 
 namespace tensorlib::core {
 
@@ -22,9 +23,17 @@ bool fusing_wanted() {
 }  // namespace
 
 Backend::Backend(const Device &device) : device_(device), serial_(next_serial()), fuses_(fusing_wanted()) {}
+Backend::~Backend() = default;
 
 void Backend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &) {
-    for (const Step &step : steps) execute(step);
+    for (const Step &step : steps) run_step(step);
+}
+
+void Backend::start_trace(const std::string &path) { trace_ = Trace::open(path, *this); }
+
+void Backend::run_traced(const Step &step) {
+    const Trace::Span span(trace(), op_name(step.node->op), &step);
+    execute(step);
 }
 
 Backend::Turn::Turn(Backend &backend, const char *what) : backend_(backend) {

@@ -15,6 +15,8 @@
 
 namespace tensorlib::core {
 
+class Trace;
+
 struct BackendParams {
     int n_threads = 0;  // 0 = all that this process may use
     bool allow_tf32 = false;
@@ -70,6 +72,14 @@ public:
     virtual void begin() {}
     // Runs or enqueues a step. Steps take effect in the order of the calls.
     virtual void execute(const Step &step) = 0;
+    // The same, with a trace's event where there is one.
+    void run_step(const Step &step) {
+        if (trace_) {
+            run_traced(step);
+        } else {
+            execute(step);
+        }
+    }
     // All of a plan's steps, always the same ones with the same recording, which is null the first time and the
     // backend's to make.
     virtual void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording);
@@ -77,6 +87,11 @@ public:
     virtual void finish() = 0;
     // After an error: returns when nothing that was enqueued can run any more.
     virtual void drain() noexcept {}
+
+    // To be called once, before any run: a timeline of all runs in that file, unless the path is empty. See Trace::open().
+    void start_trace(const std::string &path);
+    // Null where there is none.
+    Trace *trace() const noexcept { return trace_.get(); }
 
     // One graph runs at a time: the second caller waits, a call from inside the running graph's callback throws
     // Error(busy).
@@ -92,12 +107,15 @@ public:
     };
 
 protected:
-    ~Backend() override = default;
+    ~Backend() override;
 
 private:
+    void run_traced(const Step &step);
+
     const Device &device_;
     const std::uint64_t serial_;
     const bool fuses_;
+    std::unique_ptr<Trace> trace_;
     std::mutex turn_;
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
     std::atomic<std::thread::id> holder_{};

@@ -2,6 +2,7 @@
 
 #include "base/fail.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/trace.hpp"
 
 #include <vector>
 
@@ -47,7 +48,8 @@ private:
 // Plans of this many backends are kept per graph; the one not used for longest goes first.
 constexpr std::size_t kept_plans = 4;
 
-Plan &plan_for(Graph &graph, Backend &backend) {
+Plan &plan_for(Graph &graph, Backend &backend, bool &made) {
+    made = false;
     auto &plans = graph.attachments();
     for (std::size_t i = plans.size(); i-- > 0;) {
         auto &plan = static_cast<Plan &>(*plans[i]);
@@ -59,6 +61,8 @@ Plan &plan_for(Graph &graph, Backend &backend) {
         if (i + 1 != plans.size()) std::swap(plans[i], plans.back());
         return plan;
     }
+    made = true;
+    const Trace::Span span(backend.trace(), "plan");
     auto plan = std::make_unique<Plan>(graph, backend);
     if (plans.size() == kept_plans) plans.erase(plans.begin());
     plans.push_back(std::move(plan));
@@ -72,7 +76,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
         return;
     }
     for (std::size_t i = 0; i < steps.size(); i++) {
-        backend.execute(steps[i]);
+        backend.run_step(steps[i]);
         // So that what is reported as done is done.
         backend.finish();
         if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
@@ -85,9 +89,12 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
 
 void compute(Graph &graph, Backend &backend) {
     const Run run(graph, backend, "graph_compute");
+    Trace::Run traced(backend.trace(), graph.nodes().size());
     // From here on a failure leaves the outputs not computed, be it while planning.
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
-    Plan &plan = plan_for(graph, backend);
+    bool plan_made;
+    Plan &plan = plan_for(graph, backend, plan_made);
+    traced.planned(plan.steps(), plan_made);
     plan.begin_run();
     try {
         backend.begin();
@@ -100,11 +107,13 @@ void compute(Graph &graph, Backend &backend) {
         throw;
     }
     plan.end_run();
+    traced.done();
 }
 
 std::string plan_text(Graph &graph, Backend &backend) {
     const Run run(graph, backend, "graph_plan_text");
-    return plan_for(graph, backend).text(backend);
+    bool made;
+    return plan_for(graph, backend, made).text(backend);
 }
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {

@@ -1,4 +1,4 @@
-/* What concerns the process: TENSORLIB_ISA, and a backend that was carried into a forked child. */
+/* What concerns the process: TENSORLIB_ISA, TENSORLIB_TRACE, and a backend that was carried into a forked child. */
 #include "bad_input.h"
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -37,6 +37,17 @@ static void test_isa(void) {
     }
 }
 
+static void test_trace(void) {
+    tl_backend *out = backend;
+    setenv("TENSORLIB_TRACE", "/no/such/folder/trace.json", 1);
+    REFUSED(tl_backend_create("cpu", NULL, &out, &err), TL_STATUS_IO, "/no/such/folder/trace.json");
+    CHECK(out == NULL && strstr(err.message, "TENSORLIB_TRACE"));
+    setenv("TENSORLIB_TRACE", "", 1);
+    ACCEPTED(tl_backend_create("cpu", NULL, &out, &err));
+    tl_backend_free(out);
+    unsetenv("TENSORLIB_TRACE");
+}
+
 /* The child has the pool's memory but not its threads: computing there must be refused, and freeing must not wait
  * for them. The parent's threads get time to park first: a condition variable with waiters is what blocks. */
 static void test_fork(void) {
@@ -65,6 +76,7 @@ static void test_fork(void) {
 
 void test_processes(void) {
     test_isa();
+    test_trace();
     test_fork();
 }
 
@@ -72,6 +84,7 @@ void test_processes(void) {
 
 void test_processes(void) {
     skip("TENSORLIB_ISA", "there is no setenv here");
+    skip("TENSORLIB_TRACE", "there is no setenv here");
     skip("a forked child", "there is no fork here");
 }
 

@@ -1,6 +1,7 @@
 // The CUDA backend: transfers, recorded graphs, several backends and devices, and what bad use of them gives.
 #include "cuda_support.hpp"
 #include "gguf_files.hpp"
+#include "json.hpp"
 
 #include <tensorlib/gguf.hpp>
 
@@ -42,6 +43,30 @@ TEST_F(Devices, say_what_they_are) {
     }
     EXPECT_EQ(tl::Backend("CUDA:0").device(), "cuda:0") << "names are taken whatever the case";
     expect_error(tl::Status::invalid_argument, {"n_threads", "-1", "cuda:0"}, [] { tl::Backend("cuda:0", {-1}); });
+}
+
+// The host's part: each step once as it is launched, then the whole graph as it was recorded.
+TEST_F(Devices, a_trace_has_graphs_and_what_was_handed_over) {
+    const support::TempFolder folder;
+    const std::string path = folder.path("t.json");
+    {
+        const support::Environment trace("TENSORLIB_TRACE", path.c_str());
+        const tl::Backend gpu(support::cuda_devices().front());
+        const tl::Context ctx(gpu);
+        const auto a = leaf(ctx, {100}, 1);
+        const tl::Graph graph({(a + a) + a});
+        for (int i = 0; i < 3; i++) graph.compute(gpu);
+    }
+    std::map<std::string, int> count;
+    for (const support::Json &record : support::JsonReader::read(support::file_text(path)).array) {
+        if (record["ph"].string == "X") count[record["name"].string]++;
+    }
+    EXPECT_EQ(count["graph"], 3);
+    EXPECT_EQ(count["plan"], 1);
+    EXPECT_EQ(count["add"], 2);
+    EXPECT_EQ(count["record CUDA graph"], 1);
+    EXPECT_EQ(count["launch CUDA graph"], 2);
+    EXPECT_EQ(count["wait for the device"], 3);
 }
 
 TEST_F(Devices, the_callers_device_stays) {

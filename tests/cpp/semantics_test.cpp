@@ -154,6 +154,24 @@ TEST(Isa, names_in_any_case) {
     EXPECT_EQ(support::backend(upper, 1).isa(), name);
 }
 
+TEST(Threads, more_than_there_are_cores_give_the_same_bits) {
+    const tl::Context ctx;
+    const auto b = leaf(ctx, {512, 100}, 1);
+    const auto weights = leaf(ctx, {512, 300}, 2);
+    const auto coded = weights.cast(tl::Type::q4_0);
+    const tl::Tensor sum = mul_mat(weights, b) + mul_mat(coded, b);
+    std::vector<float> expected;
+    for (const int n : {1, 2, 16, 67}) {
+        const tl::Backend cpu("cpu", {n});
+        EXPECT_EQ(cpu.n_threads(), n);
+        for (int i = 0; i < 5; i++) {
+            cpu.compute({sum});
+            if (expected.empty()) expected = sum.read_f32();
+            EXPECT_EQ(sum.read_f32(), expected) << n;
+        }
+    }
+}
+
 TEST(Threads, all_means_those_that_this_process_may_use) {
 #if defined(__linux__) && !defined(TL_PORTABLE)
     int cpus = 0;

@@ -1,12 +1,17 @@
-// The pool: every chunk once, any number of threads, several pools, sleep and wake, fork.
+// The pool: every chunk once, any number of threads, several pools, sleep and wake, late threads, fork.
+// Most pools here are told that there are cores for all of their threads, so that all run on small machines too.
 #include "base/thread_pool.hpp"
 
 #include "support.hpp"
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
+#include <mutex>
+#include <set>
 #include <thread>
 
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,13 +35,13 @@ void run_all(ThreadPool &pool, std::int64_t n) {
 
 TEST(ThreadPool, every_chunk_runs_once) {
     for (const int threads : {1, 2, 3, 8}) {
-        ThreadPool pool(threads);
+        ThreadPool pool(threads, threads);
         for (const std::int64_t n : {0, 1, 2, 7, 100, 1000}) run_all(pool, n);
     }
 }
 
 TEST(ThreadPool, many_short_runs) {
-    ThreadPool pool(4);
+    ThreadPool pool(4, 4);
     std::atomic<std::int64_t> sum{0};
     auto task = [&](std::int64_t chunk, int) noexcept { sum.fetch_add(chunk + 1, std::memory_order_relaxed); };
     const int runs = support::repeats(20000, 3000000);
@@ -45,7 +50,7 @@ TEST(ThreadPool, many_short_runs) {
 }
 
 TEST(ThreadPool, wakes_after_a_pause) {
-    ThreadPool pool(3);
+    ThreadPool pool(3, 3);
     for (int i = 0; i < support::repeats(20, 2000); i++) {
         run_all(pool, 50);
         std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far more than it spins
@@ -53,7 +58,7 @@ TEST(ThreadPool, wakes_after_a_pause) {
 }
 
 TEST(ThreadPool, a_slow_chunk_makes_the_caller_sleep_and_wakes_it) {
-    ThreadPool pool(2);
+    ThreadPool pool(2, 2);
     std::atomic<int> done{0};
     auto task = [&](std::int64_t, int thread) noexcept {
         std::this_thread::sleep_for(std::chrono::milliseconds(thread == 0 ? 1 : 20));
@@ -63,11 +68,105 @@ TEST(ThreadPool, a_slow_chunk_makes_the_caller_sleep_and_wakes_it) {
     EXPECT_EQ(done.load(), 10);
 }
 
+// Which threads took part in a run whose chunks are long enough for everyone who is awake to get one.
+std::set<int> threads_of_a_run(ThreadPool &pool) {
+    std::mutex mutex;
+    std::set<int> threads;
+    auto task = [&](std::int64_t, int thread) noexcept {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        const std::lock_guard lock(mutex);
+        threads.insert(thread);
+    };
+    pool.run(2 * pool.size(), task);
+    return threads;
+}
+
+// Workers are awake when the pool is made, and sleep as soon as they get to it: after some pauses only those run that were
+// woken, and that is one.
+TEST(ThreadPool, no_more_workers_are_woken_than_there_are_cores) {
+    ThreadPool pool(8, 2);
+    std::size_t fewest = 8;
+    for (int i = 0; i < 1000 && fewest > 2; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        fewest = std::min(fewest, threads_of_a_run(pool).size());
+    }
+    EXPECT_LE(fewest, 2u);
+    ThreadPool alone(4, 1);
+    for (int i = 0; i < 1000 && fewest > 1; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        fewest = std::min(fewest, threads_of_a_run(alone).size());
+    }
+    EXPECT_EQ(fewest, 1u);
+}
+
+TEST(ThreadPool, all_workers_are_woken_where_there_are_cores_and_chunks) {
+    ThreadPool pool(6, 6);
+    std::set<int> seen;
+    for (int i = 0; i < 1000 && seen.size() < 6; i++) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        seen.merge(threads_of_a_run(pool));
+    }
+    EXPECT_EQ(seen.size(), 6u);
+}
+
+TEST(ThreadPool, one_chunk_is_the_callers) {
+    ThreadPool pool(3, 3);
+    for (int i = 0; i < 100; i++) {
+        std::thread::id ran;
+        auto task = [&](std::int64_t, int) noexcept { ran = std::this_thread::get_id(); };
+        pool.run(1, task);
+        EXPECT_EQ(ran, std::this_thread::get_id());
+    }
+}
+
+std::atomic<bool> stopped{false}, go_on{false};
+
+void stop_here(int) {
+    stopped = true;
+    // Not for ever, should the stop have caught the thread inside a chunk or a lock.
+    for (int i = 0; i < 5000 && !go_on; i++) {
+        const timespec millisecond{0, 1000000};
+        nanosleep(&millisecond, nullptr);
+    }
+    stopped = false;
+}
+
+// As if the system gave a worker no time: a signal's handler keeps it while it sleeps.
+TEST(ThreadPool, a_stopped_worker_holds_up_nothing) {
+    struct sigaction action = {}, before = {};
+    action.sa_handler = stop_here;
+    ASSERT_EQ(sigaction(SIGUSR1, &action, &before), 0);
+    ThreadPool pool(3, 3);
+    std::atomic<pthread_t> worker{};
+    std::atomic<bool> known{false};
+    for (int i = 0; i < 1000 && !known; i++) {
+        auto task = [&](std::int64_t, int thread) noexcept {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (thread != 1) return;
+            worker = pthread_self();
+            known = true;
+        };
+        pool.run(6, task);
+    }
+    ASSERT_TRUE(known);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // far more than it spins
+    go_on = false;
+    ASSERT_EQ(pthread_kill(worker, SIGUSR1), 0);
+    for (int i = 0; i < 2000 && !stopped; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(stopped);
+    for (int i = 0; i < 100; i++) run_all(pool, 50);
+    EXPECT_TRUE(stopped) << "the runs waited for it";
+    go_on = true;
+    while (stopped) std::this_thread::yield();
+    for (int i = 0; i < 100; i++) run_all(pool, 50);
+    sigaction(SIGUSR1, &before, nullptr);
+}
+
 TEST(ThreadPool, pools_are_independent) {
     std::vector<std::thread> callers;
     for (int i = 0; i < 4; i++) {
         callers.emplace_back([] {
-            ThreadPool pool(3);
+            ThreadPool pool(3, 3);
             for (int j = 0; j < support::repeats(200, 20000); j++) run_all(pool, 20);
         });
     }
@@ -106,7 +205,7 @@ TEST(ThreadPool, a_thread_that_cannot_be_started_is_a_status) {
 }
 
 TEST(ThreadPool, a_forked_child_cannot_use_it_but_may_drop_it) {
-    auto pool = std::make_unique<ThreadPool>(3);
+    auto pool = std::make_unique<ThreadPool>(3, 3);
     run_all(*pool, 10);
     const pid_t child = fork();
     ASSERT_GE(child, 0);

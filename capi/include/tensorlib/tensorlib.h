@@ -570,13 +570,16 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * a product is otherwise computed together with the addition that alone takes its result, to the same
  * bits; another value than `0` and `1` is TL_STATUS_INVALID_ARGUMENT.
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
- * level, or of the best one that the CPU has. For CUDA these are: `TENSORLIB_CUDA_DEBUG=1` waits for
- * each operation, so that an error names the one that made it; `TENSORLIB_CUBLASLT=off`, or a path.
+ * level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
+ * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
+ * first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
+ * `TENSORLIB_CUDA_DEBUG=1` waits for each operation, so that an error names the one that made it;
+ * `TENSORLIB_CUBLASLT=off`, or a path.
  *
  * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
  * `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
- * on this machine (the message names those that are), or no thread could be started.
- * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * on this machine (the message names those that are), or no thread could be started. TL_STATUS_IO:
+ * `TENSORLIB_TRACE` is a file that cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         tl_backend **out, tl_error *err);

@@ -99,7 +99,7 @@ impl BackendOptions {
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for an unknown device or number of threads,
     /// [`Error::Unavailable`](crate::Error) where the device, the level that `TENSORLIB_ISA` asks for, or a thread is not
-    /// to be had.
+    /// to be had, [`Error::Io`](crate::Error) where the file that `TENSORLIB_TRACE` names cannot be written.
     pub fn open(&self, device: &str) -> Result<Backend> {
         check_abi()?;
         let params = sys::tl_backend_params {
