@@ -1,4 +1,4 @@
-// What the mul_mat kernels share.
+// What the kernels of mul_mat and mul_mat_id share.
 #pragma once
 
 #include "base/checked.hpp"
