@@ -192,6 +192,8 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 		return c.MulMat(src[0], src[1])
 	case "mul_mat_exact":
 		return c.MulMatExact(src[0], src[1])
+	case "mul_mat_id":
+		return c.MulMatID(src[0], src[1], src[2])
 	case "get_rows":
 		return c.GetRows(src[0], src[1])
 	case "set_rows":

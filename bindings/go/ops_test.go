@@ -65,12 +65,14 @@ func TestOpByName(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)
 	a := f32(c, 3, 2)
+	ids := must(NewTensorFrom(c, []int32{0, 0}, 2))
 	one := []*Tensor{a}
 	for _, op := range []struct {
 		named, typed *Tensor
 	}{
 		{must(c.Op("add", []*Tensor{a, a})), must(c.Add(a, a))},
 		{must(c.Op("mul_mat", []*Tensor{a, a}, Ints("exact", 1))), must(c.MulMatExact(a, a))},
+		{must(c.Op("mul_mat_id", []*Tensor{a, a, ids}, Ints("exact", 1))), must(c.MulMatID(a, a, ids))},
 		{
 			must(c.Op("view", one, Ints("ne", 1, 2), Ints("nb", 12), Ints("offset", 4))),
 			must(c.View(a, []int64{1, 2}, []int64{12}, 4)),
@@ -96,7 +98,7 @@ func TestOpByName(t *testing.T) {
 	}
 	ops := Ops()
 	sort.Strings(ops)
-	for _, name := range []string{"add", "cast", "cont", "cpy", "dup", "get_rows", "mul_mat", "permute", "reshape", "set_rows", "transpose", "view"} {
+	for _, name := range []string{"add", "cast", "cont", "cpy", "dup", "get_rows", "mul_mat", "mul_mat_id", "permute", "reshape", "set_rows", "transpose", "view"} {
 		if i := sort.SearchStrings(ops, name); i == len(ops) || ops[i] != name {
 			t.Errorf("Ops lacks %s: %v", name, ops)
 		}

@@ -76,6 +76,8 @@ tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b) {
     return build<2>(ctx, Op::mul_mat, {a, b}, {&exact, 1});
 }
 
+tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids) { return build<3>(ctx, Op::mul_mat_id, {a, b, ids}); }
+
 tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne, const size_t *nb, size_t offset) {
     return constructed(ctx, [&](core::Context &context) {
         std::array<Attr, 3> attrs{Attr::of_ints("ne", shape_of("view", n_dims, ne)),

@@ -52,6 +52,11 @@ core::Tensor *binary(core::Context &context, core::Op op, core::Tensor *a, core:
     return core::build_node(context, op, src, attrs);
 }
 
+core::Tensor *ternary(core::Context &context, core::Op op, core::Tensor *a, core::Tensor *b, core::Tensor *c) {
+    core::Tensor *src[] = {a, b, c};
+    return core::build_node(context, op, src);
+}
+
 core::Attr shape_attr(const char *op, const Shape &shape) {
     if (shape.size() > core::max_dims) core::fail(Status::invalid_argument, "%s: %zu dimensions: 1 to 4 are valid", op, shape.size());
     return core::Attr::of_ints("ne", shape);
@@ -103,6 +108,11 @@ Tensor mul_mat_exact(const Tensor &a, const Tensor &b) {
     return Tensor(context, binary(*context, core::Op::mul_mat, a.tensor_, b.tensor_, {&exact, 1}));
 }
 
+Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) {
+    const auto &context = younger(younger(a.context_, b.context_), ids.context_);
+    return Tensor(context, ternary(*context, core::Op::mul_mat_id, a.tensor_, b.tensor_, ids.tensor_));
+}
+
 Tensor cpy(const Tensor &src, const Tensor &dst) {
     const auto &context = younger(src.context_, dst.context_);
     return Tensor(context, binary(*context, core::Op::cpy, src.tensor_, dst.tensor_));
@@ -115,8 +125,7 @@ Tensor get_rows(const Tensor &a, const Tensor &rows) {
 
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) {
     const auto &context = younger(younger(a.context_, b.context_), rows.context_);
-    core::Tensor *src[] = {a.tensor_, b.tensor_, rows.tensor_};
-    return Tensor(context, core::build_node(*context, core::Op::set_rows, src));
+    return Tensor(context, ternary(*context, core::Op::set_rows, a.tensor_, b.tensor_, rows.tensor_));
 }
 
 }  // namespace tensorlib

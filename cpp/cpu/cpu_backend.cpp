@@ -42,7 +42,7 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
 
 const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies, kernels::rows}) {
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows}) {
         if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
     }
     return nullptr;
@@ -50,7 +50,8 @@ const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
 
 std::string CpuBackend::explain(const Problem &problem) const {
     std::string text;
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::copies, kernels::rows}) text += refusals(family, problem);
+    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows})
+        text += refusals(family, problem);
     return text;
 }
 
@@ -61,9 +62,9 @@ void CpuBackend::check_usable(const char *what) const {
 
 void CpuBackend::execute(const Step &step) {
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
-    for (std::int64_t phase = 0; phase < step.plan.n_phases; phase++) {
+    for (std::int64_t phase = step.plan.setup_chunks > 0 ? -1 : 0; phase < step.plan.n_phases; phase++) {
         auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {phase, chunk, thread, isa_.kernels}); };
-        const std::int64_t n_chunks = step.plan.n_chunks[static_cast<std::size_t>(phase & 1)];
+        const std::int64_t n_chunks = step.plan.chunks(phase);
         if (!trace()) {
             pool_.run(n_chunks, run);
             continue;

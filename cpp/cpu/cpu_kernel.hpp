@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 // One chunk of one phase of a step.
 struct Slice {
-    std::int64_t phase;
+    std::int64_t phase;  // from 0 on; -1 is the one that sets up
     std::int64_t chunk;
     int thread;
     const leaf::LeafTable &leaf;
@@ -25,7 +25,7 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> add, copies, mul_mat, rows;
+extern const std::span<const CpuKernel> add, copies, mul_mat, mul_mat_id, rows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one

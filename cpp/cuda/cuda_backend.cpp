@@ -64,7 +64,8 @@ CudaBackend::~CudaBackend() {
 }
 
 const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies, cuda_kernels::rows}) {
+    for (const auto &family :
+         {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies, cuda_kernels::rows}) {
         if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
     }
     return nullptr;
@@ -72,7 +73,8 @@ const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
 
 std::string CudaBackend::explain(const Problem &problem) const {
     std::string text;
-    for (const auto &family : {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::copies, cuda_kernels::rows})
+    for (const auto &family :
+         {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies, cuda_kernels::rows})
         text += refusals(family, problem);
     return text;
 }

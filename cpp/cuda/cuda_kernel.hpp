@@ -27,7 +27,7 @@ inline void plan_nothing(const Problem &, KernelPlan &) noexcept {}
 // The table of kernels, a family of operations per part, in cuda/kernels/; for each operation in order of preference,
 // the last one taking every legal input.
 namespace cuda_kernels {
-extern const std::span<const CudaKernel> add, copies, mul_mat, rows;
+extern const std::span<const CudaKernel> add, copies, mul_mat, mul_mat_id, rows;
 }
 
 }  // namespace tensorlib::core

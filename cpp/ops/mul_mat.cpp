@@ -1,15 +1,37 @@
-// The matrix product.
+// The matrix product, and the one of a matrix chosen by number for each column.
 #include "base/fail.hpp"
 #include "ops/op_def.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tensorlib::core::ops {
 
 namespace {
 
-constexpr const char *operands[] = {"a", "b"};
-constexpr AttrDef mul_mat_attrs[] = {{"exact", AttrKind::ints, false}};
+constexpr const char *operands[] = {"a", "b"}, *id_operands[] = {"a", "b", "ids"};
+constexpr AttrDef product_attrs[] = {{"exact", AttrKind::ints, false}};
+
+// What the products ask of their operands' types, and of the attribute.
+template <class Text>
+void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &all) {
+    const Kind kind = traits(a.layout.type).kind;
+    if (kind != Kind::floating && kind != Kind::weight) {
+        fail(Status::type_mismatch, "%s: %s: a must be of a float type or a weight format", op, all().c_str());
+    }
+    if (b.layout.type != DType::f32 && b.layout.type != DType::f16 && b.layout.type != DType::bf16) {
+        fail(Status::type_mismatch, "%s: %s: b must be f32, f16 or bf16", op, all().c_str());
+    }
+    if (a.layout.ne[0] != b.layout.ne[0]) {
+        fail(Status::shape_mismatch, "%s: %s: the first dimensions must be equal (%lld and %lld)", op, all().c_str(),
+             static_cast<long long>(a.layout.ne[0]), static_cast<long long>(b.layout.ne[0]));
+    }
+}
+bool is_exact(const char *op, const Attrs &attrs) {
+    const std::int64_t exact = attrs.integer("exact", 0);
+    if (exact != 0 && exact != 1) fail(Status::invalid_argument, "%s: exact is %lld: 0 or 1 is valid", op, static_cast<long long>(exact));
+    return exact == 1;
+}
 
 // mul_mat: c[m, n, i2, i3] = sum over k of a[k, m, i2 / (X/x), i3 / (Y/y)] * b[k, n, i2, i3]
 //
@@ -24,26 +46,14 @@ void mul_mat_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &r
     const Tensor &a = *src[0], &b = *src[1];
     const Extents &na = a.layout.ne, &nb = b.layout.ne;
     const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
-    const Kind kind = traits(a.layout.type).kind;
-    if (kind != Kind::floating && kind != Kind::weight) {
-        fail(Status::type_mismatch, "mul_mat: %s: a must be of a float type or a weight format", both().c_str());
-    }
-    if (b.layout.type != DType::f32 && b.layout.type != DType::f16 && b.layout.type != DType::bf16) {
-        fail(Status::type_mismatch, "mul_mat: %s: b must be f32, f16 or bf16", both().c_str());
-    }
-    if (na[0] != nb[0]) {
-        fail(Status::shape_mismatch, "mul_mat: %s: the first dimensions must be equal (%lld and %lld)", both().c_str(),
-             static_cast<long long>(na[0]), static_cast<long long>(nb[0]));
-    }
+    check_types("mul_mat", a, b, both);
     for (int d = 2; d < max_dims; d++) {
         if (na[d] == 0 ? nb[d] != 0 : nb[d] % na[d] != 0) {
             fail(Status::shape_mismatch, "mul_mat: %s: dimension %d of b must be a multiple of a's (%lld and %lld)", both().c_str(), d,
                  static_cast<long long>(nb[d]), static_cast<long long>(na[d]));
         }
     }
-    const std::int64_t exact = attrs.integer("exact", 0);
-    if (exact != 0 && exact != 1) fail(Status::invalid_argument, "mul_mat: exact is %lld: 0 or 1 is valid", static_cast<long long>(exact));
-    result.exact = exact == 1;
+    result.exact = is_exact("mul_mat", attrs);
     const std::array<std::int64_t, max_dims> ne{na[1], nb[1], nb[2], nb[3]};
     const auto n_dims = static_cast<std::size_t>(b.layout.n_dims < 2 ? 2 : b.layout.n_dims);
     result.layout = contiguous_layout("mul_mat", DType::f32, {ne.data(), n_dims});
@@ -56,11 +66,65 @@ Cost mul_mat_cost(const Tensor &node) {
     return cost;
 }
 
+// mul_mat_id: c[m, u, t] = sum over k of a[k, m, ids[u, t]] * b[k, u mod x, t]
+//
+// a {k, m, n}: n experts' matrices; b {k, x, tokens}, x dividing u's count; ids {used, tokens} of I32 or I64 -> F32
+// {m, used, tokens}: each token's product with each expert that it uses, of one column for all of them (x = 1) or one for each.
+// An expert may be used any number of times. k = 0 gives zeros. Types, rounding and `exact` are mul_mat's. The numbers are data:
+// computing the node fails where one is not that of an expert.
+// Derivative: da[k, m, e] = sum over (u, t) with ids[u, t] = e of b[k, u mod x, t] g[m, u, t];
+//             db[k, i, t] = sum over u with u mod x = i, and m, of a[k, m, ids[u, t]] g[m, u, t]; ids has none.
+void mul_mat_id_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
+    const Extents &na = a.layout.ne, &nb = b.layout.ne, &ni = ids.layout.ne;
+    const auto all = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b) + ", ids is " + tensor_text(ids); };
+    if (ids.layout.type != DType::i32 && ids.layout.type != DType::i64) {
+        fail(Status::type_mismatch, "mul_mat_id: %s: ids must be i32 or i64", all().c_str());
+    }
+    check_types("mul_mat_id", a, b, all);
+    if (na[3] != 1 || nb[3] != 1 || ni[2] != 1 || ni[3] != 1) {
+        fail(Status::shape_mismatch, "mul_mat_id: %s: a {k, m, experts}, b {k, used or 1, tokens} and ids {used, tokens} are valid",
+             all().c_str());
+    }
+    if (nb[2] != ni[1]) {
+        fail(Status::shape_mismatch, "mul_mat_id: %s: b and ids must be of as many tokens (%lld and %lld)", all().c_str(),
+             static_cast<long long>(nb[2]), static_cast<long long>(ni[1]));
+    }
+    if (nb[1] == 0 ? ni[0] != 0 : ni[0] % nb[1] != 0) {
+        fail(Status::shape_mismatch, "mul_mat_id: %s: dimension 1 of b must divide dimension 0 of ids (%lld and %lld)", all().c_str(),
+             static_cast<long long>(nb[1]), static_cast<long long>(ni[0]));
+    }
+    result.exact = is_exact("mul_mat_id", attrs);
+    const std::array<std::int64_t, 3> ne{na[1], ni[0], ni[1]};
+    result.layout = contiguous_layout("mul_mat_id", DType::f32, ne);
+}
+
+unsigned mul_mat_id_checked(const Tensor &) noexcept { return 1u << 2; }
+std::string mul_mat_id_valid(const Tensor &node, int) {
+    const auto last = static_cast<long long>(node.src[0]->layout.ne[2] - 1);
+    return last < 0 ? "a has no experts" : format_text("experts 0 to %lld are there", last);
+}
+
+// A multiplication and an addition for each k of each result. Of a, no more experts than there are numbers.
+Cost mul_mat_id_cost(const Tensor &node) {
+    const Layout &a = node.src[0]->layout, &b = node.src[1]->layout, &ids = node.src[2]->layout;
+    const double experts = static_cast<double>(a.ne[2]), used = std::min(experts, static_cast<double>(ids.n_elements()));
+    const double weights = experts == 0 ? 0 : static_cast<double>(a.nbytes()) / experts * used;
+    return {2.0 * static_cast<double>(a.ne[0]) * static_cast<double>(node.layout.n_elements()),
+            weights + static_cast<double>(b.nbytes() + ids.nbytes() + node.layout.nbytes())};
+}
+
 }  // namespace
 
 constexpr OpDef mul_mat{Op::mul_mat,   "mul_mat",
-                        operands,      mul_mat_attrs,
+                        operands,      product_attrs,
                         mul_mat_infer, "da = sum over n of b g; db = sum over m of a g",
                         mul_mat_cost,  "matrix product of a's rows and b's rows"};
+constexpr OpDef mul_mat_id{
+    Op::mul_mat_id,     "mul_mat_id",
+    id_operands,        product_attrs,
+    mul_mat_id_infer,   "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
+    mul_mat_id_cost,    "products of b's rows and the rows of a's experts of these numbers",
+    mul_mat_id_checked, mul_mat_id_valid};
 
 }  // namespace tensorlib::core::ops

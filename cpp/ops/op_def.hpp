@@ -54,7 +54,7 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
 namespace ops {
 
 // The families. Each file defines its operations.
-extern const OpDef add, mul_mat, view, reshape, permute, transpose, cont, cpy, dup, cast, get_rows, set_rows;
+extern const OpDef add, mul_mat, mul_mat_id, view, reshape, permute, transpose, cont, cpy, dup, cast, get_rows, set_rows;
 
 // What the operations that write into one of their operands share: throws where `target` cannot be written, or where
 // `from` lies in the same memory.

@@ -27,6 +27,8 @@ struct KernelPlan {
     // without preparation has one phase.
     std::int64_t n_phases = 1;
     std::array<std::int64_t, 2> n_chunks{1, 1};
+    // Chunks of a phase before these, number -1, that sets up what depends on the operands' values; 0 where there is none.
+    std::int64_t setup_chunks = 0;
     std::size_t workspace = 0;  // bytes, all threads' parts included
     // What the backend keeps of a constant operand, as long as it and the operand's context are there: address and bytes. And what is to
     // be said of it in the plan's text; a static text.
@@ -35,6 +37,10 @@ struct KernelPlan {
     const char *copy_text = "";
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
+
+    std::int64_t chunks(std::int64_t phase) const noexcept {
+        return phase < 0 ? setup_chunks : n_chunks[static_cast<std::size_t>(phase & 1)];
+    }
 };
 
 struct Kernel {

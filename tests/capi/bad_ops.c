@@ -16,6 +16,8 @@ static void test_null_operands(void) {
     CHECK(!tl_add(NULL, a, a) && !tl_add(ctx, NULL, a) && !tl_add(ctx, a, NULL) && !tl_add(NULL, NULL, NULL));
     CHECK(!tl_mul_mat(NULL, a, a) && !tl_mul_mat(ctx, NULL, a) && !tl_mul_mat(ctx, a, NULL));
     CHECK(!tl_mul_mat_exact(NULL, a, a) && !tl_mul_mat_exact(ctx, NULL, a) && !tl_mul_mat_exact(ctx, a, NULL));
+    CHECK(!tl_mul_mat_id(NULL, a, a, a) && !tl_mul_mat_id(ctx, NULL, a, a) && !tl_mul_mat_id(ctx, a, NULL, a) &&
+          !tl_mul_mat_id(ctx, a, a, NULL));
     CHECK(!tl_view(NULL, a, 2, ne, NULL, 0) && !tl_view(ctx, NULL, 2, ne, NULL, 0));
     CHECK(!tl_reshape(NULL, a, 2, ne) && !tl_reshape(ctx, NULL, 2, ne));
     CHECK(!tl_permute(NULL, a, axes) && !tl_permute(ctx, NULL, axes));
@@ -73,6 +75,10 @@ static void test_shapes(void) {
     const int32_t axes[][4] = {{-1, 0, 1, 2}, {0, 0, 0, 0}, {0, 1, 2, INT32_MAX}, {INT32_MIN, 1, 2, 3}};
     for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_permute(ctx, a, axes[i]), TL_STATUS_INVALID_ARGUMENT, "permute");
     NOT_MADE(ctx, tl_mul_mat_exact(ctx, a, tl_transpose(ctx, a)), TL_STATUS_SHAPE_MISMATCH, "mul_mat");
+    NOT_MADE(ctx, tl_mul_mat_id(ctx, a, a, a), TL_STATUS_TYPE_MISMATCH, "mul_mat_id");
+    tl_tensor *number = tl_tensor_new_1d(ctx, TL_TYPE_I32, 1);
+    NOT_MADE(ctx, tl_mul_mat_id(ctx, a, number, number), TL_STATUS_TYPE_MISMATCH, "mul_mat_id");
+    NOT_MADE(ctx, tl_mul_mat_id(ctx, a, a, number), TL_STATUS_SHAPE_MISMATCH, "mul_mat_id");
     const tl_type types[] = {-1, 9999, INT32_MIN, INT32_MAX};
     for (int i = 0; i < 4; i++) NOT_MADE(ctx, tl_cast(ctx, a, types[i]), TL_STATUS_INVALID_ARGUMENT, "cast");
     tl_context_free(ctx);
@@ -167,7 +173,11 @@ static void test_attributes(tl_context *ctx, tl_tensor *a) {
                                  text("exact", "1")};
     for (size_t i = 0; i < sizeof not_exact / sizeof *not_exact; i++)
         NOT_MADE(ctx, tl_op(ctx, "mul_mat", twice, 2, &not_exact[i], 1), TL_STATUS_INVALID_ARGUMENT, "exact");
+    tl_tensor *const routed[3] = {a, tl_tensor_new_1d(ctx, TL_TYPE_F32, 2), tl_tensor_new_1d(ctx, TL_TYPE_I32, 1)};
+    for (size_t i = 0; i < sizeof not_exact / sizeof *not_exact; i++)
+        NOT_MADE(ctx, tl_op(ctx, "mul_mat_id", routed, 3, &not_exact[i], 1), TL_STATUS_INVALID_ARGUMENT, "exact");
     const tl_attr exact = number("exact", 1);
+    CHECK(tl_op(ctx, "mul_mat_id", routed, 3, &exact, 1) != NULL);
     tl_tensor *product = tl_op(ctx, "mul_mat", twice, 2, &exact, 1);
     CHECK(product && strcmp(tl_tensor_op(product), "mul_mat") == 0);
 

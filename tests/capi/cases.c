@@ -217,9 +217,14 @@ static tl_tensor *build(const Run *run, char **words, int n) {
         if (n != 5) bad_line(run, "two sources were expected");
         return two[i].make(ctx, a, find_slot(run, words[4])->tensor);
     }
-    if (strcmp(op, "set_rows") == 0) {
+    static const struct {
+        const char *name;
+        tl_tensor *(*make)(tl_context *, tl_tensor *, tl_tensor *, tl_tensor *);
+    } three[] = {{"mul_mat_id", tl_mul_mat_id}, {"set_rows", tl_set_rows}};
+    for (size_t i = 0; i < sizeof three / sizeof three[0]; i++) {
+        if (strcmp(op, three[i].name) != 0) continue;
         if (n != 6) bad_line(run, "three sources were expected");
-        return tl_set_rows(ctx, a, find_slot(run, words[4])->tensor, find_slot(run, words[5])->tensor);
+        return three[i].make(ctx, a, find_slot(run, words[4])->tensor, find_slot(run, words[5])->tensor);
     }
     if (strcmp(op, "cast") == 0) {
         if (n != 5 || strncmp(words[4], "to=", 3) != 0) bad_line(run, "cast SRC to=TYPE");

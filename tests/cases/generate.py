@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # no __pycache__ in the source tree
 
-from generator import add, blocks, cpy, mul_mat, rows, views  # noqa: E402
+from generator import add, blocks, cpy, mul_mat, mul_mat_id, rows, views  # noqa: E402
 
-FAMILIES = {"add": add, "mul_mat": mul_mat, "views": views, "cpy": cpy, "rows": rows, "blocks": blocks}
+FAMILIES = {"add": add, "mul_mat": mul_mat, "mul_mat_id": mul_mat_id, "views": views, "cpy": cpy, "rows": rows, "blocks": blocks}
 FOLDER = Path(__file__).resolve().parent
 
 

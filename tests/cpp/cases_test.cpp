@@ -138,6 +138,7 @@ private:
         if (op == "add") return add(s.at(0), s.at(1));
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
         if (op == "mul_mat_exact") return mul_mat_exact(s.at(0), s.at(1));
+        if (op == "mul_mat_id") return mul_mat_id(s.at(0), s.at(1), s.at(2));
         if (op == "cpy") return cpy(s.at(0), s.at(1));
         if (op == "get_rows") return get_rows(s.at(0), s.at(1));
         if (op == "set_rows") return set_rows(s.at(0), s.at(1), s.at(2));

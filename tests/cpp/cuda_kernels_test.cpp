@@ -1,4 +1,5 @@
 // Every CUDA kernel against double, on the first device; and that the plan picked the kernel that was meant.
+#include "blocks.hpp"
 #include "cuda_support.hpp"
 
 #include <algorithm>
@@ -101,6 +102,39 @@ TEST_F(Kernels, mul_mat_of_any_float_types) {
             const auto got = compute(mul_mat(a, b), f32 ? "mul_mat_f32_tiled" : "mul_mat_any", backend);
             EXPECT_EQ(support::first_wrong(got, support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape())), "");
         }
+    }
+}
+
+TEST_F(Kernels, mul_mat_id_of_all_sizes_and_types) {
+    struct Product {
+        const char *kernel;
+        tl::core::DType type;
+        tl::Shape a, b;
+        std::int64_t used;
+    };
+    using tl::core::DType;
+    // Around a block of 8 rows and a warp of 32 elements or runs of 8.
+    std::vector<Product> products;
+    for (const std::int64_t m : {1, 7, 8, 9}) {
+        for (const std::int64_t k : {0, 1, 31, 32, 70}) products.push_back({"mul_mat_id_plain", DType::f32, {k, m, 3}, {k, 1, 5}, 2});
+        for (const std::int64_t k : {256, 1280}) products.push_back({"mul_mat_id_blocks", DType::q4_K, {k, m, 3}, {k, 2, 5}, 4});
+    }
+    for (const DType type : {DType::f16, DType::bf16, DType::f64})
+        products.push_back({"mul_mat_id_plain", type, {33, 5, 4}, {33, 1, 7}, 3});
+    products.push_back({"mul_mat_id_plain", DType::f32, {4, 0, 3}, {4, 1, 5}, 2});
+    products.push_back({"mul_mat_id_plain", DType::f32, {4, 3, 3}, {4, 1, 0}, 2});
+    const auto backend = gpu();
+    for (const Product &p : products) {
+        const tl::Context ctx(backend);
+        const bool plain = tl::core::traits(p.type).block_size == 1;
+        const auto a = plain ? leaf(ctx, p.a, 1, static_cast<tl::Type>(p.type)) : support::blocks_leaf(ctx, p.type, p.a, 1);
+        const auto b = leaf(ctx, p.b, 2), ids = ctx.zeros(tl::Type::i32, {p.used, p.b[2]});
+        std::vector<float> numbers(static_cast<std::size_t>(ids.n_elements()));
+        for (std::size_t i = 0; i < numbers.size(); i++) numbers[i] = static_cast<float>(7 * i % static_cast<std::size_t>(p.a[2]));
+        ids.write_f32(numbers);
+        const auto expected = support::mul_mat_id(a.read_f32(), a.shape(), b.read_f32(), b.shape(), numbers);
+        EXPECT_EQ(support::first_wrong(compute(mul_mat_id(a, b, ids), p.kernel, backend), expected), "")
+            << p.kernel << " k " << p.a[0] << " m " << p.a[1];
     }
 }
 

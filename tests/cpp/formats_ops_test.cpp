@@ -1,60 +1,21 @@
 // Operations on every storage format, on every level and at 1 to 8 threads: products, rows by number, conversions. Weights
 // are blocks of random bytes; what they stand for is decoded by the traits, which formats_test.cpp holds to the formats'
 // document, and everything else is computed here in double.
-#include "dtype/dtype.hpp"
-
-#include "support.hpp"
+#include "blocks.hpp"
 
 #include <cstring>
-#include <random>
 
 using namespace tl::core;
 using support::backend;
+using support::blocks_leaf;
+using support::how_rounded;
+using support::weights;
 
 namespace {
 
-// Blocks of random bytes whose values are finite and not too large: a random float row would need an encoder.
-std::vector<std::byte> random_blocks(DType type, std::int64_t n_elements, unsigned seed) {
-    const DTypeTraits &t = traits(type);
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n_elements / t.block_size) * t.size);
-    std::mt19937 random(seed);
-    std::vector<float> values(static_cast<std::size_t>(t.block_size));
-    for (std::size_t at = 0; at < bytes.size(); at += t.size) {
-        bool fine = false;
-        while (!fine) {
-            for (std::size_t i = 0; i < t.size; i++) bytes[at + i] = static_cast<std::byte>(random());
-            t.decode(bytes.data() + at, values.data(), t.block_size);
-            fine = true;
-            for (const float v : values) fine = fine && std::fabs(v) < 1e4f;
-        }
-    }
-    return bytes;
-}
-
-tl::Tensor blocks_leaf(const tl::Context &ctx, DType type, const tl::Shape &shape, unsigned seed) {
-    const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
-    const auto bytes = random_blocks(type, t.n_elements(), seed);
-    t.write_bytes(bytes.data(), 0, bytes.size());
-    return t;
-}
-
 class Formats : public testing::TestWithParam<DType> {};
 
-std::vector<DType> weights() {
-    std::vector<DType> all;
-    for (std::size_t i = 0; i < dtype_count(); i++) {
-        if (dtype_at(i).kind == Kind::weight) all.push_back(dtype_at(i).type);
-    }
-    return all;
-}
-
 INSTANTIATE_TEST_SUITE_P(all, Formats, testing::ValuesIn(weights()), [](const auto &info) { return std::string(traits(info.param).name); });
-
-support::Rounded how_rounded(const tl::Graph &graph, const std::string &isa) {
-    const std::string plan = graph.plan_text(backend(isa, 1));
-    if (plan.find(": mul_mat_integer") != std::string::npos) return support::Rounded::to_bytes;
-    return plan.find(": mul_mat_bf16") != std::string::npos ? support::Rounded::to_bf16 : support::Rounded::no;
-}
 
 // Products also take plain floats that kernels read as they lie.
 class Products : public Formats {};

@@ -23,7 +23,7 @@ TEST(Completeness, every_operation_has_all_its_parts) {
     const std::string header = file("capi/include/tensorlib/tensorlib.h"), rust = file("rust/tensorlib/src/ops.rs");
     const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp");
     std::string cases;
-    for (const char *name : {"add", "mul_mat", "views", "cpy", "rows", "blocks"})
+    for (const char *name : {"add", "mul_mat", "mul_mat_id", "views", "cpy", "rows", "blocks"})
         cases += file("tests/cases/" + std::string(name) + ".cases");
     EXPECT_EQ(all_ops().size(), op_count);
     for (const OpDef *def : all_ops()) {
@@ -52,6 +52,9 @@ TEST_F(OpDefs, shapes_of_results) {
     EXPECT_EQ(mul_mat(f({2, 4}), f({2, 3})).shape(), (std::array<std::int64_t, 4>{4, 3, 1, 1}));
     EXPECT_EQ(mul_mat(f({2, 4, 2}), f({2, 3, 6, 5})).shape(), (std::array<std::int64_t, 4>{4, 3, 6, 5}));
     EXPECT_EQ(mul_mat(f({7}), f({7})).shape(), (std::array<std::int64_t, 4>{1, 1, 1, 1}));
+    const auto number = [&](const tl::Shape &shape) { return f(shape, tl::Type::i32); };
+    EXPECT_EQ(mul_mat_id(f({2, 4, 9}), f({2, 1, 5}), number({3, 5})).shape(), (std::array<std::int64_t, 4>{4, 3, 5, 1}));
+    EXPECT_EQ(mul_mat_id(f({2, 4}), f({2}), number({1})).shape(), (std::array<std::int64_t, 4>{4, 1, 1, 1}));
     EXPECT_EQ(add(f({4, 6}), f({2, 3})).shape(), (std::array<std::int64_t, 4>{4, 6, 1, 1}));
     const auto p = f({2, 3, 4, 5}).permute({3, 0, 1, 2});
     EXPECT_EQ(p.shape(), (std::array<std::int64_t, 4>{3, 4, 5, 2}));
@@ -83,6 +86,22 @@ TEST_F(OpDefs, refusals_name_the_operation_the_shapes_and_what_is_valid) {
         support::expect_error(S::invalid_argument, {"mul_mat", "exact is " + std::to_string(value), "0 or 1"},
                               [&] { ctx.op("mul_mat", {f({2, 4}), f({2, 3})}, {{"exact", {value}, {}}}); });
     }
+    const auto by_number = [&](S code, std::vector<std::string> words, tl::Tensor a, tl::Tensor b, tl::Tensor ids) {
+        words.insert(words.end(), {"mul_mat_id", "a is", "b is", "ids is"});
+        support::expect_error(code, words, [&] { mul_mat_id(a, b, ids); });
+    };
+    const auto number = [&](const tl::Shape &shape) { return f(shape, tl::Type::i32); };
+    by_number(S::shape_mismatch, {"[2, 4, 3] f32", "[7] f32", "2 and 7"}, f({2, 4, 3}), f({7}), number({1}));
+    by_number(S::shape_mismatch, {"tokens", "5 and 6"}, f({2, 4, 3}), f({2, 1, 5}), number({2, 6}));
+    by_number(S::shape_mismatch, {"divide", "2 and 3"}, f({2, 4, 3}), f({2, 2, 5}), number({3, 5}));
+    by_number(S::shape_mismatch, {"{k, m, experts}"}, f({2, 4, 3, 2}), f({2, 2, 5}), number({2, 5}));
+    by_number(S::shape_mismatch, {"{used, tokens}"}, f({2, 4, 3}), f({2, 2, 5}), number({2, 5, 2}));
+    by_number(S::type_mismatch, {"i32 or i64"}, f({2, 4, 3}), f({2, 2, 5}), f({2, 5}));
+    by_number(S::type_mismatch, {"a must be"}, number({2, 4, 3}), f({2, 2, 5}), number({2, 5}));
+    by_number(S::type_mismatch, {"b must be"}, f({2, 4, 3}), f({2, 2, 5}, tl::Type::f64), number({2, 5}));
+    by_number(S::type_mismatch, {"a must be"}, f({256, 4, 3}, tl::Type::q8_K), f({256, 2, 5}), number({2, 5}));
+    support::expect_error(S::invalid_argument, {"mul_mat_id", "exact is 2", "0 or 1"},
+                          [&] { ctx.op("mul_mat_id", {f({2, 4}), f({2}), number({1})}, {{"exact", {2}, {}}}); });
     both(plus, S::shape_mismatch, {"add", "[4]", "[3]", "divide"}, f({4}), f({3}));
     both(plus, S::shape_mismatch, {"add"}, f({4}), f({0}));
     both(plus, S::type_mismatch, {"add", "i8"}, f({4}), f({4}, tl::Type::i8));

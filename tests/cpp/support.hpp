@@ -104,40 +104,57 @@ struct Expected {
 // BF16, by up to 2^-8 of each element.
 enum class Rounded { no, to_bytes, to_bf16 };
 
+// Appends the products of a packed matrix {K, M} and a column.
+inline void append_column(Expected &e, const float *matrix, const float *column, std::int64_t K, std::int64_t M, Rounded rounded) {
+    const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
+    const double gamma = k1 * u / (1 - k1 * u);
+    std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
+    for (std::int64_t k = 0; rounded == Rounded::to_bytes && k < K; k++) {
+        double &half = half_scales[static_cast<std::size_t>(k / 256)];
+        // The scale, its inverse and the product with it are each rounded as well: 2^-14 of it in all.
+        half = std::max(half, std::fabs(double{column[k]}) / 254 * (1 + 0x1p-12));
+    }
+    for (std::int64_t m = 0; m < M; m++) {
+        double sum = 0, magnitude = 0, rounding = 0;
+        const float *row = matrix + K * m;
+        for (std::int64_t k = 0; k < K; k++) {
+            const double product = double{row[k]} * double{column[k]};
+            sum += product;
+            magnitude += std::fabs(product);
+            rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
+        }
+        if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -8);
+        e.value.push_back(sum);
+        // BF16 products take subnormals as zeros.
+        e.bound.push_back(gamma * (magnitude + rounding) + rounding + std::ldexp(k1, -126));
+    }
+}
+
 // a {k, m, x, y}, b {k, n, X, Y}, both packed.
 inline Expected mul_mat(const std::vector<float> &a, const std::array<std::int64_t, 4> &na, const std::vector<float> &b,
                         const std::array<std::int64_t, 4> &nb, Rounded rounded = Rounded::no) {
     const auto K = na[0], M = na[1], N = nb[1];
-    const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
-    const double gamma = k1 * u / (1 - k1 * u);
     Expected e;
     for (std::int64_t i3 = 0; i3 < nb[3]; i3++) {
         for (std::int64_t i2 = 0; i2 < nb[2]; i2++) {
             const std::int64_t a2 = i2 * na[2] / nb[2], a3 = i3 * na[3] / nb[3];
             for (std::int64_t n = 0; n < N; n++) {
-                const float *column = b.data() + K * (n + N * (i2 + nb[2] * i3));
-                std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
-                for (std::int64_t k = 0; rounded == Rounded::to_bytes && k < K; k++) {
-                    double &half = half_scales[static_cast<std::size_t>(k / 256)];
-                    // The scale, its inverse and the product with it are each rounded as well: 2^-14 of it in all.
-                    half = std::max(half, std::fabs(double{column[k]}) / 254 * (1 + 0x1p-12));
-                }
-                for (std::int64_t m = 0; m < M; m++) {
-                    double sum = 0, magnitude = 0, rounding = 0;
-                    const float *row = a.data() + K * (m + M * (a2 + na[2] * a3));
-                    for (std::int64_t k = 0; k < K; k++) {
-                        const double product = double{row[k]} * double{column[k]};
-                        sum += product;
-                        magnitude += std::fabs(product);
-                        rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
-                    }
-                    if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -8);
-                    e.value.push_back(sum);
-                    // BF16 products take subnormals as zeros.
-                    e.bound.push_back(gamma * (magnitude + rounding) + rounding + std::ldexp(k1, -126));
-                }
+                append_column(e, a.data() + K * M * (a2 + na[2] * a3), b.data() + K * (n + N * (i2 + nb[2] * i3)), K, M, rounded);
             }
         }
+    }
+    return e;
+}
+
+// a {k, m, experts}, b {k, x, tokens}, ids {used, tokens}, all packed.
+inline Expected mul_mat_id(const std::vector<float> &a, const std::array<std::int64_t, 4> &na, const std::vector<float> &b,
+                           const std::array<std::int64_t, 4> &nb, const std::vector<float> &ids, Rounded rounded = Rounded::no) {
+    const auto K = na[0], M = na[1];
+    const std::int64_t slots = static_cast<std::int64_t>(ids.size()), used = nb[2] == 0 ? 0 : slots / nb[2];
+    Expected e;
+    for (std::int64_t slot = 0; slot < slots; slot++) {
+        const auto expert = static_cast<std::int64_t>(ids[static_cast<std::size_t>(slot)]);
+        append_column(e, a.data() + K * M * expert, b.data() + K * (slot % used % nb[1] + nb[1] * (slot / used)), K, M, rounded);
     }
     return e;
 }

@@ -229,6 +229,7 @@ pub const tl_attr = extern struct {
 pub extern fn tl_add(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mul_mat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mul_mat_exact(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mul_mat_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_view(
     ctx: ?*tl_context,
     a: ?*tl_tensor,

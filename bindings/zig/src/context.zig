@@ -167,6 +167,14 @@ pub const Context = struct {
         return self.construct(c.tl_mul_mat_exact, .{ a.handle, b.handle });
     }
 
+    /// Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts}, b {k, x,
+    /// tokens} and ids {used, tokens} of i32 or i64, x dividing used, give f32 {m, used, tokens}. Column (u, t) is the
+    /// product of the expert ids[u, t] and b's column (u mod x, t). Types and how b may be rounded are `mulMat`'s; by
+    /// name, `op`, it takes the attribute exact = 1. A number that is no expert's is an error of computing.
+    pub fn mulMatId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
+        return self.construct(c.tl_mul_mat_id, .{ a.handle, b.handle, ids.handle });
+    }
+
     /// A window into a's memory: the shape ne, strides nb in bytes of the dimensions from 1 on (one value less
     /// than ne; null = contiguous), offset bytes behind a's first element.
     pub fn view(self: Context, a: Tensor, ne: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
@@ -232,7 +240,7 @@ pub const Context = struct {
     }
 
     /// Any operation by its name, with attributes as the methods: view (ne, nb, offset), reshape (ne), permute
-    /// (axes), cast (to). Unknown, missing and malformed ones are `error.InvalidArgument`.
+    /// (axes), cast (to); and mul_mat and mul_mat_id (exact). Unknown, missing and malformed ones are `error.InvalidArgument`.
     pub fn op(self: Context, name: [:0]const u8, src: []const Tensor, attrs: []const Attr) Error!Tensor {
         const handles = try self.handlesOf(src);
         defer self.state.allocator.free(handles);

@@ -140,11 +140,11 @@ const Run = struct {
         if (op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
         for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
         const ne = op.attrs.get("ne") orelse &.{};
-        const Name = enum { add, mul_mat, mul_mat_exact, view, reshape, permute, transpose, cont, dup, cpy, cast, get_rows, set_rows };
+        const Name = enum { add, mul_mat, mul_mat_exact, mul_mat_id, view, reshape, permute, transpose, cont, dup, cpy, cast, get_rows, set_rows };
         const name = std.meta.stringToEnum(Name, op.name) orelse
             return self.mismatch("this runner does not know {s}", .{op.name});
         const n_src: usize = switch (name) {
-            .set_rows => 3,
+            .mul_mat_id, .set_rows => 3,
             .add, .mul_mat, .mul_mat_exact, .cpy, .get_rows => 2,
             else => 1,
         };
@@ -153,6 +153,7 @@ const Run = struct {
             .add => return ctx.add(src[0], src[1]),
             .mul_mat => return ctx.mulMat(src[0], src[1]),
             .mul_mat_exact => return ctx.mulMatExact(src[0], src[1]),
+            .mul_mat_id => return ctx.mulMatId(src[0], src[1], src[2]),
             .cpy => return ctx.cpy(src[0], src[1]),
             .get_rows => return ctx.getRows(src[0], src[1]),
             .set_rows => return ctx.setRows(src[0], src[1], src[2]),

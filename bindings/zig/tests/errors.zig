@@ -69,6 +69,8 @@ test "bad input" {
     try t.refuse("mul_mat_exact/shape", error.ShapeMismatch, ctx.mulMatExact(a, b), &.{ "mul_mat", "2", "7" });
     try t.refuse("mul_mat_exact/type", error.TypeMismatch, ctx.mulMatExact(a, ints), &.{ "mul_mat", "i32" });
     try t.refuse("mul_mat/exact_2", error.InvalidArgument, ctx.op("mul_mat", &.{ a, a }, &.{.ints("exact", &.{2})}), &.{"exact is 2"});
+    try t.refuse("mul_mat_id/floats", error.TypeMismatch, ctx.mulMatId(a, a, a), &.{ "mul_mat_id", "i32 or i64" });
+    try t.refuse("mul_mat_id/columns", error.ShapeMismatch, ctx.mulMatId(a, a, ints), &.{ "mul_mat_id", "divide" });
     try t.refuse("view/outside", error.InvalidArgument, ctx.view(a, &.{9}, null, 0), &.{"view"});
     try t.refuse("view/strides", error.InvalidArgument, ctx.view(a, &.{ 2, 2 }, &.{ 4, 8 }, 0), &.{"strides"});
     try t.refuse("view/far", error.InvalidArgument, ctx.view(a, &.{1}, null, std.math.maxInt(usize)), &.{"view"});
@@ -109,7 +111,7 @@ test "bad input" {
     try t.refuse("backend/threads", error.InvalidArgument, negative, &.{"-1"});
     try t.refuse("device/behind", error.InvalidArgument, tl.deviceProps(tl.deviceCount(), &diagnostics), &.{});
     try t.refuse("type/unknown", error.InvalidArgument, tl.Type.fromName("f33", &diagnostics), &.{ "f33", "f32" });
-    try expect(t.seen == 53);
+    try expect(t.seen == 55);
 
     // None of it left an error behind or changed anything.
     try cpu.compute(&.{sum});

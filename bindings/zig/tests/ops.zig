@@ -49,11 +49,16 @@ test "operations by name are the same" {
     var ctx = try tl.Context.init(.{ .allocator = std.testing.allocator });
     defer ctx.deinit();
     const a = try ctx.tensorFrom(f32, &.{ 3, 2 }, &.{ 0, 1, 2, 3, 4, 5 });
+    const ids = try ctx.tensorFrom(i32, &.{2}, &.{ 0, 0 });
     const one = [_]tl.Tensor{a};
     const Pair = struct { named: tl.Tensor, typed: tl.Tensor };
     for ([_]Pair{
         .{ .named = try ctx.op("add", &.{ a, a }, &.{}), .typed = try ctx.add(a, a) },
         .{ .named = try ctx.op("mul_mat", &.{ a, a }, &.{.ints("exact", &.{1})}), .typed = try ctx.mulMatExact(a, a) },
+        .{
+            .named = try ctx.op("mul_mat_id", &.{ a, a, ids }, &.{.ints("exact", &.{1})}),
+            .typed = try ctx.mulMatId(a, a, ids),
+        },
         .{
             .named = try ctx.op("view", &one, &.{ .ints("ne", &.{ 1, 2 }), .ints("nb", &.{12}), .ints("offset", &.{4}) }),
             .typed = try ctx.view(a, &.{ 1, 2 }, &.{12}, 4),
@@ -79,7 +84,7 @@ test "operations by name are the same" {
 }
 
 test "what the library has can be listed" {
-    const known = [_][]const u8{ "add", "mul_mat", "view", "reshape", "permute", "transpose", "cont", "dup", "cpy", "cast", "get_rows", "set_rows" };
+    const known = [_][]const u8{ "add", "mul_mat", "mul_mat_id", "view", "reshape", "permute", "transpose", "cont", "dup", "cpy", "cast", "get_rows", "set_rows" };
     var found: usize = 0;
     for (0..tl.opCount()) |i| {
         for (known) |name| found += @intFromBool(std.mem.eql(u8, name, tl.opName(i).?));

@@ -1069,6 +1069,17 @@ TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
+ * Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts},
+ * b {k, x, tokens} and ids {used, tokens} of I32 or I64, x dividing used, give F32 {m, used, tokens}:
+ * column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides,
+ * k = 0 and how b may be rounded are tl_mul_mat()'s; by name, tl_op() with `"mul_mat_id"`, it takes the
+ * attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: one that is not below experts is
+ * TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
+
+/**
  * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
  * NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
  * memory. `ne` and `nb` are copied. The context owns the result; NULL on failure. Since 0.1.
@@ -1143,8 +1154,8 @@ TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_te
 /**
  * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
  * `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
- * only. Attributes: view (ne, nb, offset), reshape (ne), permute (axes), cast (to); the others have
- * none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
+ * only. Attributes: mul_mat and mul_mat_id (exact), view (ne, nb, offset), reshape (ne), permute (axes),
+ * cast (to); the others have none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
  * result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,

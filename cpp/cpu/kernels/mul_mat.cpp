@@ -23,20 +23,8 @@ void plan_empty(const Problem &, KernelPlan &) noexcept {}
 
 void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.data, 0, step.node->layout.nbytes()); }
 
-// ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once; no more columns than this, as
-// each group of columns reads a's rows again from the second-level cache.
+// ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once.
 
-constexpr std::int64_t most_dot_columns = 8;
-
-// The leaf kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
-using DotTiles = const leaf::LeafTable::DotF32 (*)[leaf::max_dot_columns];
-DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept {
-    if (!a.rows_contiguous()) return nullptr;
-    if (a.type == DType::f32) return leaf.dot_f32;
-    if (a.type == DType::f16 && leaf.dot_f16[0][0]) return leaf.dot_f16;
-    if (a.type == DType::bf16 && leaf.dot_bf16[0][0]) return leaf.dot_bf16;
-    return nullptr;
-}
 bool as_it_lies(const Layout &b) noexcept { return b.type == DType::f32 && b.rows_contiguous(); }
 
 const char *refuse_dot(const Problem &p) noexcept {
@@ -59,7 +47,7 @@ struct DotScratch {
     DotScratch(const Layout &a, const Layout &b, const leaf::LeafTable &leaf) noexcept
         : a_rows(tiles_as_it_lies(a, leaf) ? 0 : leaf::max_dot_rows),
           b_rows(as_it_lies(b) ? 0 : static_cast<std::size_t>(b.ne[1])),
-          row_floats(static_cast<std::size_t>(ceil_div(a.ne[0], 16) * 16)) {}
+          row_floats(decoded_floats(a.ne[0])) {}
     std::size_t floats() const noexcept { return (a_rows + b_rows) * row_floats; }
 };
 
@@ -70,21 +58,6 @@ void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
     const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
     plan.n_chunks[0] = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
     plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, leaf).floats() * sizeof(float);
-}
-
-// n rows as floats one after the other: where they lie so, themselves, else decoded into `to`.
-struct FloatRows {
-    const char *first;
-    std::ptrdiff_t stride;
-};
-FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
-                     const leaf::LeafTable &leaf) noexcept {
-    if (!decode) return {first, static_cast<std::ptrdiff_t>(t.nb[1])};
-    for (std::int64_t i = 0; i < n; i++) {
-        const auto row = static_cast<std::size_t>(i);
-        load_row(t, reinterpret_cast<const std::byte *>(first) + row * t.nb[1], 0, t.ne[0], to + row * row_floats, leaf);
-    }
-    return {reinterpret_cast<const char *>(to), static_cast<std::ptrdiff_t>(row_floats * sizeof(float))};
 }
 
 void run_dot(const Step &step, const Slice &slice) noexcept {
@@ -130,6 +103,24 @@ constexpr CpuKernel table[] = {
 };
 
 }  // namespace
+
+DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+    if (!a.rows_contiguous()) return nullptr;
+    if (a.type == DType::f32) return leaf.dot_f32;
+    if (a.type == DType::f16 && leaf.dot_f16[0][0]) return leaf.dot_f16;
+    if (a.type == DType::bf16 && leaf.dot_bf16[0][0]) return leaf.dot_bf16;
+    return nullptr;
+}
+
+FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
+                     const leaf::LeafTable &leaf) noexcept {
+    if (!decode) return {first, static_cast<std::ptrdiff_t>(t.nb[1])};
+    for (std::int64_t i = 0; i < n; i++) {
+        const auto row = static_cast<std::size_t>(i);
+        load_row(t, reinterpret_cast<const std::byte *>(first) + row * t.nb[1], 0, t.ne[0], to + row * row_floats, leaf);
+    }
+    return {reinterpret_cast<const char *>(to), static_cast<std::ptrdiff_t>(row_floats * sizeof(float))};
+}
 
 const std::span<const CpuKernel> kernels::mul_mat = table;
 

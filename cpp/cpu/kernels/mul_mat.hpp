@@ -1,4 +1,4 @@
-// What the mul_mat kernels share.
+// What the kernels of mul_mat and mul_mat_id share.
 #pragma once
 
 #include "base/checked.hpp"
@@ -52,8 +52,72 @@ inline bool unit_at(const Units &units, std::int64_t phase, std::int64_t in_roun
     return true;
 }
 
+// Part after part of a workspace, each on cache lines of its own.
+struct Parts {
+    std::size_t size = 0;
+    template <class T>
+    std::size_t add(std::int64_t n) noexcept {
+        const std::size_t at = size;
+        size += round_up(static_cast<std::size_t>(n) * sizeof(T), 64);
+        return at;
+    }
+};
+
+// Where columns of K activations lie as bytes: the parts of leaf::ByteColumns, in each of them group after group.
+struct ByteLayout {
+    const leaf::LeafTable::IntegerFormat &format;
+    std::int64_t K;
+    std::size_t bytes, scales, starts, sums, size;
+
+    ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
+        Parts parts;
+        bytes = parts.add<std::int8_t>(K * columns), scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
+        starts = parts.add<std::int32_t>(K / format.scale_group * columns);
+        sums = parts.add<float>(format.offset_group ? K / format.offset_group * columns : 0);
+        size = parts.size;
+    }
+
+    // Group of columns from `first` on, n of them, at element k (a multiple of leaf::scaled_bytes).
+    leaf::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
+        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes);
+        const auto part = [&](std::size_t offset, std::int64_t per_column, std::int64_t in_column, auto *type) {
+            return reinterpret_cast<decltype(type)>(base + offset) + first * per_column + n * in_column;
+        };
+        const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
+        return {part(bytes, K, k, static_cast<std::int8_t *>(nullptr)),
+                part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
+                part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
+                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};
+    }
+};
+
+// No more columns than this are multiplied by tiles of dot products: each group of columns reads a's rows again from the second-level
+// cache.
+constexpr std::int64_t most_dot_columns = 8;
+
+// The leaf kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
+using DotTiles = const leaf::LeafTable::DotF32 (*)[leaf::max_dot_columns];
+DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+
+// n rows as floats one after the other: where they lie so, themselves, else decoded into `to`, row_floats apart.
+struct FloatRows {
+    const char *first;
+    std::ptrdiff_t stride;
+};
+FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
+                     const leaf::LeafTable &leaf) noexcept;
+
+// Floats from one decoded row to the next: each is on cache lines of its own.
+inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
+
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {
+// KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: inside a second-level cache of 512 KiB to 1 MiB.
+constexpr std::int64_t largest_kc = 8192;
+// Bytes of activations of a round, which stay in the third-level cache.
+constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
+constexpr std::int64_t columns_per_chunk = 12;
+
 const char *refuse(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
@@ -61,6 +125,18 @@ void run(const Step &step, const Slice &slice) noexcept;
 
 // The packed product's rows of the table, in mul_mat_packed.cpp: of floats, and of pairs of BF16.
 namespace packed {
+// KC: an A panel (MR = 32: 64 KiB) streams through the first-level cache while the B panel (NR = 12: 24 KiB) stays
+// there; C is read and written once per KC multiply-adds.
+constexpr std::int64_t largest_kc = 512;
+// MC: 192 x 512 floats = 384 KiB of A panels, well inside a second-level cache of 512 KiB to 1 MiB.
+constexpr std::int64_t largest_mc = 192;
+// B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
+constexpr std::int64_t round_floats = std::int64_t{8} << 20;
+
+// Elements k .. k + kc of `n` rows as floats into a panel of `width`: panel[k][i]. `decoded`: n rows of kc floats, for what is not F32.
+void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
+                 const leaf::LeafTable &leaf) noexcept;
+
 const char *refuse(const Problem &problem) noexcept;
 const char *refuse_pairs(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;

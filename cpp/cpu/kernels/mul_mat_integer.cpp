@@ -23,41 +23,26 @@ namespace tensorlib::core {
 
 namespace {
 
-// KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: inside a second-level cache of 512 KiB to 1 MiB.
-constexpr std::int64_t largest_kc = 8192;
 // NC: bytes of 1024 columns stream from the third-level cache at 4 bytes a cycle, while the panel stays in the second.
 constexpr std::int64_t largest_nc = 1020;
-// Bytes of activations of a round, which stay in the third-level cache.
-constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
-constexpr std::int64_t columns_per_chunk = 12;
+using integer::columns_per_chunk;
 
 // The decisions of plan(), kept in KernelPlan::choice.
 enum Choice { choice_kc, choice_nc, choice_units_per_round, choice_panels_per_chunk, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
-
-// Part after part of a workspace, each on cache lines of its own.
-struct Parts {
-    std::size_t size = 0;
-    template <class T>
-    std::size_t add(std::int64_t n) noexcept {
-        const std::size_t at = size;
-        size += round_up(static_cast<std::size_t>(n) * sizeof(T), 64);
-        return at;
-    }
-};
 
 // Sizes that follow from the shapes and the choice, and where a unit's columns and a thread's panel have their parts.
 struct Blocking {
     const leaf::LeafTable::IntegerFormat &format;
     Units units;
     std::int64_t K, M, KC, panels_per_chunk, rows, columns, panels, row_chunks, column_chunks;
-    Parts unit, thread;
-    std::size_t bytes, scales, starts, sums;
-    std::size_t codes, code_scales, code_offsets, row;
     // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
     const std::byte *copy;
     std::size_t copy_panel;
     bool through_bytes;
+    ByteLayout unit;
+    Parts thread;
+    std::size_t codes, code_scales, code_offsets, row;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
@@ -73,29 +58,12 @@ struct Blocking {
           column_chunks(ceil_div(units.NC, columns_per_chunk)),
           copy(plan.copy),
           copy_panel(static_cast<std::size_t>(format.panel_bytes(K))),
-          through_bytes(!copy || units.NC > format.packed_columns) {
-        const std::int64_t NC = units.NC;
-        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes), groups = K / format.scale_group;
-        const std::int64_t offsets = format.offset_group ? K / format.offset_group : 0;
-        bytes = unit.add<std::int8_t>(K * NC), scales = unit.add<float>(blocks * NC);
-        starts = unit.add<std::int32_t>(groups * NC), sums = unit.add<float>(offsets * NC);
+          through_bytes(!copy || units.NC > format.packed_columns),
+          unit(format, K, units.NC) {
         const std::int64_t kc = through_bytes ? KC : 0;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
         row = thread.add<float>(K);
-    }
-
-    // Group of columns from `first` on, n of them, at element k (a multiple of KC).
-    leaf::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
-        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes);
-        const auto part = [&](std::size_t offset, std::int64_t per_column, std::int64_t in_column, auto *type) {
-            return reinterpret_cast<decltype(type)>(base + offset) + first * per_column + n * in_column;
-        };
-        const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
-        return {part(bytes, K, k, static_cast<std::int8_t *>(nullptr)),
-                part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
-                part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
-                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};
     }
 
     std::byte *unit_base(const Step &step, std::int64_t in_round) const noexcept {
@@ -119,7 +87,7 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
         const char *from = batch.b + (unit.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
         if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
-        slice.leaf.quantize_column(b.K, values, b.format, b.at(b.unit_base(step, unit.in_round), first, n, 0), static_cast<int>(n),
+        slice.leaf.quantize_column(b.K, values, b.format, b.unit.at(b.unit_base(step, unit.in_round), first, n, 0), static_cast<int>(n),
                                    static_cast<int>(column - first));
     }
 }
@@ -136,7 +104,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
     if (!b.through_bytes) {
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
-            b.format.gemm_packed[n - 1](b.K, packed, b.at(b.unit_base(step, unit.in_round), column, n, 0),
+            b.format.gemm_packed[n - 1](b.K, packed, b.unit.at(b.unit_base(step, unit.in_round), column, n, 0),
                                         batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows);
             finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
         }
@@ -156,7 +124,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
         }
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
-            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.at(b.unit_base(step, unit.in_round), column, n, k),
+            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.unit.at(b.unit_base(step, unit.in_round), column, n, k),
                                  batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
             if (k + kc == b.K) finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
         }
@@ -186,12 +154,12 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = backend.leaf();
     const PackedConstants::Copy copy = backend.packed(*p.node.src[0]);
     plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
-    plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], integer::largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
     plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;
     Blocking blocking(p.node, plan, leaf);
     const std::int64_t per_round =
-        std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units.count);
+        std::clamp<std::int64_t>(integer::round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units.count);
     plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
     blocking.panels_per_chunk = std::clamp<std::int64_t>(blocking.panels * per_round / (8 * p.n_threads), 1, 16);

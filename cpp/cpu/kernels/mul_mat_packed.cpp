@@ -25,16 +25,9 @@ namespace tensorlib::core {
 
 namespace {
 
-// KC: an A panel (MR = 32: 64 KiB) streams through the first-level cache while the B panel (NR = 12: 24 KiB) stays
-// there; C is read and written once per KC multiply-adds.
-constexpr std::int64_t largest_kc = 512;
-// MC: 192 x 512 floats = 384 KiB of A panels, well inside a second-level cache of 512 KiB to 1 MiB.
-constexpr std::int64_t largest_mc = 192;
 // NC: for one block of k the B panels of a unit (384 x 512 floats: 768 KiB) should stay in the second-level cache while
 // the chunk's A panels meet them in turn. 512 columns as two units instead of one: 4 % more in four runs in turn.
 constexpr std::int64_t largest_nc = 384;
-// B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
-constexpr std::int64_t round_floats = std::int64_t{8} << 20;
 // B panels packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
 
@@ -84,19 +77,21 @@ struct Blocking {
 // Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i]. `decoded`: the thread's buffer.
 void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
           float *decoded, const leaf::LeafTable &leaf) noexcept {
+    if (b.per_word == 1) {
+        packed::pack_floats(t, first, k, kc, n, width, panel, decoded, leaf);
+        return;
+    }
     constexpr std::ptrdiff_t word = sizeof(float);
-    const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
-    const bool pairs = b.per_word > 1;
-    if (pairs ? t.type == DType::bf16 && t.nb[0] == sizeof(std::uint16_t) : t.type == DType::f32) {
-        const std::ptrdiff_t stride = pairs ? word : k_stride;
-        leaf.pack_f32(kc, first + k * stride, stride, row_stride, n, width, panel);
+    const auto row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
+    if (t.type == DType::bf16 && t.nb[0] == sizeof(std::uint16_t)) {
+        leaf.pack_f32(kc, first + k * word, word, row_stride, n, width, panel);
         return;
     }
     float *row = decoded + std::max(b.MR, b.NR) * b.KC;
     for (int i = 0; i < n; i++) {
         const auto *from = reinterpret_cast<const std::byte *>(first + i * row_stride);
-        load_row(t, from, k * b.per_word, kc * b.per_word, pairs ? row : decoded + i * kc, leaf);
-        if (pairs) leaf.formats[dtype_index(DType::bf16)].encode(row, nullptr, decoded + i * kc, kc * b.per_word);
+        load_row(t, from, k * b.per_word, kc * b.per_word, row, leaf);
+        leaf.formats[dtype_index(DType::bf16)].encode(row, nullptr, decoded + i * kc, kc * b.per_word);
     }
     leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
@@ -152,6 +147,18 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 
 }  // namespace
 
+void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
+                         float *decoded, const leaf::LeafTable &leaf) noexcept {
+    const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
+    if (t.type == DType::f32) {
+        leaf.pack_f32(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
+        return;
+    }
+    for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);
+    constexpr std::ptrdiff_t word = sizeof(float);
+    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
+}
+
 const char *packed::refuse(const Problem &) noexcept { return nullptr; }
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
@@ -171,17 +178,17 @@ void plan_words(const Problem &p, std::int64_t per_word, KernelPlan &plan) noexc
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
     plan.choice[choice_per_word] = per_word;
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
-    std::int64_t mc = largest_mc / MR * MR;
+    std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
     plan.choice[choice_mc] = std::min(mc, ceil_div(c.ne[0], MR) * MR);
     plan.choice[choice_units_per_round] = 1;
 
     Blocking blocking(p.node, plan, leaf);
-    const std::int64_t per_round = std::clamp<std::int64_t>(round_floats / blocking.unit_floats(), 1, blocking.units.count);
+    const std::int64_t per_round = std::clamp<std::int64_t>(packed::round_floats / blocking.unit_floats(), 1, blocking.units.count);
     plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     plan.n_phases = blocking.units.phases();
     plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};

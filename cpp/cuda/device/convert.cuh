@@ -20,6 +20,26 @@ __device__ inline std::int64_t load_index(DType type, const char *p) {
     return type == DType::i64 ? *reinterpret_cast<const std::int64_t *>(p) : *reinterpret_cast<const std::int32_t *>(p);
 }
 
+// Numbers of rows, or of matrices, as a kernel's argument.
+struct Numbers {
+    View view;
+    DType type;
+    int operand;
+    std::uint64_t *fault;
+
+    // The number in element i of slice (i1, i2), or -1 where it is not below `end`; noted by the threads that are told to.
+    __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t end, bool notes) const {
+        const std::int64_t number = load_index(type, view.data + i * view.nb[0] + i1 * view.nb[1] + i2 * view.nb[2]);
+        if (number >= 0 && number < end) return number;
+        if (notes) note_fault(fault, operand, i + view.ne[0] * (i1 + view.ne[1] * i2));
+        return -1;
+    }
+};
+inline Numbers numbers_of(const Step &step, int operand) noexcept {
+    const TensorRef &t = step.src[static_cast<std::size_t>(operand)];
+    return {view_of(t), t.type, operand, step.fault};
+}
+
 template <class From, class To>
 __device__ bool convert_as(const typename From::Block &from, char *to) {
     if constexpr (is_plain_v<To>) {

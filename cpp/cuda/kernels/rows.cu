@@ -15,23 +15,9 @@ namespace tensorlib::core {
 
 namespace {
 
+using device::Numbers;
+using device::numbers_of;
 using device::View;
-
-// Row numbers as a kernel's argument.
-struct Numbers {
-    View view;
-    DType type;
-    int operand;
-    std::uint64_t *fault;
-
-    // The number in element i of slice (i1, i2), or -1 where there is no such row; noted by the threads that are told to.
-    __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t n_rows, bool notes) const {
-        const std::int64_t number = device::load_index(type, view.data + i * view.nb[0] + i1 * view.nb[1] + i2 * view.nb[2]);
-        if (number >= 0 && number < n_rows) return number;
-        if (notes) device::note_fault(fault, operand, i + view.ne[0] * (i1 + view.ne[1] * i2));
-        return -1;
-    }
-};
 
 // c has a's type, or is F32.
 __global__ void get_plain(View a, DType a_type, Numbers numbers, View c, DType c_type, std::int64_t n_rows, int size) {
@@ -97,11 +83,6 @@ __global__ void set_units(View a, View b, Numbers numbers, std::int64_t units, s
 
 const char *refuse_blocks(const Problem &p) noexcept { return device::is_plain(p.node.src[0]->layout.type) ? nullptr : "a has blocks"; }
 const char *take_all(const Problem &) noexcept { return nullptr; }
-
-Numbers numbers_of(const Step &step, int operand) noexcept {
-    const TensorRef &rows = step.src[static_cast<std::size_t>(operand)];
-    return {device::view_of(rows), rows.type, operand, step.fault};
-}
 
 cudaError_t launch_get_plain(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_rows = step.node->layout.n_rows();

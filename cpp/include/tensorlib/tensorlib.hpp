@@ -266,6 +266,7 @@ private:
     friend Tensor add(const Tensor &, const Tensor &);
     friend Tensor mul_mat(const Tensor &, const Tensor &);
     friend Tensor mul_mat_exact(const Tensor &, const Tensor &);
+    friend Tensor mul_mat_id(const Tensor &, const Tensor &, const Tensor &);
     friend Tensor cpy(const Tensor &, const Tensor &);
     friend Tensor get_rows(const Tensor &, const Tensor &);
     friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
@@ -285,6 +286,10 @@ inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
 Tensor mul_mat(const Tensor &a, const Tensor &b);
 // The same of operands as they are. Slower where mul_mat rounds b (on the CPU at the level avx512); elsewhere the two are one.
 Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
+// a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), x dividing used, give {m, used, tokens}: column (u, t) is the
+// product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. A
+// number that is no expert's is an error of computing.
+Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 // src's elements into dst; the result is a view of dst.
 Tensor cpy(const Tensor &src, const Tensor &dst);
 // a's rows of these numbers (i32 or i64), as F32 unless a holds integers. A number that is no row's is an error of

@@ -63,6 +63,32 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, a.raw(), b.raw()) })
     }
 
+    /// Products with a matrix for each column, chosen by number (a mixture of experts): a `[k, m, experts]`, b
+    /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64, x dividing used, give F32 `[m, used, tokens]`. Column (u, t)
+    /// is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and how b may be rounded are those of
+    /// [`Context::mul_mat`]; by name, [`Context::op`], it takes the attribute `exact` = 1. A number that is no expert's is
+    /// an error of computing, [`Error::InvalidArgument`].
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// // Two experts of a row each: sums, and differences.
+    /// let experts = ctx.tensor([2, 1, 2], &[1f32, 1., 1., -1.])?;
+    /// let tokens = ctx.tensor([2, 1, 3], &[5f32, 2., 7., 3., 4., 4.])?;
+    /// let ids = ctx.tensor_of([1, 3], &[0i32, 1, 0])?;
+    /// let product = experts.mul_mat_id(&tokens, &ids)?;
+    /// Backend::cpu()?.compute(&[&product])?;
+    /// assert_eq!(product.to_vec::<f32>()?, [7., 4., 8.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_mul_mat_id(ctx, a.raw(), b.raw(), ids.raw()) })
+    }
+
     /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes.
     ///
     /// # Errors
@@ -280,6 +306,14 @@ impl Tensor {
     /// As [`Context::add`].
     pub fn mul_mat_exact(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul_mat_exact(self, b)
+    }
+
+    /// [`Context::mul_mat_id`] of this tensor's matrices.
+    ///
+    /// # Errors
+    /// As [`Context::add`].
+    pub fn mul_mat_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        self.with(b).younger(ids.context()).mul_mat_id(self, b, ids)
     }
 
     /// [`Context::view`].

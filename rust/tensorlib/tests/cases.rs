@@ -151,6 +151,7 @@ impl<'a> Runner<'a> {
             "add" => s[0].add(s[1]),
             "mul_mat" => s[0].mul_mat(s[1]),
             "mul_mat_exact" => s[0].mul_mat_exact(s[1]),
+            "mul_mat_id" => s[0].mul_mat_id(s[1], s[2]),
             "cpy" => s[0].cpy(s[1]),
             "get_rows" => s[0].get_rows(s[1]),
             "set_rows" => s[0].set_rows(s[1], s[2]),

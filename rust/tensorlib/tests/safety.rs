@@ -209,6 +209,13 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() {
         &["mul_mat", "i32", "f32, f16 or bf16"],
     );
     words(ctx.op("mul_mat", &[&t, &t], &[("exact", Attr::Ints(vec![-1]))]).unwrap_err(), &["exact is -1", "0 or 1"]);
+    words(t.mul_mat_id(&t, &t).unwrap_err(), &["mul_mat_id", "ids is [2, 4] f32", "i32 or i64"]);
+    let ids = ctx.tensor_of([3], &[0i32, 1, 0]).unwrap();
+    words(t.mul_mat_id(&t, &ids).unwrap_err(), &["mul_mat_id", "divide", "4 and 3"]);
+    words(
+        ctx.op("mul_mat_id", &[&t, &t, &ids], &[("exact", Attr::Text("1".into()))]).unwrap_err(),
+        &["mul_mat_id", "exact"],
+    );
     words(ctx.tensor([2], &[1., 2., 3.]).unwrap_err(), &["3 values", "[2]", "2 are valid"]);
     words(ctx.zeros(DType::F32, [1, 1, 1, 1, 1]).unwrap_err(), &["n_dims is 5"]);
     words(ctx.zeros(DType::F32, [] as [i64; 0]).unwrap_err(), &["n_dims is 0"]);

@@ -61,6 +61,13 @@ class Case:
     def mul_mat_exact(self, a, b):
         return tensors.mul_mat(self._op("mul_mat_exact", a, b), a, b, exact=True)
 
+    def mul_mat_id(self, a, b, ids):
+        return tensors.mul_mat_id(self._op("mul_mat_id", a, b, ids), a, b, ids)
+
+    def numbers(self, *values, dtype="i32", shape=None):
+        """A leaf of these numbers: of rows, or of experts."""
+        return self.leaf(*(shape or (len(values),)), dtype=dtype, put=dict(enumerate(values)))
+
     def cast(self, a, to):
         return tensors.cast(self._op("cast", a, to=to), a, to)
 

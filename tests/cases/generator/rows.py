@@ -6,53 +6,48 @@ from .model import Case
 INTS = ("i8", "i16", "i32", "i64")
 
 
-def numbers(c, *rows, dtype="i32", shape=None):
-    """A leaf of row numbers."""
-    return c.leaf(*(shape or (len(rows),)), dtype=dtype, put=dict(enumerate(rows)))
-
-
 def gets():
     for dtype in ("f32", "f16", "bf16", "f64", *INTS):
         c = Case(f"get_rows/{dtype}")
-        yield c.out(c.get_rows(c.leaf(7, 9, dtype=dtype), numbers(c, 8, 0, 3, 3, 1)))
+        yield c.out(c.get_rows(c.leaf(7, 9, dtype=dtype), c.numbers(8, 0, 3, 3, 1)))
     for name in FORMATS:
         c = Case(f"get_rows/{name}")
-        yield c.out(c.get_rows(c.blocks(name, FORMATS[name][0], 3), numbers(c, 2, 0, 2, dtype="i64")))
+        yield c.out(c.get_rows(c.blocks(name, FORMATS[name][0], 3), c.numbers(2, 0, 2, dtype="i64")))
     c = Case("get_rows/batched")
-    yield c.out(c.get_rows(c.leaf(5, 4, 2, 3), numbers(c, *[i % 4 for i in range(18)], shape=(3, 2, 3))))
+    yield c.out(c.get_rows(c.leaf(5, 4, 2, 3), c.numbers(*[i % 4 for i in range(18)], shape=(3, 2, 3))))
     c = Case("get_rows/of_a_transposed")
-    yield c.out(c.get_rows(c.transpose(c.leaf(6, 5)), numbers(c, 5, 2)))
+    yield c.out(c.get_rows(c.transpose(c.leaf(6, 5)), c.numbers(5, 2)))
     c = Case("get_rows/of_a_transposed_i16")
-    yield c.out(c.get_rows(c.transpose(c.leaf(6, 5, dtype="i16")), numbers(c, 5, 2)))
+    yield c.out(c.get_rows(c.transpose(c.leaf(6, 5, dtype="i16")), c.numbers(5, 2)))
     c = Case("get_rows/strided_numbers")
     # Every other number of a leaf, as a row of its transpose.
-    apart = c.view(numbers(c, 0, 9, 3, 9, 1, 9, dtype="i64"), (1, 3), (16,))
+    apart = c.view(c.numbers(0, 9, 3, 9, 1, 9, dtype="i64"), (1, 3), (16,))
     yield c.out(c.get_rows(c.leaf(4, 4), c.transpose(apart)))
     c = Case("get_rows/one_element")
-    yield c.out(c.get_rows(c.leaf(1), numbers(c, 0)))
+    yield c.out(c.get_rows(c.leaf(1), c.numbers(0)))
     c = Case("get_rows/no_numbers")
     yield c.out(c.get_rows(c.leaf(5, 3), c.leaf(0, dtype="i32")))
     c = Case("get_rows/empty_rows")
-    yield c.out(c.get_rows(c.leaf(0, 3), numbers(c, 2, 1)))
+    yield c.out(c.get_rows(c.leaf(0, 3), c.numbers(2, 1)))
     c = Case("get_rows/of_a_sum_times_a_matrix")
-    taken = c.get_rows(c.add(c.leaf(33, 6), c.leaf(33)), numbers(c, 5, 5, 1))
+    taken = c.get_rows(c.add(c.leaf(33, 6), c.leaf(33)), c.numbers(5, 5, 1))
     yield c.out(c.mul_mat(taken, c.leaf(33, 4)))
     c = Case("get_rows/numbers_of_a_cast")
     yield c.out(c.get_rows(c.leaf(8, 4), c.cast(c.leaf(3, put={0: 2.4, 1: 0.5, 2: 2.5}), "i32")))
     c = Case("get_rows/many")
-    yield c.out(c.get_rows(c.leaf(257, 40), numbers(c, *[(7 * i) % 40 for i in range(300)])))
+    yield c.out(c.get_rows(c.leaf(257, 40), c.numbers(*[(7 * i) % 40 for i in range(300)])))
 
 
 def get_refusals():
     for label, rows in (("beyond", (1, 5, 2)), ("negative", (0, 2, -1)), ("far", (0, 1073741824))):
         c = Case(f"get_rows/error_{label}")
         bad = next(i for i, r in enumerate(rows) if not 0 <= r < 5)
-        yield c.fails_computing(c.get_rows(c.leaf(4, 5), numbers(c, *rows)), "INVALID_ARGUMENT",
+        yield c.fails_computing(c.get_rows(c.leaf(4, 5), c.numbers(*rows)), "INVALID_ARGUMENT",
                                 ("get_rows", f"element {bad} of rows is {rows[bad]}", "0 to 4"))
     c = Case("get_rows/error_of_no_rows")
-    yield c.fails_computing(c.get_rows(c.leaf(4, 0), numbers(c, 0)), "INVALID_ARGUMENT", ("get_rows", "no rows"))
+    yield c.fails_computing(c.get_rows(c.leaf(4, 0), c.numbers(0)), "INVALID_ARGUMENT", ("get_rows", "no rows"))
     c = Case("get_rows/error_first_of_many")
-    yield c.fails_computing(c.get_rows(c.leaf(4, 50), numbers(c, *[i % 61 for i in range(400)])), "INVALID_ARGUMENT",
+    yield c.fails_computing(c.get_rows(c.leaf(4, 50), c.numbers(*[i % 61 for i in range(400)])), "INVALID_ARGUMENT",
                             ("element 50 of rows is 50",))
     c = Case("get_rows/error_then_used")
     # What comes behind it runs on zeros, and the numbers are still there for the message.
@@ -68,50 +63,50 @@ def get_refusals():
 def sets():
     for dtype in ("f32", "f16", "bf16", "f64"):
         c = Case(f"set_rows/f32_into_{dtype}")
-        yield c.out(c.set_rows(c.leaf(6, 7, dtype=dtype), c.leaf(6, 3), numbers(c, 4, 0, 6, dtype="i64")))
+        yield c.out(c.set_rows(c.leaf(6, 7, dtype=dtype), c.leaf(6, 3), c.numbers(4, 0, 6, dtype="i64")))
     for dtype in INTS:
         c = Case(f"set_rows/{dtype}")
-        yield c.out(c.set_rows(c.leaf(5, 4, dtype=dtype), c.leaf(5, 2, dtype=dtype), numbers(c, 3, 1)))
+        yield c.out(c.set_rows(c.leaf(5, 4, dtype=dtype), c.leaf(5, 2, dtype=dtype), c.numbers(3, 1)))
     c = Case("set_rows/f32_into_i32")
-    yield c.out(c.set_rows(c.leaf(5, 4, dtype="i32"), c.leaf(5, 2), numbers(c, 3, 1)))
+    yield c.out(c.set_rows(c.leaf(5, 4, dtype="i32"), c.leaf(5, 2), c.numbers(3, 1)))
     c = Case("set_rows/blocks")
     a = c.blocks("q4_0", 64, 4)
-    wrote = c.set_rows(a, c.blocks("q4_0", 64, 2), numbers(c, 3, 0))
+    wrote = c.set_rows(a, c.blocks("q4_0", 64, 2), c.numbers(3, 0))
     yield c.out(c.cast(wrote, "f32"))
     c = Case("set_rows/later_one_stays")
-    yield c.out(c.set_rows(c.leaf(9, 4), c.leaf(9, 5), numbers(c, 2, 1, 2, 2, 1)))
+    yield c.out(c.set_rows(c.leaf(9, 4), c.leaf(9, 5), c.numbers(2, 1, 2, 2, 1)))
     c = Case("set_rows/later_one_stays_long")
-    yield c.out(c.set_rows(c.leaf(700, 4), c.leaf(700, 120), numbers(c, *[i % 3 for i in range(120)])))
+    yield c.out(c.set_rows(c.leaf(700, 4), c.leaf(700, 120), c.numbers(*[i % 3 for i in range(120)])))
     c = Case("set_rows/batched")
-    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), numbers(c, *[(i * 3) % 4 for i in range(12)], shape=(2, 2, 3))))
+    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), c.numbers(*[(i * 3) % 4 for i in range(12)], shape=(2, 2, 3))))
     c = Case("set_rows/one_list_for_all_slices")
-    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), numbers(c, 3, 0)))
+    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), c.numbers(3, 0)))
     c = Case("set_rows/list_for_each_dim3")
-    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), numbers(c, 3, 0, 1, 2, 0, 3, shape=(2, 1, 3))))
+    yield c.out(c.set_rows(c.leaf(5, 4, 2, 3), c.leaf(5, 2, 2, 3), c.numbers(3, 0, 1, 2, 0, 3, shape=(2, 1, 3))))
     c = Case("set_rows/into_a_view")
     d = c.leaf(10, 6)
-    wrote = c.set_rows(c.view(d, (4, 3), (80,), 12), c.leaf(4, 2), numbers(c, 2, 0))
+    wrote = c.set_rows(c.view(d, (4, 3), (80,), 12), c.leaf(4, 2), c.numbers(2, 0))
     yield c.out(c.add(d, c.reshape(c.view(wrote, (1,)), 1)))
     c = Case("set_rows/into_columns")
-    yield c.out(c.set_rows(c.transpose(c.leaf(6, 5)), c.leaf(5, 2), numbers(c, 5, 2)))
+    yield c.out(c.set_rows(c.transpose(c.leaf(6, 5)), c.leaf(5, 2), c.numbers(5, 2)))
     c = Case("set_rows/of_columns")
-    yield c.out(c.set_rows(c.leaf(5, 6), c.transpose(c.leaf(2, 5)), numbers(c, 5, 2)))
+    yield c.out(c.set_rows(c.leaf(5, 6), c.transpose(c.leaf(2, 5)), c.numbers(5, 2)))
     c = Case("set_rows/nothing")
     yield c.out(c.set_rows(c.leaf(5, 4), c.leaf(5, 0), c.leaf(0, dtype="i32")))
     c = Case("set_rows/cache")
     # As a key-value cache: two rows are stored, all rows are used.
     d = c.leaf(16, 8, dtype="f16")
-    wrote = c.set_rows(d, c.add(c.leaf(16, 2), c.leaf(16)), numbers(c, 6, 7, dtype="i64"))
+    wrote = c.set_rows(d, c.add(c.leaf(16, 2), c.leaf(16)), c.numbers(6, 7, dtype="i64"))
     yield c.out(c.mul_mat(wrote, c.leaf(16, 3)))
 
 
 def set_refusals():
     c = Case("set_rows/error_beyond")
-    yield c.fails_computing(c.set_rows(c.leaf(4, 5), c.leaf(4, 2), numbers(c, 4, 5)), "INVALID_ARGUMENT",
+    yield c.fails_computing(c.set_rows(c.leaf(4, 5), c.leaf(4, 2), c.numbers(4, 5)), "INVALID_ARGUMENT",
                             ("set_rows", "element 1 of rows is 5", "0 to 4"))
     c = Case("set_rows/error_value")
     b = c.leaf(4, 2, put={6: 40000})
-    yield c.fails_computing(c.set_rows(c.leaf(4, 5, dtype="i16"), b, numbers(c, 0, 1)), "INVALID_ARGUMENT",
+    yield c.fails_computing(c.set_rows(c.leaf(4, 5, dtype="i16"), b, c.numbers(0, 1)), "INVALID_ARGUMENT",
                             ("set_rows", "element 6 of b is 40000", "-32768 to 32767"))
     c = Case("set_rows/error_shape")
     yield c.fails("SHAPE_MISMATCH", ("set_rows", "[4, 3]"), "set_rows", c.leaf(4, 5), c.leaf(4, 3), c.leaf(2, dtype="i32"))

@@ -143,27 +143,24 @@ def gamma(k):
 BYTES_SCALE, BYTES_LARGEST = 256, 127  # elements of b that share a scale, and the code of the largest
 
 
-def mul_mat(ident, a, b, exact=False):
-    assert a.ne[0] == b.ne[0], ident
-    assert all(a.ne[d] and b.ne[d] % a.ne[d] == 0 or a.ne[d] == b.ne[d] == 0 for d in (2, 3)), ident
+def dot_products(a, b, exact):
+    """The dot product of a row of a (m, j2, j3) and one of b (n, i2, i3), with its bound, as a function of the two."""
     k = a.ne[0]
     rounded = a.dtype in FORMATS and not exact
     halves = {}  # of each column of b, half the scale of each 256 of its elements
 
-    def half_scales(n, i2, i3):
-        if rounded and (n, i2, i3) not in halves:
-            sizes = [abs(y) + ey for y, ey in (b.get((i, n, i2, i3)) for i in range(k))]
+    def half_scales(column):
+        if rounded and column not in halves:
+            sizes = [abs(y) + ey for y, ey in (b.get((i, *column)) for i in range(k))]
             blocks = [sizes[i : i + BYTES_SCALE] for i in range(0, k, BYTES_SCALE)]
-            halves[n, i2, i3] = [max(block) / (2 * BYTES_LARGEST) * (1 + 2.0**-12) for block in blocks]
-        return halves.get((n, i2, i3), [0.0] * (k // BYTES_SCALE + 1))
+            halves[column] = [max(block) / (2 * BYTES_LARGEST) * (1 + 2.0**-12) for block in blocks]
+        return halves.get(column, [0.0] * (k // BYTES_SCALE + 1))
 
-    def at(index):
-        m, n, i2, i3 = index
-        j2, j3 = i2 // (b.ne[2] // a.ne[2]), i3 // (b.ne[3] // a.ne[3])
+    def dot(row, column):
         total = size = carried = 0.0
-        half = half_scales(n, i2, i3)
+        half = half_scales(column)
         for i in range(k):
-            (x, ex), (y, ey) = a.get((i, m, j2, j3)), b.get((i, n, i2, i3))
+            (x, ex), (y, ey) = a.get((i, *row)), b.get((i, *column))
             ey += half[i // BYTES_SCALE]
             if a.dtype == "bf16" and not exact:
                 ey += abs(y) * 2.0**-8 + 2.0**-126
@@ -173,7 +170,31 @@ def mul_mat(ident, a, b, exact=False):
         assert not math.isfinite(size) or size < 2.0**127, "partial sums could overflow: no order-free answer"
         return total, gamma(k) * size + carried + k * TINY["f32"]
 
+    return dot
+
+
+def mul_mat(ident, a, b, exact=False):
+    assert a.ne[0] == b.ne[0], ident
+    assert all(a.ne[d] and b.ne[d] % a.ne[d] == 0 or a.ne[d] == b.ne[d] == 0 for d in (2, 3)), ident
+    dot = dot_products(a, b, exact)
+
+    def at(index):
+        m, n, i2, i3 = index
+        return dot((m, i2 // (b.ne[2] // a.ne[2]), i3 // (b.ne[3] // a.ne[3])), (n, i2, i3))
+
     return Tensor(ident, "f32", (a.ne[1], b.ne[1], b.ne[2], b.ne[3]), [a, b], at)
+
+
+def mul_mat_id(ident, a, b, ids):
+    assert a.ne[0] == b.ne[0] and b.ne[2] == ids.ne[1] and ids.ne[2] == 1, ident
+    assert b.ne[1] and ids.ne[0] % b.ne[1] == 0 or ids.ne[0] == 0, ident
+    dot = dot_products(a, b, exact=False)
+
+    def at(index):
+        m, u, t, _ = index
+        return dot((m, int(ids.get((u, t, 0, 0))[0]), 0), (u % b.ne[1], t, 0))
+
+    return Tensor(ident, "f32", (a.ne[1], ids.ne[0], ids.ne[1], 1), [a, b, ids], at)
 
 
 def cast(ident, a, dtype):

@@ -1,0 +1,86 @@
+// mul_mat_id: each column of b by the matrix that a number chooses. Correct for all types and any strides; an expert's weights are read
+// again for each of its columns, so it is fast for few only.
+//
+// A warp takes an element of c: row m of the expert by the slot's column. Its lanes take elements of k, or of a format with blocks runs
+// of 8, lane, lane + 32, ..., and multiply in F32; the lanes' sums are added over the warp. No shared memory. A number that is no
+// expert's is noted by its row 0, and the column is zeros.
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/convert.cuh"
+#include "cuda/device/element.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/launch.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+constexpr int warps_per_block = 8;
+
+// The lane's share of the dot product of a row of weights and a column.
+template <bool blocks>
+__device__ float dot(DType a_type, const char *row, std::int64_t a_step, DType b_type, const char *column, std::int64_t b_step,
+                     std::int64_t K, int lane) {
+    float sum = 0;
+    if constexpr (blocks) {
+        for (std::int64_t run = lane; run < K / run_length; run += 32) {
+            float weights[run_length];
+            device::decode_run(a_type, row, run, weights);
+#pragma unroll
+            for (int i = 0; i < run_length; i++) {
+                sum = fmaf(weights[i], device::load_element(b_type, column + (run * run_length + i) * b_step), sum);
+            }
+        }
+    } else {
+        for (std::int64_t k = lane; k < K; k += 32) {
+            sum = fmaf(device::load_element(a_type, row + k * a_step), device::load_element(b_type, column + k * b_step), sum);
+        }
+    }
+    return sum;
+}
+
+// Registers are bounded as in mul_mat_blocks.
+template <bool blocks>
+__global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::View a, DType a_type, device::View b, DType b_type,
+                                                                      device::Numbers ids, float *c, std::int64_t M, std::int64_t n_slots) {
+    const int lane = static_cast<int>(threadIdx.x);
+    const std::int64_t m = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y, used = ids.view.ne[0];
+    for (std::int64_t slot = blockIdx.y; slot < n_slots; slot += gridDim.y) {
+        const std::int64_t u = slot % used, t = slot / used;
+        const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0);
+        // Without rows there are numbers to check all the same.
+        if (m >= M) continue;
+        float sum = 0;
+        if (expert >= 0) {
+            sum = dot<blocks>(a_type, a.at(m, expert, 0), a.nb[0], b_type, b.at(u % b.ne[1], t, 0), b.nb[0], a.ne[0], lane);
+        }
+        sum = device::warp_sum(sum);
+        if (lane == 0) c[slot * M + m] = sum;
+    }
+}
+
+const char *refuse_blocks(const Problem &p) noexcept {
+    return device::is_element(p.node.src[0]->layout.type) ? nullptr : "not a plain float";
+}
+const char *take_all(const Problem &) noexcept { return nullptr; }
+
+template <bool blocks>
+cudaError_t launch_slots(const Step &step, const CudaStream &stream) noexcept {
+    const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
+    const std::int64_t n_slots = c.ne[1] * c.ne[2], M = c.ne[0];
+    if (n_slots == 0) return cudaSuccess;
+    const auto rows = static_cast<unsigned>(std::max<std::int64_t>((M + warps_per_block - 1) / warps_per_block, 1));
+    const auto slots = static_cast<unsigned>(std::min<std::int64_t>(n_slots, device::largest_grid_y));
+    return launch(stream, {step.kernel->name, dim3(rows, slots), dim3(32, warps_per_block)}, mul_mat_id<blocks>, device::view_of(a), a.type,
+                  device::view_of(b), b.type, device::numbers_of(step, 2), reinterpret_cast<float *>(c.data), M, n_slots);
+}
+
+constexpr CudaKernel table[] = {
+    {{Op::mul_mat_id, "mul_mat_id_plain", refuse_blocks, plan_nothing}, launch_slots<false>},
+    {{Op::mul_mat_id, "mul_mat_id_blocks", take_all, plan_nothing}, launch_slots<true>},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::mul_mat_id = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,54 @@
+// Leafs of storage formats with blocks, for tests of operations on them.
+#pragma once
+
+#include "dtype/dtype.hpp"
+
+#include "support.hpp"
+
+#include <random>
+
+namespace support {
+
+// Blocks of random bytes whose values are finite and not too large: a random float row would need an encoder.
+inline std::vector<std::byte> random_blocks(tl::core::DType type, std::int64_t n_elements, unsigned seed) {
+    const tl::core::DTypeTraits &t = tl::core::traits(type);
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n_elements / t.block_size) * t.size);
+    std::mt19937 random(seed);
+    std::vector<float> values(static_cast<std::size_t>(t.block_size));
+    for (std::size_t at = 0; at < bytes.size(); at += t.size) {
+        bool fine = false;
+        while (!fine) {
+            for (std::size_t i = 0; i < t.size; i++) bytes[at + i] = static_cast<std::byte>(random());
+            t.decode(bytes.data() + at, values.data(), t.block_size);
+            fine = true;
+            for (const float v : values) fine = fine && std::fabs(v) < 1e4f;
+        }
+    }
+    return bytes;
+}
+
+inline tl::Tensor blocks_leaf(const tl::Context &ctx, tl::core::DType type, const tl::Shape &shape, unsigned seed) {
+    const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
+    const auto bytes = random_blocks(type, t.n_elements(), seed);
+    t.write_bytes(bytes.data(), 0, bytes.size());
+    return t;
+}
+
+// The formats that weights may have.
+inline std::vector<tl::core::DType> weights() {
+    using namespace tl::core;
+    std::vector<DType> all;
+    for (std::size_t i = 0; i < dtype_count(); i++) {
+        if (dtype_at(i).kind == Kind::weight) all.push_back(dtype_at(i).type);
+    }
+    return all;
+}
+
+// How the graph's product rounds b on this level, by the kernel that its plan names.
+inline Rounded how_rounded(const tl::Graph &graph, const std::string &isa) {
+    const std::string plan = graph.plan_text(backend(isa, 1));
+    if (plan.find("_integer,") != std::string::npos) return Rounded::to_bytes;
+    return plan.find(": mul_mat_bf16") != std::string::npos ? Rounded::to_bf16 : Rounded::no;
+}
+
+}  // namespace support
