@@ -3,6 +3,7 @@
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
 //     --only chain|kernels|products|weights|add|formats|threads    one section
+//     --types q4_0,q6_K                    of the section weights these alone
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -20,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <sstream>
 
 namespace tensorlib::bench {
 
@@ -64,6 +66,7 @@ namespace {
 
 struct Options {
     std::string only, openblas_core;
+    std::vector<std::string> types;
     double seconds = 1.5;
 };
 
@@ -76,13 +79,17 @@ Options read_options(int argc, char **argv) {
             std::exit(0);
         } else if (word == "--only" && i + 1 < argc) {
             options.only = argv[++i];
+        } else if (word == "--types" && i + 1 < argc) {
+            std::stringstream list(argv[++i]);
+            for (std::string type; std::getline(list, type, ',');) options.types.push_back(type);
         } else if (word == "--openblas-core" && i + 1 < argc) {
             options.openblas_core = argv[++i];
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
             die("'" + word +
-                "' is no option: --levels, --only chain|kernels|products|weights|add|formats|threads, --seconds S, --openblas-core NAME");
+                "' is no option: --levels, --only chain|kernels|products|weights|add|formats|threads, --types LIST, --seconds S, "
+                "--openblas-core NAME");
         }
     }
     return options;
@@ -90,7 +97,7 @@ Options read_options(int argc, char **argv) {
 
 void report(const Options &options) {
     const core::IsaLevel &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
-    Bench bench{isa, limits_of(isa.name), OpenBlas(isa.name, options.openblas_core), {1}, options.seconds};
+    Bench bench{isa, limits_of(isa.name), OpenBlas(isa.name, options.openblas_core), {1}, options.seconds, options.types};
     if (const int all = core::platform::usable_cpus(); all > 1) bench.threads.push_back(all);
 
     char date[32] = "";

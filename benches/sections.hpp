@@ -7,6 +7,7 @@
 #include "openblas.hpp"
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace tensorlib::bench {
@@ -16,8 +17,9 @@ struct Bench {
     const core::IsaLevel &isa;
     Limits limits;
     OpenBlas blas;
-    std::vector<int> threads;  // 1, and all that this process may use
-    double budget;             // seconds per row
+    std::vector<int> threads;        // 1, and all that this process may use
+    double budget;                   // seconds per row
+    std::vector<std::string> types;  // those that are wanted; empty: all
 };
 
 // The limits of a level that this build has.
