@@ -206,6 +206,10 @@ void Trace::write_step(const Step &step, double seconds) {
     number("{\"step\":", static_cast<double>(&step - first_step_));
     buffer_ += ",\"kernel\":";
     text(step.kernel->name);
+    if (step.epilogue) {
+        buffer_ += ",\"epilogue\":";
+        text(op_name(step.epilogue->op));
+    }
     buffer_ += ",\"node\":";
     text(node.name.load(std::memory_order_acquire));
     buffer_ += ",\"shape\":";

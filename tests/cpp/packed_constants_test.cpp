@@ -92,6 +92,34 @@ TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
     }
 }
 
+// Experts' matrices have one copy. Few columns each, and more than are taken apart in registers.
+TEST_P(PackedConstants, of_experts_give_the_same_bits) {
+    const std::int64_t k = std::max<std::int64_t>(512 / traits(GetParam()).block_size, 1) * traits(GetParam()).block_size;
+    tl::Context ctx;
+    const auto a = weights_leaf(ctx, GetParam(), {k, 40, 5}, 17), constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, 40, 5});
+    std::vector<std::byte> bytes(a.nbytes());
+    a.read_bytes(bytes.data(), 0, bytes.size());
+    constant.write_bytes(bytes.data(), 0, bytes.size());
+    constant.set_constant();
+    for (const std::int64_t tokens : {1, 45}) {
+        const auto b = support::leaf(ctx, {k, 2, tokens}, 18);
+        std::vector<std::int32_t> numbers;
+        for (int i = 0; i < 2 * tokens; i++) numbers.push_back(i % 7 == 0 ? i % 5 : 3);
+        const auto ids = ctx.tensor<std::int32_t>({2, tokens}, numbers);
+        const auto c = mul_mat_id(a, b, ids), of_constant = mul_mat_id(constant, b, ids);
+        const tl::Graph graph({c}), same({of_constant});
+        for (const std::string &isa : support::isa_levels()) {
+            for (const int threads : {1, 3}) {
+                const auto cpu = backend(isa, threads);
+                graph.compute(cpu);
+                same.compute(cpu);
+                EXPECT_EQ(of_constant.read<float>(), c.read<float>()) << isa << " tokens " << tokens;
+                EXPECT_EQ(has_copy(same.plan_text(cpu)), cpu.packed_memory() != 0) << same.plan_text(cpu);
+            }
+        }
+    }
+}
+
 // A level with integer products of Q4_0, else nothing is packed.
 class Copies : public testing::Test {
 protected:

@@ -219,6 +219,9 @@ struct Bytes : Blocking {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t rows, columns;
     ByteLayout layout;
+    // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
+    const char *copy;
+    std::size_t copy_panel;
     Parts thread;
     std::size_t codes, code_scales, code_offsets, row, tile;
 
@@ -227,7 +230,9 @@ struct Bytes : Blocking {
           format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
           rows(leaf.integer_rows),
           columns(leaf.integer_columns),
-          layout(format, K, places) {
+          layout(format, K, places),
+          copy(reinterpret_cast<const char *>(plan.copy)),
+          copy_panel(static_cast<std::size_t>(format.panel_bytes(K))) {
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
         row = thread.add<float>(K), tile = thread.add<float>(rows * columns);
@@ -241,7 +246,10 @@ struct Bytes : Blocking {
 };
 
 void plan(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    auto &backend = static_cast<CpuBackend &>(p.backend);
+    const leaf::LeafTable &leaf = backend.leaf();
+    const PackedConstants::Copy copy = backend.packed(*p.node.src[0]);
+    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
     const Layout &a = p.node.src[0]->layout;
     const auto bytes = static_cast<std::int64_t>(ByteLayout(leaf.integer[dtype_index(a.type)], a.ne[0], 1).size);
     plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
@@ -278,12 +286,27 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
     auto *tile = b.of_thread<float>(step, slice, b.tile);
     for (std::int64_t m = chunk.begin; m < chunk.end; m += b.rows) {
         const int rows = static_cast<int>(std::min(b.rows, b.M - m));
+        // Panels of all experts are numbered through.
+        const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
+        const leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels};
+        if (b.copy && run.size() <= b.format.packed_columns) {
+            for (std::int64_t place = run.first; place < run.end; place += b.columns) {
+                const std::int64_t n = std::min(b.columns, run.end - place);
+                b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, b.rows, rows);
+                scatter(step, round.entries(place), n, tile, b.rows, m, rows, false);
+            }
+            continue;
+        }
         const std::byte *weights = row_address(a, {m, run.expert, 0});
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
             const std::int64_t kc = std::min(b.KC, b.K - k);
-            const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
-            b.format.unpack(kc, reinterpret_cast<const char *>(weights + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows,
-                            codes, scales, offsets);
+            if (b.copy) {
+                b.format.expand(kc, {packed.data + b.format.panel_bytes(k), packed.levels}, codes, scales, offsets);
+            } else {
+                const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
+                b.format.unpack(kc, reinterpret_cast<const char *>(weights + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows,
+                                codes, scales, offsets);
+            }
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
