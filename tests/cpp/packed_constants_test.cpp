@@ -46,6 +46,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
                           {std::max<std::int64_t>(1, 288 / block), 47, 2, 1, 1},
                           {std::max<std::int64_t>(2, 1120 / block), 64, 13, 1, 1},
                           {1, 40, 30, 2, 4},
+                          {1, 33, 135, 1, 1},
                           {std::max<std::int64_t>(1, 512 / block), 17, 1, 3, 3}}) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
