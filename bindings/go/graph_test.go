@@ -254,3 +254,29 @@ func TestGraphTexts(t *testing.T) {
 	_, err = unready.PlanText(cpu)
 	wantError(t, err, unready.Compute(cpu).(*Error).Code)
 }
+
+// A constant's packed copy is counted, and goes with its context.
+func TestPackedMem(t *testing.T) {
+	cpu := newCPU(t)
+	model, token := must(NewContext()), newContext(t)
+	weights := must(model.NewTensor(Q4_0, 64, 40))
+	if err := weights.SetConstant(); err != nil {
+		t.Fatal(err)
+	}
+	y := must(token.MulMat(weights, f32(token, 64)))
+	if err := cpu.Compute(y); err != nil {
+		t.Fatal(err)
+	}
+	if got := cpu.PackedMem(); (got != 0) != (cpu.ISA() != "baseline") {
+		t.Errorf("%d bytes at %s", got, cpu.ISA())
+	}
+	token.Close()
+	model.Close()
+	if got := cpu.PackedMem(); got != 0 {
+		t.Errorf("%d bytes without the context", got)
+	}
+	cpu.Close()
+	if got := cpu.PackedMem(); got != 0 {
+		t.Errorf("%d bytes of a closed backend", got)
+	}
+}

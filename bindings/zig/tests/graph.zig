@@ -152,3 +152,20 @@ test "threads that build in one context get their own errors" {
     for (threads) |thread| thread.join();
     try expectEqual(0, failures.load(.monotonic));
 }
+
+test "a constant's packed copy is counted, and goes with its context" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    {
+        var model = try tl.Context.init(.{});
+        defer model.deinit();
+        var token = try tl.Context.init(.{});
+        defer token.deinit();
+        const weights = try model.tensor(.q4_0, &.{ 64, 40 });
+        try weights.setConstant();
+        const y = try token.mulMat(weights, try token.tensor(.f32, &.{64}));
+        try cpu.compute(&.{y});
+        try expectEqual(!std.mem.eql(u8, cpu.isa(), "baseline"), cpu.packedMem() != 0);
+    }
+    try expectEqual(@as(usize, 0), cpu.packedMem());
+}

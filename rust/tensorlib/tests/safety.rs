@@ -294,3 +294,21 @@ fn plans_and_dot_describe_the_graph() {
     assert!(graph.plan_text(&backend).unwrap().contains("add_f32_flat"));
     assert_eq!((graph.n_nodes(), graph.n_leafs()), (1, 1));
 }
+
+#[test]
+fn constants_are_packed_once_and_go_with_their_context() {
+    let backend = cpu();
+    let (model, token) = (Context::new(), Context::new());
+    let weights = model.zeros(DType::Q4_0, [64, 40]).unwrap();
+    weights.write_f32(&vec![0.5; 64 * 40]).unwrap();
+    weights.set_constant().unwrap();
+    let y = token.mul_mat(&weights, &token.tensor([64], &[1.0; 64]).unwrap()).unwrap();
+    backend.compute(&[&y]).unwrap();
+    let packed = backend.packed_memory();
+    assert_eq!(packed != 0, backend.isa() != "baseline");
+    backend.compute(&[&y]).unwrap();
+    assert_eq!(backend.packed_memory(), packed);
+    assert!(y.to_vec::<f32>().unwrap().iter().all(|v| (v - 32.0).abs() < 0.5));
+    drop((y, token, weights, model));
+    assert_eq!(backend.packed_memory(), 0);
+}
