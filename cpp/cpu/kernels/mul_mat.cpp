@@ -25,13 +25,19 @@ void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.
 
 // ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once.
 
+constexpr std::int64_t most_widened_columns = 32;
 bool as_it_lies(const Layout &b) noexcept { return b.type == DType::f32 && b.rows_contiguous(); }
 
 const char *refuse_dot(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
         if (t->layout.type == DType::f32 && !t->layout.rows_contiguous()) return "rows are not contiguous";
     }
-    return p.node.src[1]->layout.ne[1] <= most_dot_columns ? nullptr : "more than 8 columns";
+    // Packing decodes rows of F16 into memory first: 94 G/s at 32 columns, where tiles that widen them on the way reach 1.5 times as much.
+    const bool widened = p.node.src[0]->layout.type == DType::f16 &&
+                         tiles_as_it_lies(p.node.src[0]->layout, static_cast<const CpuBackend &>(p.backend).leaf());
+    const std::int64_t columns = p.node.src[1]->layout.ne[1];
+    if (widened) return columns <= most_widened_columns ? nullptr : "more than 32 columns";
+    return columns <= most_dot_columns ? nullptr : "more than 8 columns";
 }
 
 // Rows that one unit of work covers: whole tiles, few enough that a chunk's rows stay in the second-level cache
