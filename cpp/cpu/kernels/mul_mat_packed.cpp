@@ -150,8 +150,12 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
                          float *decoded, const leaf::LeafTable &leaf) noexcept {
     const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
-    if (t.type == DType::f32) {
-        leaf.pack_f32(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
+    const auto as_it_lies = t.type == DType::f32    ? leaf.pack_f32
+                            : t.type == DType::f16  ? leaf.pack_f16
+                            : t.type == DType::bf16 ? leaf.pack_bf16
+                                                    : nullptr;
+    if (as_it_lies) {
+        as_it_lies(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
         return;
     }
     for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);

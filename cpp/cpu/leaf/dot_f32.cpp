@@ -5,10 +5,7 @@
 // A step is R + N loads for R N multiply-adds; with one column it is bound by the memory that a comes from, with the
 // largest tile by the multiply-adds. Each accumulator holds W partial sums, which are added up at the end; the last
 // k mod W products are added one by one. Rows of a may be F16 or BF16 where the level widens them as they are loaded.
-#include "cpu/leaf/level.hpp"
-
-#include "dtype/bf16.hpp"
-#include "dtype/f16.hpp"
+#include "cpu/leaf/rows.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -20,29 +17,6 @@ constexpr int W = Vec::width;
 // look far enough ahead: for elements of 2 bytes, which are widened, and from three columns on. One column of F16 reads 25 of 40 GB/s
 // without, 33 with this distance, 27 with a third of it, 29 with twice; four of F32 gain 6 %. One of F32 reads 40 of 41, and less with it.
 constexpr int bytes_ahead = 1536;
-
-// What a row of a is made of.
-struct Floats {
-    using Element = float;
-    static Vec::Reg load(const float *p) { return Vec::load(p); }
-    static float one(float x) { return x; }
-};
-#if defined(TL_HAS_HALVES)
-struct Halves {
-    using Element = uint16_t;
-    static Vec::Reg load(const uint16_t *p) { return Vec::load_f16(p); }
-    static float one(uint16_t x) { return from_half(x); }
-};
-struct Brains {
-    using Element = uint16_t;
-    static Vec::Reg load(const uint16_t *p) { return Vec::load_bf16(p); }
-    static float one(uint16_t x) {
-        float value;
-        BF16::decode(x, &value);
-        return value;
-    }
-};
-#endif
 
 template <class Row, int R, int N>
 void dot(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc) {

@@ -55,6 +55,8 @@ struct LeafTable {
     // k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in bytes.
     using PackF32 = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
     PackF32 pack_f32;
+    // The same of F16 and BF16; null where the level does not have them.
+    PackF32 pack_f16, pack_bf16;
 
     // Dot products of rows of a and rows of b, contiguous in k: C[i + j * ldc] = a_i . b_j, one kernel per tile of
     // rows x columns. Row strides in bytes.
@@ -80,8 +82,8 @@ struct LeafTable {
         void (*pack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *panel);
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
-        // For more columns than packed_columns it is better to expand a panel (k elements from its beginning, or from one that is a multiple
-        // of 256) into an unpacked one.
+        // For more columns than packed_columns it is better to expand a panel (k elements from its beginning, or from one that is a
+        // multiple of 256) into an unpacked one.
         int packed_columns;
         void (*expand)(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
         uint8_t levels[16];  // the codes that places stand for, where the format has them

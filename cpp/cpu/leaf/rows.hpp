@@ -1,0 +1,33 @@
+// What rows of plain floats are made of, for loops that widen them as they are loaded.
+#pragma once
+
+#include "cpu/leaf/level.hpp"
+
+#include "dtype/bf16.hpp"
+#include "dtype/f16.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+struct Floats {
+    using Element = float;
+    static Vec::Reg load(const float *p) { return Vec::load(p); }
+    static float one(float x) { return x; }
+};
+#if defined(TL_HAS_HALVES)
+struct Halves {
+    using Element = uint16_t;
+    static Vec::Reg load(const uint16_t *p) { return Vec::load_f16(p); }
+    static float one(uint16_t x) { return from_half(x); }
+};
+struct Brains {
+    using Element = uint16_t;
+    static Vec::Reg load(const uint16_t *p) { return Vec::load_bf16(p); }
+    static float one(uint16_t x) {
+        float value;
+        BF16::decode(x, &value);
+        return value;
+    }
+};
+#endif
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL
