@@ -118,6 +118,13 @@ constexpr std::int64_t largest_kc = 8192;
 constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t columns_per_chunk = 12;
 
+// Asks the backend for the packed copy of a, where that is constant.
+void plan_copy(const Problem &problem, KernelPlan &plan) noexcept;
+// kc elements from k on (a multiple of KC) of a panel's rows as a panel of bytes: out of the copy where there is one, else out of a's
+// blocks, of which `row` is the first row.
+void unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a, const std::byte *row,
+                  std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales, float *offsets) noexcept;
+
 const char *refuse(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;

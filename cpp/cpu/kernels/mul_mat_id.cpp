@@ -246,10 +246,8 @@ struct Bytes : Blocking {
 };
 
 void plan(const Problem &p, KernelPlan &plan) noexcept {
-    auto &backend = static_cast<CpuBackend &>(p.backend);
-    const leaf::LeafTable &leaf = backend.leaf();
-    const PackedConstants::Copy copy = backend.packed(*p.node.src[0]);
-    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
+    integer::plan_copy(p, plan);
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
     const auto bytes = static_cast<std::int64_t>(ByteLayout(leaf.integer[dtype_index(a.type)], a.ne[0], 1).size);
     plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
@@ -300,13 +298,7 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
         const std::byte *weights = row_address(a, {m, run.expert, 0});
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
             const std::int64_t kc = std::min(b.KC, b.K - k);
-            if (b.copy) {
-                b.format.expand(kc, {packed.data + b.format.panel_bytes(k), packed.levels}, codes, scales, offsets);
-            } else {
-                const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
-                b.format.unpack(kc, reinterpret_cast<const char *>(weights + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows,
-                                codes, scales, offsets);
-            }
+            integer::unpack_panel(b.format, packed, a, weights, k, kc, rows, codes, scales, offsets);
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);

@@ -112,16 +112,10 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
     }
     auto *codes = reinterpret_cast<std::uint8_t *>(base + b.codes);
     auto *scales = reinterpret_cast<float *>(base + b.code_scales), *offsets = reinterpret_cast<float *>(base + b.code_offsets);
-    const std::int64_t block = traits(a.type).block_size;
+    const std::byte *row = reinterpret_cast<const std::byte *>(batch.a) + static_cast<std::size_t>(first_row) * a.nb[1];
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
-        if (b.copy) {
-            b.format.expand(kc, {packed.data + b.format.panel_bytes(k), packed.levels}, codes, scales, offsets);
-        } else {
-            b.format.unpack(kc,
-                            batch.a + first_row * static_cast<std::ptrdiff_t>(a.nb[1]) + k / block * static_cast<std::ptrdiff_t>(a.nb[0]),
-                            static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales, offsets);
-        }
+        integer::unpack_panel(b.format, packed, a, row, k, kc, rows, codes, scales, offsets);
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
             b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.unit.at(b.unit_base(step, unit.in_round), column, n, k),
@@ -140,6 +134,23 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 
 }  // namespace
 
+void integer::plan_copy(const Problem &p, KernelPlan &plan) noexcept {
+    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0]);
+    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
+}
+
+void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a,
+                           const std::byte *row, std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales,
+                           float *offsets) noexcept {
+    if (copy.data) {
+        format.expand(kc, {copy.data + format.panel_bytes(k), copy.levels}, codes, scales, offsets);
+        return;
+    }
+    const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
+    format.unpack(kc, reinterpret_cast<const char *>(row + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales,
+                  offsets);
+}
+
 const char *integer::refuse(const Problem &p) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
@@ -150,10 +161,8 @@ const char *integer::refuse(const Problem &p) noexcept {
 }
 
 void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
-    auto &backend = static_cast<CpuBackend &>(p.backend);
-    const leaf::LeafTable &leaf = backend.leaf();
-    const PackedConstants::Copy copy = backend.packed(*p.node.src[0]);
-    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
+    plan_copy(p, plan);
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], integer::largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
     plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;
