@@ -42,7 +42,7 @@ void print(const Row &row, double limit, bool disturbed) {
 void check_gemm(const leaf::LeafTable &leaf, const float *a, const float *b) {
     const int rows = leaf.gemm_rows, columns = leaf.gemm_columns;
     std::vector<float> c(static_cast<std::size_t>(rows * columns));
-    leaf.gemm_f32[columns - 1](l1_depth, a, b, c.data(), rows, rows, false);
+    leaf.gemm_f32.from_cache[columns - 1](l1_depth, a, b, c.data(), rows, rows, false);
     for (int j = 0; j < columns; j++) {
         for (int i = 0; i < rows; i++) {
             float sum = 0;
@@ -113,7 +113,7 @@ void report_kernels(const Bench &bench) {
          Unit::gflops},
         {{"gemm_f32 " + std::to_string(MR) + "x" + std::to_string(NR) + ", panels in the first-level cache",
           [&] {
-              for (std::int64_t i = 0; i < repeats; i++) leaf.gemm_f32[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
+              for (std::int64_t i = 0; i < repeats; i++) leaf.gemm_f32.from_cache[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
           }},
          l1_flops,
          Unit::gflops},
@@ -121,7 +121,7 @@ void report_kernels(const Bench &bench) {
           [&] {
               for (int i = 0; i < 20; i++) {
                   for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
-                      leaf.gemm_f32[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
+                      leaf.gemm_f32.from_cache[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
                   }
               }
           }},

@@ -15,28 +15,29 @@ namespace {
 
 // The panels of a's slices.
 struct Panels {
+    const leaf::LeafTable::PanelFormat &format;
     std::int64_t per_slice, count;
     std::size_t bytes_each, bytes;  // bytes: 0 where they are too many to count
 
     Panels(const Layout &a, const leaf::LeafTable &leaf) noexcept
-        : per_slice(ceil_div(a.ne[1], leaf.integer_rows)),
+        : format(leaf.panels[dtype_index(a.type)]),
+          per_slice(ceil_div(a.ne[1], format.rows)),
           count(per_slice * a.ne[2] * a.ne[3]),
-          bytes_each(static_cast<std::size_t>(leaf.integer[dtype_index(a.type)].panel_bytes(a.ne[0]))) {
+          bytes_each(static_cast<std::size_t>(format.bytes(a.ne[0]))) {
         if (!checked_mul(bytes_each, static_cast<std::size_t>(count), bytes)) bytes = 0;
     }
 };
 
-void pack(const Tensor &a, const Panels &panels, const leaf::LeafTable &leaf, ThreadPool &pool, std::byte *to) noexcept {
+void pack(const Tensor &a, const Panels &panels, ThreadPool &pool, std::byte *to) noexcept {
     const Layout &l = a.layout;
     const std::byte *from = a.address();
-    const leaf::LeafTable::IntegerFormat &format = leaf.integer[dtype_index(l.type)];
     auto one = [&](std::int64_t panel, int) noexcept {
-        const std::int64_t slice = panel / panels.per_slice, row = panel % panels.per_slice * leaf.integer_rows;
+        const std::int64_t slice = panel / panels.per_slice, row = panel % panels.per_slice * panels.format.rows;
         const std::byte *first = from + static_cast<std::size_t>(row) * l.nb[1] + static_cast<std::size_t>(slice % l.ne[2]) * l.nb[2] +
                                  static_cast<std::size_t>(slice / l.ne[2]) * l.nb[3];
-        format.pack(l.ne[0], reinterpret_cast<const char *>(first), static_cast<std::ptrdiff_t>(l.nb[1]),
-                    static_cast<int>(std::min<std::int64_t>(leaf.integer_rows, l.ne[1] - row)),
-                    reinterpret_cast<char *>(to + static_cast<std::size_t>(panel) * panels.bytes_each));
+        panels.format.pack(l.ne[0], reinterpret_cast<const char *>(first), static_cast<std::ptrdiff_t>(l.nb[1]),
+                           static_cast<int>(std::min<std::int64_t>(panels.format.rows, l.ne[1] - row)),
+                           reinterpret_cast<char *>(to + static_cast<std::size_t>(panel) * panels.bytes_each));
     };
     // Not more chunks than a pool takes: there is no memory for as many panels.
     pool.run(panels.count, one);
@@ -59,7 +60,7 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
     const Tensor &root = *a.root;
     if (!root.is_leaf() || !root.constant.load(std::memory_order_acquire)) return {nullptr, 0, "not constant"};
     // Panels are whole: of fewer rows most of a copy would be padding.
-    if (a.layout.ne[1] * 2 < leaf.integer_rows) return {nullptr, 0, "too few rows for a packed copy"};
+    if (a.layout.ne[1] * 2 < leaf.panels[dtype_index(a.layout.type)].rows) return {nullptr, 0, "too few rows for a packed copy"};
     if (const Copy found = find(a); found.panels) return found;
     constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
     const Panels panels(a.layout, leaf);
@@ -68,7 +69,7 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
     try {
         auto pages = std::make_unique<Pages>(panels.bytes);
         if (!pages->data) return no_memory;
-        pack(a, panels, leaf, pool, pages->data);
+        pack(a, panels, pool, pages->data);
         root.context->watch(*this);
         const std::lock_guard guard(lock_);
         entries_.push_back({root.context, a.root, a.root_offset, a.layout, std::move(pages)});

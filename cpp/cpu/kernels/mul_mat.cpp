@@ -103,6 +103,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
 constexpr CpuKernel table[] = {
     {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
     {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan, true}, integer::run},
+    {{Op::mul_mat, "mul_mat_constant", packed::refuse_constant, packed::plan_constant, true}, packed::run},
     {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot, true}, run_dot},
     {{Op::mul_mat, "mul_mat_bf16_packed", packed::refuse_pairs, packed::plan_pairs, true}, packed::run},
     {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan, true}, packed::run},

@@ -110,6 +110,9 @@ FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std:
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
+// Asks the backend for the packed copy of a, where that is constant.
+void plan_copy(const Problem &problem, KernelPlan &plan) noexcept;
+
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {
 // KC: 32 rows x 8192 codes = 256 KiB, and up to 128 KiB of scales and offsets: inside a second-level cache of 512 KiB to 1 MiB.
@@ -118,8 +121,6 @@ constexpr std::int64_t largest_kc = 8192;
 constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t columns_per_chunk = 12;
 
-// Asks the backend for the packed copy of a, where that is constant.
-void plan_copy(const Problem &problem, KernelPlan &plan) noexcept;
 // kc elements from k on (a multiple of KC) of a panel's rows as a panel of bytes: out of the copy where there is one, else out of a's
 // blocks, of which `row` is the first row.
 void unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a, const std::byte *row,
@@ -130,24 +131,29 @@ void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 }  // namespace integer
 
-// The packed product's rows of the table, in mul_mat_packed.cpp: of floats, and of pairs of BF16.
+// The packed product's rows of the table, in mul_mat_packed.cpp: of a constant's copy, of pairs of BF16, and of floats.
 namespace packed {
-// KC: an A panel (MR = 32: 64 KiB) streams through the first-level cache while the B panel (NR = 12: 24 KiB) stays
-// there; C is read and written once per KC multiply-adds.
-constexpr std::int64_t largest_kc = 512;
-// MC: 192 x 512 floats = 384 KiB of A panels, well inside a second-level cache of 512 KiB to 1 MiB.
-constexpr std::int64_t largest_mc = 192;
+// KC: an A panel (MR = 32: 24 KiB) stays in the first-level cache of 32 or 48 KiB while B panels (NR = 12: 9 KiB) and tiles of sums
+// (1.5 KiB) pass through it.
+constexpr std::int64_t largest_kc = 192;
+// MC: sums of 512 rows x 516 columns are 1 MiB: beyond the second-level cache, but read and written once per KC multiply-adds; while
+// fewer rows would bring the unit's B panels back from the third-level cache more often.
+constexpr std::int64_t largest_mc = 512;
 // B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
 constexpr std::int64_t round_floats = std::int64_t{8} << 20;
 
+// Whether pack_floats() needs no buffer of decoded rows.
+bool packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept;
 // Elements k .. k + kc of `n` rows as floats into a panel of `width`: panel[k][i]. `decoded`: n rows of kc floats, for what is not F32.
 void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
                  const leaf::LeafTable &leaf) noexcept;
 
 const char *refuse(const Problem &problem) noexcept;
 const char *refuse_pairs(const Problem &problem) noexcept;
+const char *refuse_constant(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_pairs(const Problem &problem, KernelPlan &plan) noexcept;
+void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
 }  // namespace packed
 

@@ -232,7 +232,7 @@ struct Bytes : Blocking {
           columns(leaf.integer_columns),
           layout(format, K, places),
           copy(reinterpret_cast<const char *>(plan.copy)),
-          copy_panel(static_cast<std::size_t>(format.panel_bytes(K))) {
+          copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
         row = thread.add<float>(K), tile = thread.add<float>(rows * columns);
@@ -246,7 +246,7 @@ struct Bytes : Blocking {
 };
 
 void plan(const Problem &p, KernelPlan &plan) noexcept {
-    integer::plan_copy(p, plan);
+    plan_copy(p, plan);
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
     const auto bytes = static_cast<std::int64_t>(ByteLayout(leaf.integer[dtype_index(a.type)], a.ne[0], 1).size);
@@ -426,7 +426,7 @@ void multiply_packed(const Floats &b, const Step &step, const Slice &slice, cons
             const std::int64_t n = std::min(b.NR, run.end - place);
             const float *columns = b.column(step, place) + k * n;
             for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
-                slice.leaf.gemm_f32[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
+                slice.leaf.gemm_f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
                 scatter(step, round.entries(place), n, tile, b.MR, m, height(m), k > 0);
             }
         }

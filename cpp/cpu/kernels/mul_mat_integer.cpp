@@ -57,7 +57,7 @@ struct Blocking {
           row_chunks(ceil_div(panels, panels_per_chunk)),
           column_chunks(ceil_div(units.NC, columns_per_chunk)),
           copy(plan.copy),
-          copy_panel(static_cast<std::size_t>(format.panel_bytes(K))),
+          copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!copy || units.NC > format.packed_columns),
           unit(format, K, units.NC) {
         const std::int64_t kc = through_bytes ? KC : 0;
@@ -134,7 +134,7 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 
 }  // namespace
 
-void integer::plan_copy(const Problem &p, KernelPlan &plan) noexcept {
+void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
     const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0]);
     plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
 }
@@ -143,7 +143,7 @@ void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const l
                            const std::byte *row, std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales,
                            float *offsets) noexcept {
     if (copy.data) {
-        format.expand(kc, {copy.data + format.panel_bytes(k), copy.levels}, codes, scales, offsets);
+        format.expand(k, kc, copy, codes, scales, offsets);
         return;
     }
     const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);

@@ -1,13 +1,17 @@
-// The packed F32 product, after BLIS: both operands are copied into panels that the micro-kernel reads straight
-// through, in blocks that fit the caches. What is not F32 is decoded first, the rows of a panel at a time, into a buffer
-// of the thread's: for a panel of A [MR][KC], 64 KiB at most.
+// The packed product in floats: the micro-kernel reads panels of both operands straight through, in blocks that fit the caches. What is
+// not F32 is decoded first, the rows of a panel at a time, into a buffer of the thread's: for a panel of A [MR][KC], 24 KiB at most.
 //
 //   for each unit = (batch, block of NC columns), several units a round:
-//     prepare:  B panels of the unit   [NC / NR][K][NR]       shared workspace, all threads pack
+//     prepare:  B panels of the unit   [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each block of MC rows (a chunk):
-//       for each block of KC of k:
-//         A panels of the chunk        [MC / MR][KC][MR]      the thread's workspace, in the second-level cache
-//         for each B panel (KC x NR, in the first-level cache), for each A panel: micro-kernel
+//       for each block of KC of k (its B panels stay in the second-level cache):
+//         for each panel of MR rows (in the first-level cache):
+//           A panel                    [KC][MR]                     the thread's workspace, or the constant's copy where it is
+//           for each B panel: micro-kernel, sums into a tile        [MR / MR][NC][MR]: the thread's workspace
+//       the last block of k goes on to C
+//
+// Tiles are apart from C since columns of C lie a power of two apart as often as not: 24 cache lines of two sets, of which the first-level
+// cache has 12 ways each. Storing them into C block after block cost 6 to 8 % at 4096 x 4096 x 512 (docs/performance.md).
 //
 // Of BF16 weights, where the micro-kernel multiplies pairs, all this counts pairs in place of floats: a word of a panel is two of k, and b
 // is rounded to BF16 (to nearest even, by 2^-8 of an element at most) as it is packed.
@@ -20,35 +24,62 @@
 #include "cpu/kernels/mul_mat.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tensorlib::core {
 
 namespace {
 
-// NC: for one block of k the B panels of a unit (384 x 512 floats: 768 KiB) should stay in the second-level cache while
-// the chunk's A panels meet them in turn. 512 columns as two units instead of one: 4 % more in four runs in turn.
-constexpr std::int64_t largest_nc = 384;
+// NC: for one block of k the B panels of a unit (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of A meet
+// them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
+constexpr std::int64_t largest_nc = 516;
+// So few columns' B panels stay in the second-level cache for all of k, of which A's panels then take more at a time.
+constexpr std::int64_t most_few_columns = 96, few_columns_kc = 512;
 // B panels packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
 
+// What a panel of A holds by what one of B does. Words of pairs are two of k.
+enum class Product : std::int64_t { floats, pairs, halves_by_floats, pairs_by_floats };
+
 // The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_per_word, choice_count };
+enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_product, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
-// Sizes that follow from the shapes and the choice. K and KC are in words.
+const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &leaf) noexcept {
+    switch (product) {
+        case Product::pairs: return leaf.gemm_bf16;
+        case Product::halves_by_floats: return leaf.gemm_f16_by_f32;
+        case Product::pairs_by_floats: return leaf.gemm_bf16_by_f32;
+        default: return leaf.gemm_f32;
+    }
+}
+
+// Sizes that follow from the shapes and the choice, and where a thread has its parts. K and KC are in words.
 struct Blocking {
     Units units;
-    std::int64_t per_word, K, M;
+    Product product;
+    std::int64_t per_word, b_floats;  // elements of a word of A, floats of B that meet it
+    std::int64_t K, M;
     std::int64_t MC, KC;
     std::int64_t row_blocks, panels_per_unit;
     std::int64_t MR, NR;
-    bool decodes;
+    // The constant's copy, and the bytes of a panel and of its part for a word; null where A's panels are made.
+    const std::byte *copy;
+    std::size_t copy_panel, copy_word;
+    // Whether each panel of A meets all of k at once, as so few columns' panels stay in the second-level cache whole.
+    bool few_columns;
+    Parts thread;
+    // The parts of a panel of A, of decoded rows (and of a row of b before it is rounded to pairs), and of sums while they are not all
+    // added up.
+    std::size_t panel, decoded, row, tiles;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : units(c, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
-          per_word(plan.choice[choice_per_word]),
+          product(static_cast<Product>(plan.choice[choice_product])),
+          per_word(product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1),
+          b_floats(product == Product::pairs_by_floats ? 2 : 1),
           K(a.ne[0] / per_word),
           M(c.ne[0]),
           MC(plan.choice[choice_mc]),
@@ -57,28 +88,41 @@ struct Blocking {
           panels_per_unit(ceil_div(units.NC, leaf.gemm_columns)),
           MR(leaf.gemm_rows),
           NR(leaf.gemm_columns),
-          decodes(per_word > 1 || a.type != DType::f32 || b.type != DType::f32) {}
+          copy(plan.copy),
+          copy_panel(plan.copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
+          copy_word(plan.copy ? copy_panel / static_cast<std::size_t>(K) : 0),
+          few_columns(units.NC <= most_few_columns) {
+        panel = thread.add<float>(copy ? 0 : MR * KC);
+        const bool decodes =
+            product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(copy || packed::packs_as_it_lies(a.type, leaf));
+        decoded = thread.add<float>(decodes ? std::max(MR, NR) * KC * b_floats : 0);
+        row = thread.add<float>(product == Product::pairs ? per_word * KC : 0);
+        tiles = thread.add<float>(blocks_of_k() > 1 ? (few_columns ? MR : MC) * units.NC : 0);
+    }
 
-    std::int64_t unit_floats() const noexcept { return panels_per_unit * NR * K; }
+    std::int64_t blocks_of_k() const noexcept { return ceil_div(K, KC); }
+    std::int64_t unit_floats() const noexcept { return ceil_div(units.NC * K * b_floats, 16) * 16; }
     std::int64_t pack_chunks_per_unit() const noexcept { return ceil_div(panels_per_unit, panels_per_chunk); }
-    // A thread's A panels and its buffer of decoded rows, on cache lines of their own.
-    std::int64_t panel_floats() const noexcept { return ceil_div(MC, MR) * MR * KC; }
-    std::int64_t thread_floats() const noexcept { return panel_floats() + (decodes ? std::max(MR, NR) * KC : 0) + pair_floats(); }
-    // A row of b before it is rounded to pairs.
-    std::int64_t pair_floats() const noexcept { return per_word > 1 ? per_word * KC : 0; }
     float *unit_panels(const Step &step, std::int64_t in_round) const noexcept {
         return reinterpret_cast<float *>(step.workspace) + in_round * unit_floats();
     }
-    float *thread_panels(const Step &step, int thread) const noexcept {
-        return unit_panels(step, units.per_round) + thread * thread_floats();
+    // The unit's panel of columns n on, block of k from k on of kc.
+    float *column_panel(const Step &step, const Unit &unit, std::int64_t n, std::int64_t k, std::int64_t kc) const noexcept {
+        return unit_panels(step, unit.in_round) + (k * unit.columns + n * kc) * b_floats;
+    }
+    float *of_thread(const Step &step, const Slice &slice, std::size_t part) const noexcept {
+        auto *threads = reinterpret_cast<std::byte *>(unit_panels(step, units.per_round));
+        return reinterpret_cast<float *>(threads + static_cast<std::size_t>(slice.thread) * thread.size + part);
     }
 };
 
-// Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i]. `decoded`: the thread's buffer.
-void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
-          float *decoded, const leaf::LeafTable &leaf) noexcept {
-    if (b.per_word == 1) {
-        packed::pack_floats(t, first, k, kc, n, width, panel, decoded, leaf);
+// Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
+void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc,
+          int n, int width, float *panel) noexcept {
+    const leaf::LeafTable &leaf = slice.leaf;
+    float *decoded = b.of_thread(step, slice, b.decoded);
+    if (b.product != Product::pairs) {
+        packed::pack_floats(t, first, k * b.b_floats, kc * b.b_floats, n, width, panel, decoded, leaf);
         return;
     }
     constexpr std::ptrdiff_t word = sizeof(float);
@@ -87,7 +131,7 @@ void pack(const Blocking &b, const TensorRef &t, const char *first, std::int64_t
         leaf.pack_f32(kc, first + k * word, word, row_stride, n, width, panel);
         return;
     }
-    float *row = decoded + std::max(b.MR, b.NR) * b.KC;
+    float *row = b.of_thread(step, slice, b.row);
     for (int i = 0; i < n; i++) {
         const auto *from = reinterpret_cast<const std::byte *>(first + i * row_stride);
         load_row(t, from, k * b.per_word, kc * b.per_word, row, leaf);
@@ -101,51 +145,91 @@ void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexc
     if (!unit_at(b.units, slice.phase, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
     const Batch batch = batch_at(step, unit.batch);
     const TensorRef &src = step.src[1];
-    const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
-    float *decoded = b.thread_panels(step, slice.thread) + b.panel_floats();
     const std::int64_t first = slice.chunk % b.pack_chunks_per_unit() * panels_per_chunk * b.NR;
     const std::int64_t end = std::min(first + panels_per_chunk * b.NR, unit.columns);
-    // F32 has no buffer to fit into.
-    const std::int64_t KC = b.decodes ? b.KC : b.K;
     for (std::int64_t n = first; n < end; n += b.NR) {
         // The last panel is as wide as there are columns: its micro-kernel computes no more.
         const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
-        for (std::int64_t k = 0; k < b.K; k += KC) {
-            pack(b, src, batch.b + (unit.first_column + n) * row_stride, k, std::min(KC, b.K - k), width, width,
-                 b.unit_panels(step, unit.in_round) + n * b.K + k * width, decoded, slice.leaf);
+        const char *columns = batch.b + (unit.first_column + n) * static_cast<std::ptrdiff_t>(src.nb[1]);
+        for (std::int64_t k = 0; k < b.K; k += b.KC) {
+            const std::int64_t kc = std::min(b.KC, b.K - k);
+            pack(b, step, slice, src, columns, k, kc, width, width, b.column_panel(step, unit, n, k, kc));
         }
     }
+}
+
+// Into C, m of a tile's MR rows.
+void store_tile(const float *tile, std::int64_t MR, float *c, std::int64_t ldc, std::int64_t m, std::int64_t columns) noexcept {
+    for (std::int64_t j = 0; j < columns; j++) std::memcpy(c + j * ldc, tile + j * MR, static_cast<std::size_t>(m) * sizeof(float));
+}
+
+// The products of a panel of A with all columns of a unit, for one block of k.
+struct PanelProduct {
+    const void *panel;
+    std::int64_t k, kc, row, rows;  // of C
+    float *tiles;                   // null where one block of k is all
+};
+void multiply(const Blocking &b, const Step &step, const Slice &slice, const Unit &unit, const Batch &batch,
+              const PanelProduct &p) noexcept {
+    const leaf::LeafTable::Gemm &gemm = gemm_of(b.product, slice.leaf);
+    const bool last = p.k + p.kc == b.K;
+    for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
+        const std::int64_t width = std::min(b.NR, unit.columns - n);
+        const float *columns = b.column_panel(step, unit, n, p.k, p.kc);
+        float *c = batch.c + p.row + (unit.first_column + n) * b.M;
+        const auto multiply = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
+        if (p.tiles) {
+            float *tile = p.tiles + n * b.MR;
+            // Sums that other panels' have pushed out of the first-level cache meanwhile.
+            for (std::int64_t i = 0; i < width * b.MR; i += 16) __builtin_prefetch(tile + i, 1, 3);
+            multiply(p.kc, p.panel, columns, tile, b.MR, static_cast<int>(b.MR), p.k > 0);
+            if (last) store_tile(tile, b.MR, c, b.M, p.rows, width);
+        } else {
+            multiply(p.kc, p.panel, columns, c, b.M, static_cast<int>(p.rows), false);
+        }
+        if (last) finish_tile(step, slice.leaf, unit.batch, p.row, p.rows, unit.first_column + n, width);
+    }
+}
+
+// Block of k from k on of the panel whose first row is m: where the constant's copy has it, or made.
+const void *row_panel(const Blocking &b, const Step &step, const Slice &slice, const Batch &batch, std::int64_t m, std::int64_t k,
+                      std::int64_t kc) noexcept {
+    if (b.copy) {
+        const auto number = static_cast<std::size_t>(batch.a_slice * ceil_div(b.M, b.MR) + m / b.MR);
+        return b.copy + number * b.copy_panel + static_cast<std::size_t>(k) * b.copy_word;
+    }
+    float *panel = b.of_thread(step, slice, b.panel);
+    const TensorRef &a = step.src[0];
+    pack(b, step, slice, a, batch.a + m * static_cast<std::ptrdiff_t>(a.nb[1]), k, kc, static_cast<int>(std::min(b.MR, b.M - m)),
+         static_cast<int>(b.MR), panel);
+    return panel;
 }
 
 void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Unit unit;
     if (!unit_at(b.units, slice.phase, slice.chunk / b.row_blocks, unit)) return;
     const Batch batch = batch_at(step, unit.batch);
-    const TensorRef &src = step.src[0];
-    const auto row_stride = static_cast<std::ptrdiff_t>(src.nb[1]);
-    const std::int64_t first_row = slice.chunk % b.row_blocks * b.MC, rows = std::min(b.MC, b.M - first_row);
-    float *a_panels = b.thread_panels(step, slice.thread);
-    const leaf::LeafTable::GemmF32 *gemm = b.per_word > 1 ? slice.leaf.gemm_bf16 : slice.leaf.gemm_f32;
-    for (std::int64_t k = 0; k < b.K; k += b.KC) {
-        const std::int64_t kc = std::min(b.KC, b.K - k);
-        for (std::int64_t m = 0; m < rows; m += b.MR) {
-            const int height = static_cast<int>(std::min(b.MR, rows - m));
-            pack(b, src, batch.a + (first_row + m) * row_stride, k, kc, height, static_cast<int>(b.MR), a_panels + m * kc,
-                 a_panels + b.panel_floats(), slice.leaf);
-        }
-        for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
-            const std::int64_t width = std::min(b.NR, unit.columns - n);
-            const float *b_panel = b.unit_panels(step, unit.in_round) + n * b.K + k * width;
-            float *c = batch.c + first_row + (unit.first_column + n) * b.M;
-            for (std::int64_t m = 0; m < rows; m += b.MR) {
-                gemm[width - 1](kc, a_panels + m * kc, b_panel, c + m, b.M, static_cast<int>(std::min(b.MR, rows - m)), k > 0);
+    const std::int64_t first = slice.chunk % b.row_blocks * b.MC, end = std::min(first + b.MC, b.M);
+    float *tiles = b.blocks_of_k() > 1 ? b.of_thread(step, slice, b.tiles) : nullptr;
+    // Panels that meet a block of k one after the other.
+    const std::int64_t together = b.few_columns ? b.MR : b.MC;
+    for (std::int64_t from = first; from < end; from += together) {
+        for (std::int64_t k = 0; k < b.K; k += b.KC) {
+            const std::int64_t kc = std::min(b.KC, b.K - k);
+            for (std::int64_t m = from; m < std::min(from + together, end); m += b.MR) {
+                multiply(b, step, slice, unit, batch,
+                         {row_panel(b, step, slice, batch, m, k, kc), k, kc, m, std::min(b.MR, end - m),
+                          tiles ? tiles + (m - from) * unit.columns : nullptr});
             }
-            if (k + kc == b.K) finish_tile(step, slice.leaf, unit.batch, first_row, rows, unit.first_column + n, width);
         }
     }
 }
 
 }  // namespace
+
+bool packed::packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept {
+    return type == DType::f32 || (type == DType::f16 && leaf.pack_f16) || (type == DType::bf16 && leaf.pack_bf16);
+}
 
 void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
                          float *decoded, const leaf::LeafTable &leaf) noexcept {
@@ -167,28 +251,44 @@ const char *packed::refuse(const Problem &) noexcept { return nullptr; }
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
     const Layout &a = p.node.src[0]->layout;
-    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16[0]) return "no product of BF16 pairs at this level";
+    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16.from_cache[0]) return "no product of BF16 pairs at this level";
     if (a.type != DType::bf16) return "a is not bf16";
     if (p.node.exact) return "the product is to be exact";
     if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
     return nullptr;
 }
 
+const char *packed::refuse_constant(const Problem &p) noexcept {
+    const Tensor &a = *p.node.src[0];
+    const DType type = a.layout.type;
+    if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
+    if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return "a is not f32, f16 or bf16";
+    const leaf::LeafTable::PanelFormat &panels = static_cast<const CpuBackend &>(p.backend).leaf().panels[dtype_index(type)];
+    if (panels.rows == 0) return "no packed copies of this type at this level";
+    if (!a.layout.rows_contiguous()) return "rows of a are not contiguous";
+    if (panels.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
+    if (a.layout.ne[1] * 2 < panels.rows) return "too few rows for a packed copy";
+    if (type == DType::f32 && p.node.layout.ne[1] == 1) return "one column reads rows as fast where they lie";
+    return nullptr;
+}
+
 namespace {
 
-void plan_words(const Problem &p, std::int64_t per_word, KernelPlan &plan) noexcept {
+void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
-    plan.choice[choice_per_word] = per_word;
+    const std::int64_t per_word = product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1;
+    plan.choice[choice_product] = static_cast<std::int64_t>(product);
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, c.ne[1] <= most_few_columns ? few_columns_kc : packed::largest_kc,
+                                        std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
-    plan.choice[choice_mc] = std::min(mc, ceil_div(c.ne[0], MR) * MR);
+    plan.choice[choice_mc] = even_block(c.ne[0], mc, MR);
     plan.choice[choice_units_per_round] = 1;
 
     Blocking blocking(p.node, plan, leaf);
@@ -196,13 +296,25 @@ void plan_words(const Problem &p, std::int64_t per_word, KernelPlan &plan) noexc
     plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     plan.n_phases = blocking.units.phases();
     plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};
-    plan.workspace = static_cast<std::size_t>(per_round * blocking.unit_floats() + T * blocking.thread_floats()) * sizeof(float);
+    plan.workspace =
+        static_cast<std::size_t>(per_round * blocking.unit_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
 }
 
 }  // namespace
 
-void packed::plan(const Problem &p, KernelPlan &plan) noexcept { plan_words(p, 1, plan); }
-void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_words(p, 2, plan); }
+void packed::plan(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::floats, plan); }
+void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::pairs, plan); }
+
+void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
+    plan_copy(p, plan);
+    const DType type = p.node.src[0]->layout.type;
+    const bool pairs = !refuse_pairs(p) && p.node.layout.ne[1] > most_dot_columns;
+    // Without a copy, for which there may be no memory, panels are made of floats or pairs.
+    const Product of_copy = type == DType::f16    ? Product::halves_by_floats
+                            : type == DType::bf16 ? Product::pairs_by_floats
+                                                  : Product::floats;
+    plan_product(p, pairs ? Product::pairs : plan.copy ? of_copy : Product::floats, plan);
+}
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
     const Blocking blocking(*step.node, step.plan, slice.leaf);

@@ -44,13 +44,19 @@ constexpr int scaled_bytes = 256;
 struct LeafTable {
     // Packed product of a panel of gemm_rows rows and one of n columns (n <= gemm_columns), one kernel per n:
     // C[m, n] (+)= sum over k of A[k][gemm_rows] * B[k][n]. C is column-major with `ldc` floats per column; m of the
-    // panel's rows are stored.
+    // panel's rows are stored. from_memory: for a panel of A that no cache holds, which is fetched ahead.
     int gemm_rows;
     int gemm_columns;
-    using GemmF32 = void (*)(int64_t k, const float *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
-    GemmF32 gemm_f32[max_gemm_columns];
+    using GemmF32 = void (*)(int64_t k, const void *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
+    struct Gemm {
+        GemmF32 from_cache[max_gemm_columns], from_memory[max_gemm_columns];
+    };
+    Gemm gemm_f32;
     // The same of pairs: each float of the panels stands for two BF16, k counts pairs. Null where the level has none.
-    GemmF32 gemm_bf16[max_gemm_columns];
+    Gemm gemm_bf16;
+    // A in 16 bits, widened on the way, B in floats: F16 [k][gemm_rows], and BF16 in pairs [k][gemm_rows][2], of which k counts pairs,
+    // two floats of each column. Null where the level has none.
+    Gemm gemm_f16_by_f32, gemm_bf16_by_f32;
 
     // k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in bytes.
     using PackF32 = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
@@ -76,21 +82,27 @@ struct LeafTable {
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
-        // A constant's panel of k elements of `rows` rows, packed (cpu/leaf/panels_i8.hpp), the bytes it takes, and products with it, over
-        // all of k.
-        int64_t (*panel_bytes)(int64_t k);
-        void (*pack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *panel);
+        // Products with a panel of a constant's copy (panels below), over all of k.
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
-        // For more columns than packed_columns it is better to expand a panel (k elements from its beginning, or from one that is a
-        // multiple of 256) into an unpacked one.
+        // For more columns than packed_columns it is better to expand a panel (k elements from one on that is a multiple of 256) into an
+        // unpacked one.
         int packed_columns;
-        void (*expand)(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
+        void (*expand)(int64_t from, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
         uint8_t levels[16];  // the codes that places stand for, where the format has them
     };
     int integer_rows;
     int integer_columns;
     IntegerFormat integer[max_formats];
+    // Panels of constants' copies, of `rows` rows each: the bytes of one with k elements (0 where such k are not packed), and how it is
+    // made; rows of a copy up to the panel's are zeros. Of formats with blocks as in cpu/leaf/panels_i8.hpp; F32 as gemm_f32 reads them,
+    // F16 and BF16 as gemm_f16_by_f32 and gemm_bf16_by_f32 do. No rows where a format is not packed.
+    struct PanelFormat {
+        int rows;
+        int64_t (*bytes)(int64_t k);
+        void (*pack)(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel);
+    };
+    PanelFormat panels[max_formats];
     // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
     void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
 

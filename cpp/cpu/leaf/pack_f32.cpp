@@ -3,6 +3,8 @@
 // widened on the way where the level does that.
 #include "cpu/leaf/rows.hpp"
 
+#include "dtype/formats.hpp"
+
 namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
@@ -16,46 +18,124 @@ float element(const char *p) {
     return Row::one(x);
 }
 
-// Elements k0 .. k-1 of rows i0 .. width-1, those from `rows` on being zero.
+// Elements k0 .. k-1 of all rows, one by one.
 template <class Row>
-void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int i0, int rows, int width,
-               float *panel) {
+void pack_rest(int64_t k0, int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel) {
     for (int64_t at = k0; at < k; at++) {
         const char *from = src + at * k_stride;
         float *to = panel + at * width;
-        for (int i = i0; i < rows; i++) to[i] = element<Row>(from + i * row_stride);
-        for (int i = rows > i0 ? rows : i0; i < width; i++) to[i] = 0;
+        for (int i = 0; i < rows; i++) to[i] = element<Row>(from + i * row_stride);
+        for (int i = rows; i < width; i++) to[i] = 0;
+    }
+}
+
+// The front lanes of `block` to panel[0], panel[1], .., `left` k before the panel's end, where fewer than W are left of its width. Where
+// they are a k's first, whole registers are stored as long as the panel has room: what is too much is the next k's, and written next.
+void store_front(const Vec::Reg (&block)[W], int lanes, int width, bool first, int64_t left, float *panel) {
+    const int64_t whole = first ? left * width - W : -1;
+#pragma GCC unroll 16
+    for (int r = 0; r < W; r++) {
+        if (r * width <= whole) {
+            Vec::store(panel + r * width, block[r]);
+        } else {
+            float row[W];
+            Vec::store(row, block[r]);
+            for (int i = 0; i < lanes; i++) panel[r * width + i] = row[i];
+        }
     }
 }
 
 template <class Row>
 void pack(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel) {
     constexpr ptrdiff_t size = sizeof(typename Row::Element);
-    const int whole = k_stride == size ? rows / W * W : 0;
-    const int64_t whole_k = k / W * W;
-    for (int i = 0; i < whole; i += W) {
+    const int64_t whole_k = k_stride == size ? k / W * W : 0;
+    for (int i = 0; i < width; i += W) {
         const char *first = src + i * row_stride;
+        const int here = rows - i, lanes = width - i;
         for (int64_t at = 0; at < whole_k; at += W) {
             Vec::Reg block[W];
 #pragma GCC unroll 16
             for (int r = 0; r < W; r++) {
-                block[r] = Row::load(reinterpret_cast<const typename Row::Element *>(first + r * row_stride + at * size));
+                block[r] =
+                    r < here ? Row::load(reinterpret_cast<const typename Row::Element *>(first + r * row_stride + at * size)) : Vec::zero();
             }
             Vec::transpose(block);
+            if (lanes < W) {
+                store_front(block, lanes, width, i == 0, k - at, panel + at * width + i);
+                continue;
+            }
 #pragma GCC unroll 16
             for (int r = 0; r < W; r++) Vec::store(panel + (at + r) * width + i, block[r]);
         }
-        for (int64_t at = whole_k; at < k; at++) {
-            for (int r = 0; r < W; r++) panel[at * width + i + r] = element<Row>(first + r * row_stride + at * k_stride);
+    }
+    pack_rest<Row>(whole_k, k, src, k_stride, row_stride, rows, width, panel);
+}
+
+// Of a type that products in floats read, its panels in a constant's copy.
+template <class Type>
+void enter(LeafTable::PanelFormat &) {}
+
+template <int size>
+int64_t panel_bytes(int64_t k) {
+    return k * size * 2 * W;
+}
+
+template <>
+void enter<F32>(LeafTable::PanelFormat &panels) {
+    panels = {2 * W, panel_bytes<4>, [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
+                  pack<Floats>(k, src, 4, row_stride, rows, 2 * W, reinterpret_cast<float *>(panel));
+              }};
+}
+
+#if defined(TL_HAS_HALVES)
+// Words of two elements are turned, and then taken apart.
+void pack_16(int64_t k, const char *src, ptrdiff_t row_stride, int rows, int width, uint16_t *panel) {
+    constexpr int most_words = 32, most_width = 2 * W;
+    float words[most_words * most_width];
+    for (int64_t at = 0; at < k / 2; at += most_words) {
+        const int64_t n = k / 2 - at < most_words ? k / 2 - at : most_words;
+        pack<Floats>(n, src + 4 * at, 4, row_stride, rows, width, words);
+        for (int64_t word = 0; word < n; word++) {
+            uint32_t both[most_width];
+            __builtin_memcpy(both, words + word * width, static_cast<size_t>(width) * sizeof *both);
+            uint16_t *to = panel + 2 * (at + word) * width;
+            for (int i = 0; i < width; i++) {
+                to[i] = static_cast<uint16_t>(both[i]);
+                to[width + i] = static_cast<uint16_t>(both[i] >> 16);
+            }
         }
     }
-    if (whole < width) pack_rest<Row>(0, k, src, k_stride, row_stride, whole, rows, width, panel);
+    if (k % 2 == 0) return;
+    for (int i = 0; i < width; i++) {
+        panel[(k - 1) * width + i] = 0;
+        if (i < rows) __builtin_memcpy(panel + (k - 1) * width + i, src + i * row_stride + 2 * (k - 1), 2);
+    }
 }
+
+template <>
+void enter<F16>(LeafTable::PanelFormat &panels) {
+    panels = {2 * W, panel_bytes<2>, [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
+                  pack_16(k, src, row_stride, rows, 2 * W, reinterpret_cast<uint16_t *>(panel));
+              }};
+}
+
+template <>
+void enter<BF16>(LeafTable::PanelFormat &panels) {
+    panels = {2 * W, [](int64_t k) { return k % 2 == 0 ? panel_bytes<2>(k) : 0; },
+              [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
+                  pack<Floats>(k / 2, src, 4, row_stride, rows, 2 * W, reinterpret_cast<float *>(panel));
+              }};
+}
+#endif
 
 }  // namespace
 
 void fill_pack(LeafTable &table) {
     table.pack_f32 = pack<Floats>;
+    LeafTable::PanelFormat *panels = table.panels;
+#define TL_DTYPE(name, id, type) enter<type>(*panels++);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
 #if defined(TL_HAS_HALVES)
     table.pack_f16 = pack<Halves>;
     table.pack_bf16 = pack<Brains>;

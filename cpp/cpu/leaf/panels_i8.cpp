@@ -187,8 +187,8 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
 
 // k elements of a packed panel as an unpacked one.
 template <class P>
-void expand(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
-    Packed<P> from(panel);
+void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
+    Packed<P> from({panel.data + P::panel_bytes(first), panel.levels});
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
         from.begin_piece(n / 4);
@@ -223,12 +223,11 @@ constexpr int columns_before_expanding() {
 }
 
 template <class Format>
-void enter(LeafTable::IntegerFormat &format) {
+void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
     if constexpr (HasCodes<Format>) {
         format.scale_group = Format::scale_group;
         format.unpack = unpack<Format>;
-        format.panel_bytes = PackingOf<Format>::panel_bytes;
-        format.pack = pack<Format>;
+        panels = {panel_rows, PackingOf<Format>::panel_bytes, pack<Format>};
         format.expand = expand<PackingOf<Format>>;
         format.packed_columns = columns_before_expanding<PackingOf<Format>>();
         if constexpr (HasLevels<Format>) {
@@ -249,7 +248,8 @@ void enter(LeafTable::IntegerFormat &format) {
 
 void fill_panels(LeafTable &table) {
     LeafTable::IntegerFormat *format = table.integer;
-#define TL_DTYPE(name, id, type) enter<type>(*format++);
+    LeafTable::PanelFormat *panels = table.panels;
+#define TL_DTYPE(name, id, type) enter<type>(*format++, *panels++);
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
 }

@@ -33,6 +33,11 @@ struct Vec {
         const __m512i words = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
         return _mm512_castsi512_ps(_mm512_slli_epi32(words, 16));
     }
+    // Of each lane's two BF16, as floats.
+    static inline Reg first_bf16(Reg pairs) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16)); }
+    static inline Reg second_bf16(Reg pairs) {
+        return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32(-65536)));
+    }
     static inline Reg load_i8(const char *p) {
         return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
     }
