@@ -21,11 +21,11 @@ namespace {
 constexpr int W = Vec::width;
 constexpr int rows = 2 * W;
 
-// What a panel of A consists of. A step takes `floats` elements of each column of B; part(a, i, half) are rows of half a panel's for the
-// i-th of them.
+// What a panel of A consists of: elements of so many bits. A step takes `floats` elements of each column of B; part(a, i, half) are rows of
+// half a panel's for the i-th of them.
 struct Floats {
     using Element = float;
-    static constexpr int floats = 1;
+    static constexpr int floats = 1, bits = 32;
     static Vec::Reg part(const float *a, int, int half) { return Vec::load(a + half * W); }
     static void multiply_add(Vec::Reg &acc, Vec::Reg a, Vec::Reg b) { acc = Vec::fma(a, b, acc); }
 };
@@ -37,10 +37,11 @@ struct Pairs : Floats {
 #if defined(TL_HAS_HALVES)
 struct HalvesByFloats : Floats {
     using Element = uint16_t;
+    static constexpr int bits = 16;
     static Vec::Reg part(const uint16_t *a, int, int half) { return Vec::load_f16(a + half * W); }
 };
 struct PairsByFloats : Floats {
-    static constexpr int floats = 2;
+    static constexpr int floats = 2, bits = 16;
     static Vec::Reg part(const float *a, int i, int half) {
         const Vec::Reg pairs = Vec::load(a + half * W);
         return i == 0 ? Vec::first_bf16(pairs) : Vec::second_bf16(pairs);
@@ -49,7 +50,8 @@ struct PairsByFloats : Floats {
 #endif
 
 // How far ahead of its use a panel in memory is fetched. 8 columns of cold F32 read 28 of 41 GB/s without, 28 with 2 KiB, 32 with 4,
-// 37 with 8, 35 with 16; 4 columns 35, and 38 with 4 or 8. One column reads all of it without, and 5 % less with any distance.
+// 37 with 8, 35 with 16; 4 columns 35, and 38 with 4 or 8. One column of F32 reads all of it without, and 5 % less with any distance;
+// one of F16 34 without, 38 with 4 or 8 KiB.
 constexpr int bytes_ahead = 8192;
 
 template <class A, int N, bool from_memory>
@@ -60,7 +62,7 @@ void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc,
 #pragma GCC unroll 16
     for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Vec::zero();
     for (int64_t step = 0; step < k; step++) {
-        if constexpr (from_memory && N > 1) {
+        if constexpr (from_memory && (N > 1 || A::bits == 16)) {
 #pragma GCC unroll 2
             for (int line = 0; line < rows * static_cast<int>(sizeof *a); line += 64)
                 __builtin_prefetch(reinterpret_cast<const char *>(a) + bytes_ahead + line, 0, 3);
