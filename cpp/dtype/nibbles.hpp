@@ -32,8 +32,9 @@ inline void store_nibbles(std::uint8_t *bytes, const Code *codes) {
 }
 
 // Five-bit codes of 32 elements, Q5_0's and Q5_1's: the low four bits as nibbles, the fifth of element e in bit e of four bytes.
-inline void store_fifth_bits(std::uint8_t *high, std::uint8_t *bytes, const int *codes) {
-    int low[32];
+template <class Code>
+inline void store_fifth_bits(std::uint8_t *high, std::uint8_t *bytes, const Code *codes) {
+    Code low[32];
     for (int i = 0; i < 32; i++) low[i] = codes[i] & 15;
     store_nibbles<32>(bytes, low);
     for (int k = 0; k < 4; k++) {

@@ -31,6 +31,8 @@ struct Q5_0 {
         store_eight(codes, q.all() | spread_bits(block.qh[run]) << 4);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_fifth_bits(block.qh, block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 14 .. 17.75.

@@ -86,6 +86,9 @@ struct LeafTable {
         // multiple of 256) into an unpacked one.
         int packed_columns;
         void (*expand)(int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
+        // `rows` of a panel's rows from `row` on as the blocks that they were packed from, bit for bit, one row after the other; where some
+        // block cannot be had from a panel its bits are others. Null for formats whose blocks cannot be had so (dtype/format.hpp).
+        void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *blocks);
         uint8_t levels[16];  // the codes that places stand for, where the format has them
     };
     int integer_rows;
