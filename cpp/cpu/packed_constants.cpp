@@ -75,7 +75,8 @@ bool PackedPanels::are_of(const Layout &a, const leaf::LeafTable &leaf) const no
 void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
     Rows rows(a, leaf_.integer_rows, pool.size());
     auto one = [&](std::int64_t panel, int thread) noexcept {
-        const std::int64_t row = panel % per_slice_ * leaf_.integer_rows, n = std::min<std::int64_t>(leaf_.integer_rows, layout_.ne[1] - row);
+        const std::int64_t row = panel % per_slice_ * leaf_.integer_rows,
+                           n = std::min<std::int64_t>(leaf_.integer_rows, layout_.ne[1] - row);
         const Rows::Run from = rows.at(panel / per_slice_, row, n, thread);
         format_.pack(layout_.ne[0], from.first, from.stride, static_cast<int>(n),
                      reinterpret_cast<char *>(data_ + static_cast<std::size_t>(panel) * bytes_each_));
@@ -97,7 +98,8 @@ void PackedPanels::rebuild(std::int64_t first, std::int64_t n, std::byte *to) co
 }
 
 const char *PackedPanels::refusal() const noexcept {
-    return format_.rebuild ? nullptr : "blocks of this type cannot be made from its packed copy: a code does not say which entry it came from";
+    return format_.rebuild ? nullptr
+                           : "blocks of this type cannot be made from its packed copy: a code does not say which entry it came from";
 }
 
 bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept {

@@ -28,11 +28,7 @@ struct Q1_0 {
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     static void store_codes(Block &block, const std::uint8_t *codes) {
-        for (int k = 0; k < 16; k++) {
-            int bits = 0;
-            for (int i = 0; i < 8; i++) bits |= codes[8 * k + i] >> 1 << i;
-            block.qs[k] = static_cast<std::uint8_t>(bits);
-        }
+        for (int k = 0; k < 16; k++) block.qs[k] = static_cast<std::uint8_t>(gather_bits(load_eight(codes + 8 * k) >> 1));
     }
     static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {

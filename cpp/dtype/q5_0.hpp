@@ -40,9 +40,9 @@ struct Q5_0 {
         const encoding::Input<32> in(values, weights);
         float levels[32];
         block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-16, 15>>(in, 14.0f, 0.25f, true, levels));
-        int codes[32];
-        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]) + 16;
-        store_fifth_bits(block.qh, block.qs, codes);
+        std::uint8_t codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(levels[i]) + zero);
+        store_codes(block, codes);
     }
 };
 

@@ -43,9 +43,9 @@ struct Q5_1 {
         float levels[32];
         const encoding::ScaleAndOffset best = encoding::search_line<31>(in, 1.0f / 31, levels);
         block.d = encoding::half_bits(in, best.d), block.m = encoding::half_bits(in, best.m);
-        int codes[32];
-        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]);
-        store_fifth_bits(block.qh, block.qs, codes);
+        std::uint8_t codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(levels[i]);
+        store_codes(block, codes);
     }
 };
 

@@ -41,9 +41,7 @@ struct Q5_K {
     TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return six_bit_scales(block.k, group).min; }
     TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q5_K>(block, group); }
     static void store_codes(Block &block, const std::uint8_t *codes) {
-        std::uint8_t low[256];
-        for (int i = 0; i < 256; i++) low[i] = codes[i] & 15;
-        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, low + 64 * c);
+        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, codes + 64 * c);
         for (int l = 0; l < 32; l++) {
             int bits = 0;
             for (int k = 0; k < 8; k++) bits |= codes[32 * k + l] >> 4 << k;

@@ -116,9 +116,8 @@ void write_unlocked(Tensor &t, const void *data, std::size_t offset, std::size_t
         std::vector<std::byte> cover(t.layout.span_bytes());
         // What lies between the elements stays as it is; the run lock guards it with them.
         if (cover.size() != size) memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
-            std::memcpy(cover.data() + place, from + packed, n);
-        });
+        for_each_run(t, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(cover.data() + place, from + packed, n); });
         memory.write(t.address(), cover.data(), cover.size());
         return;
     }
@@ -144,9 +143,8 @@ public:
             read_in_place(to, offset, size);
             return;
         }
-        for_each_run(t_, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
-            rebuilt_->read(t_.root_offset + place, n, to + packed);
-        });
+        for_each_run(t_, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { rebuilt_->read(t_.root_offset + place, n, to + packed); });
     }
 
 private:
@@ -163,9 +161,8 @@ void Reader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) 
     if (worth_covering(t, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
-            std::memcpy(to + packed, cover.data() + place, n);
-        });
+        for_each_run(t, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
         return;
     }
     for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {

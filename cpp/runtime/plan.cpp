@@ -157,9 +157,7 @@ std::byte *Plan::address_of(const Tensor &t, const Step &step) const {
     return t.address();
 }
 
-TensorRef Plan::ref_of(const Tensor &t, const Step &step) const {
-    return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t, step)};
-}
+TensorRef Plan::ref_of(const Tensor &t, const Step &step) const { return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t, step)}; }
 
 // rebuilt_ has room for all.
 void Plan::place_rebuilt(Step &step) {

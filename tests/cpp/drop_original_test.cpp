@@ -129,7 +129,8 @@ std::vector<Bits> results(const std::vector<tl::Tensor> &nodes) {
 }
 
 void expect_same(const std::vector<tl::Tensor> &nodes, const std::vector<Bits> &before, const std::string &where) {
-    for (std::size_t i = 0; i < nodes.size(); i++) EXPECT_EQ(bits(nodes[i]) == before[i], true) << where << ": reader " << i << ", " << nodes[i].op();
+    for (std::size_t i = 0; i < nodes.size(); i++)
+        EXPECT_EQ(bits(nodes[i]) == before[i], true) << where << ": reader " << i << ", " << nodes[i].op();
 }
 
 // The ways to read a tensor, into memory that is not aligned too.
@@ -158,7 +159,9 @@ TEST_P(DropOriginal, everything_reads_the_same_bits) {
         std::int64_t blocks, m, x, y;
     };
     // Whole and short pieces of 256, whole panels and ends of one.
-    for (const Size &s : {Size{1, 64, 1, 1}, {std::max<std::int64_t>(1, 288 / block), 17, 3, 1}, {std::max<std::int64_t>(2, 1120 / block), 33, 1, 1},
+    for (const Size &s : {Size{1, 64, 1, 1},
+                          {std::max<std::int64_t>(1, 288 / block), 17, 3, 1},
+                          {std::max<std::int64_t>(2, 1120 / block), 33, 1, 1},
                           {std::max<std::int64_t>(1, 512 / block), 47, 2, 3}}) {
         for (const std::string &isa : support::isa_levels()) {
             if (!has_integers(isa)) continue;
@@ -253,7 +256,9 @@ protected:
 TEST_F(Drop, needs_a_copy_of_all) {
     const auto a = weights_leaf(model, DType::q4_0, {64, 40, 2});
     const Bits before = bits(a);
-    const auto none = [&] { expect_error(tl::Status::unsupported, {"drop_original", "no packed copy", "product"}, [&] { a.drop_original(); }); };
+    const auto none = [&] {
+        expect_error(tl::Status::unsupported, {"drop_original", "no packed copy", "product"}, [&] { a.drop_original(); });
+    };
     none();
     // A view's copy is the view's.
     const auto c = mul_mat(a.view({64, 40}), support::leaf(tl::Context(), {64, 1}, 2));
@@ -300,12 +305,14 @@ TEST_F(Drop, refuses_what_does_not_come_back) {
         std::size_t byte, n;
         unsigned value;
     };
-    for (const Case &c : {Case{DType::tq1_0, 5, 1, 1}, Case{DType::nvfp4, 1, 1, 0x85}, Case{DType::nvfp4, 2, 1, 0x7f}, Case{DType::q4_0, 0, 2, 0x7c01}}) {
+    for (const Case &c :
+         {Case{DType::tq1_0, 5, 1, 1}, Case{DType::nvfp4, 1, 1, 0x85}, Case{DType::nvfp4, 2, 1, 0x7f}, Case{DType::q4_0, 0, 2, 0x7c01}}) {
         const std::int64_t k = traits(c.type).block_size * 3;
         tl::Context own;
         const auto source = weights_leaf(own, c.type, {k, 33}), a = own.zeros(source.type(), {k, 33});
         Bits before = bits(source);
-        for (std::size_t i = 0; i < c.n; i++) before[before.size() - traits(c.type).size + c.byte + i] = static_cast<std::byte>(c.value >> 8 * i);
+        for (std::size_t i = 0; i < c.n; i++)
+            before[before.size() - traits(c.type).size + c.byte + i] = static_cast<std::byte>(c.value >> 8 * i);
         a.write_bytes(before.data(), 0, before.size());
         a.set_constant();
         multiply(a, cpu);

@@ -254,8 +254,7 @@ void expect_blocks_back(const std::vector<std::uint8_t> &blocks) {
         typename Format::Block block;
         std::memcpy(&block, blocks.data() + at, sizeof block);
         const auto back = stored<Format>(block), again = stored<Format>(back);
-        EXPECT_TRUE(!canonical || std::memcmp(&back, &block, sizeof block) == 0)
-            << Format::name << ", the block at byte " << at;
+        EXPECT_TRUE(!canonical || std::memcmp(&back, &block, sizeof block) == 0) << Format::name << ", the block at byte " << at;
         EXPECT_EQ(std::memcmp(&again, &back, sizeof block), 0) << Format::name << ", the block at byte " << at;
         float values[Format::block_size], of_back[Format::block_size];
         decode_block<Format>(block, values);

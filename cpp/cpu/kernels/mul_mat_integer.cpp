@@ -148,8 +148,8 @@ void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const l
         return;
     }
     const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
-    format.unpack(kc, reinterpret_cast<const char *>(row_address(a, row) + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales,
-                  offsets);
+    format.unpack(kc, reinterpret_cast<const char *>(row_address(a, row) + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows,
+                  codes, scales, offsets);
 }
 
 const char *integer::refuse(const Problem &p) noexcept {
