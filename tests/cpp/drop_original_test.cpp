@@ -494,8 +494,8 @@ TEST_F(Drop, beside_readers) {
             return false;
         }
     };
+    const auto own = backend(isa, 1);
     const auto work = [&](int number) {
-        const auto own = backend(isa, 1);
         while (!done) {
             for (const Leaf &leaf : leafs) {
                 Bits got;
