@@ -186,7 +186,7 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
 }
 
 // What keep() has written.
-float kept(Kept kept, const char *from, int64_t at) {
+float kept_value(Kept kept, const char *from, int64_t at) {
     uint16_t bits;
     __builtin_memcpy(&bits, from + 2 * at, sizeof bits);
     float value;
@@ -211,8 +211,8 @@ void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &sca
             scales.scale_steps[g] = static_cast<signed char>(from[P::scales_at + place]);
             if constexpr (HasOffsets<Format>) scales.offset_steps[g] = static_cast<signed char>(from[P::offsets_at(n) + place]);
         } else {
-            scales.scale[g] = kept(P::scales, from + P::scales_at, place);
-            if constexpr (HasOffsets<Format>) scales.offset[g] = kept(P::offsets, from + P::offsets_at(n), place);
+            scales.scale[g] = kept_value(P::scales, from + P::scales_at, place);
+            if constexpr (HasOffsets<Format>) scales.offset[g] = kept_value(P::offsets, from + P::offsets_at(n), place);
         }
     }
 }
