@@ -91,6 +91,8 @@ std::vector<tl::Tensor> readers(const tl::Context &ctx, const tl::Tensor &a) {
     const auto ids = ctx.tensor<std::int32_t>({5, x, y}, some);
     const auto as_f32 = ctx.zeros(tl::Type::f32, {k, m, x, y}), as_it_is = ctx.zeros(a.type(), {k, m, x, y});
     std::vector<tl::Tensor> all{mul_mat(a, b), mul_mat(a, column), mul_mat_exact(a, b), mul_mat_exact(a, column)};
+    all.push_back(mul_mat(a, b) + support::leaf(ctx, {m}, 6));
+    all.push_back(mul_mat_exact(a, b) + support::leaf(ctx, {m}, 6));
     all.push_back(get_rows(a, ids));
     all.push_back(a.cast(tl::Type::f32));
     all.push_back(a.cast(tl::Type::q8_0));
