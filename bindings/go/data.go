@@ -173,7 +173,7 @@ const (
 // error back, or its own.
 //
 // Errors: [StatusBusy] where the context is in use in a way that excludes the
-// access, [StatusUnavailable] where the data is not in host memory,
+// access, [StatusUnavailable] where the data is not in host memory or was dropped,
 // [StatusInvalidArgument] otherwise as [Read] and [Write].
 func (t *Tensor) Map(access Access, use func(data []byte) error) error {
 	if err := t.enter(); err != nil {

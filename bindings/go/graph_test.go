@@ -1,6 +1,7 @@
 package tensorlib
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
@@ -278,5 +279,57 @@ func TestPackedMem(t *testing.T) {
 	cpu.Close()
 	if got := cpu.PackedMem(); got != 0 {
 		t.Errorf("%d bytes of a closed backend", got)
+	}
+}
+
+// A constant without its original reads as before, and multiplies as before.
+func TestDropOriginal(t *testing.T) {
+	cpu := newCPU(t)
+	c := newContext(t)
+	weights := must(c.NewTensor(Q5_0, 64, 40))
+	values := make([]float32, 64*40)
+	for i := range values {
+		values[i] = float32(i%29) - 14
+	}
+	if err := weights.WriteF32(values); err != nil {
+		t.Fatal(err)
+	}
+	read := func() []byte {
+		all := make([]byte, weights.NBytes())
+		if err := weights.ReadBytes(0, all); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	before := read()
+	if err := weights.SetConstant(); err != nil {
+		t.Fatal(err)
+	}
+	y := must(c.MulMat(weights, f32(c, 64)))
+	if err := cpu.Compute(y); err != nil {
+		t.Fatal(err)
+	}
+	product := must(ReadAll[float32](y))
+	err := weights.DropOriginal()
+	if cpu.ISA() == "baseline" {
+		wantError(t, err, StatusUnsupported, "packed copy")
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := cpu.PackedMem(); got != 0 {
+		t.Errorf("%d bytes are still the backend's", got)
+	}
+	if !bytes.Equal(read(), before) {
+		t.Error("other bytes than before")
+	}
+	if err := cpu.Compute(y); err != nil {
+		t.Fatal(err)
+	}
+	wantValues(t, y, product...)
+	cpu.Close()
+	if !bytes.Equal(read(), before) {
+		t.Error("other bytes without the backend")
 	}
 }

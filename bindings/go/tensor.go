@@ -195,10 +195,16 @@ func (t *Tensor) SetConstant() error {
 }
 
 // DropOriginal returns the memory of a constant's original to the system where a
-// packed copy can stand in for it.
+// packed copy can stand in for it: after a CPU backend computed a product with
+// the whole tensor and [Backend.PackedMem] grew by its copy. All that reads the
+// tensor has the same bits as before; it cannot be mapped any more. The copy is
+// the context's then, and outlives the backend. A leaf of a mapped GGUF file gives
+// its pages back and stays as it is.
 //
 // Errors: [StatusInvalidArgument] for what is no constant, [StatusUnsupported]
-// where no packed copy holds its contents, [StatusBusy].
+// where no packed copy can stand in for it (types whose blocks cannot be rebuilt,
+// such as IQ2), [StatusOutOfMemory] where the context's limit does not allow for
+// the copy, [StatusBusy]; nothing has changed then.
 func (t *Tensor) DropOriginal() error {
 	if err := t.enter(); err != nil {
 		return err

@@ -28,6 +28,7 @@ std::vector<float> Tensor::read_f32() const {
 }
 
 void Tensor::set_constant() const { core::set_constant(*tensor_); }
+void Tensor::drop_original() const { core::drop_original(*tensor_); }
 
 void Tensor::check_type(Type wanted) const {
     if (type() == wanted) return;

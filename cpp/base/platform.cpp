@@ -57,6 +57,16 @@ void free_pages(void *pages, std::size_t) noexcept {
     std::free(raw);
 }
 
+void discard_pages([[maybe_unused]] void *begin, [[maybe_unused]] std::size_t size) noexcept {
+#if defined(TL_LINUX)
+    // The system's own pages, which may be larger: it would round the end up, and take what lies behind.
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) & ~(page - 1);
+    const auto end = (reinterpret_cast<std::uintptr_t>(begin) + size) & ~(page - 1);
+    if (first < end) (void)madvise(reinterpret_cast<void *>(first), end - first, MADV_DONTNEED);
+#endif
+}
+
 #if defined(TL_LINUX)
 namespace {
 

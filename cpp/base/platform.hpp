@@ -13,6 +13,10 @@ void *allocate_pages(std::size_t size) noexcept;
 void free_pages(void *pages, std::size_t size) noexcept;
 constexpr std::size_t page_size = 4096;
 
+// Gives the whole pages of a range back to the system. They read as zeros afterwards, those of a mapped file as the file; where the
+// system does not do that they stay as they are. The range may not be memory that others map as well.
+void discard_pages(void *begin, std::size_t size) noexcept;
+
 // Processors that this process may use at one time: affinity mask and cgroup quota (rounded up) honoured;
 // at least 1.
 int usable_cpus() noexcept;

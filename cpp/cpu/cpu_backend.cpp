@@ -60,7 +60,19 @@ void CpuBackend::check_usable(const char *what) const {
     fail(Status::unavailable, "%s: this backend was made before fork() and its threads are the parent's: make a new one here", what);
 }
 
+void CpuBackend::rebuild(const Rebuilt &leaf) {
+    const StandIn &stand_in = *leaf.root->stand_in.load(std::memory_order_acquire);
+    const Layout &layout = leaf.root->layout;
+    const std::int64_t n_chunks = chunks_for(layout.n_rows(), static_cast<std::int64_t>(layout.nbytes()), n_threads());
+    auto run = [&](std::int64_t chunk, int) noexcept {
+        const Range rows = part_of(layout.n_rows(), chunk, n_chunks);
+        stand_in.rebuild(rows.begin, rows.end - rows.begin, leaf.to + static_cast<std::size_t>(rows.begin) * layout.row_bytes());
+    };
+    pool_.run(n_chunks, run);
+}
+
 void CpuBackend::execute(const Step &step) {
+    for (const Rebuilt &leaf : step.rebuilt) rebuild(leaf);
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
     for (std::int64_t phase = step.plan.setup_chunks > 0 ? -1 : 0; phase < step.plan.n_phases; phase++) {
         auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {phase, chunk, thread, isa_.kernels}); };

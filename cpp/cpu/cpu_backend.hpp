@@ -32,6 +32,7 @@ public:
 private:
     // Contexts may keep the object for longer, not the copies.
     ~CpuBackend() override { packed_->clear(); }
+    void rebuild(const Rebuilt &leaf);
 
     const IsaLevel &isa_;
     ThreadPool pool_;

@@ -7,51 +7,114 @@
 
 namespace tensorlib::core {
 
-PackedConstants::Pages::Pages(std::size_t n) noexcept : data(static_cast<std::byte *>(platform::allocate_pages(n))), size(n) {}
-
-PackedConstants::Pages::~Pages() { platform::free_pages(data, size); }
-
 namespace {
 
-// The panels of a's slices.
-struct Panels {
-    const leaf::LeafTable::PanelFormat &format;
-    std::int64_t per_slice, count;
-    std::size_t bytes_each, bytes;  // bytes: 0 where they are too many to count
+bool same(const Layout &a, const Layout &b) noexcept { return a.type == b.type && a.ne == b.ne && a.nb == b.nb; }
 
-    Panels(const Layout &a, const leaf::LeafTable &leaf) noexcept
-        : format(leaf.panels[dtype_index(a.type)]),
-          per_slice(ceil_div(a.ne[1], format.rows)),
-          count(per_slice * a.ne[2] * a.ne[3]),
-          bytes_each(static_cast<std::size_t>(format.bytes(a.ne[0]))) {
-        if (!checked_mul(bytes_each, static_cast<std::size_t>(count), bytes)) bytes = 0;
+using Format = leaf::LeafTable::PanelFormat;
+
+const Format &format_of(const Layout &a, const leaf::LeafTable &leaf) noexcept { return leaf.panels[dtype_index(a.type)]; }
+std::size_t panel_bytes(const Layout &a, const Format &format) noexcept { return static_cast<std::size_t>(format.bytes(a.ne[0])); }
+std::int64_t panels_per_slice(const Layout &a, const Format &format) noexcept { return ceil_div(a.ne[1], format.rows); }
+
+// Rows of a tensor, which may be a view of a leaf without its original: these are rebuilt a panel's rows at a time.
+class Rows {
+public:
+    Rows(const Tensor &a, std::int64_t at_a_time, int n_threads)
+        : a_(a), row_bytes_(a.layout.row_bytes()), stage_(is_dropped(a) ? a.root->layout.row_bytes() : 0) {
+        if (!is_dropped(a)) return;
+        of_thread_ = stage_ + static_cast<std::size_t>(at_a_time) * row_bytes_;
+        buffer_.resize(of_thread_ * static_cast<std::size_t>(n_threads));
     }
-};
-
-void pack(const Tensor &a, const Panels &panels, ThreadPool &pool, std::byte *to) noexcept {
-    const Layout &l = a.layout;
-    const std::byte *from = a.address();
-    auto one = [&](std::int64_t panel, int) noexcept {
-        const std::int64_t slice = panel / panels.per_slice, row = panel % panels.per_slice * panels.format.rows;
-        const std::byte *first = from + static_cast<std::size_t>(row) * l.nb[1] + static_cast<std::size_t>(slice % l.ne[2]) * l.nb[2] +
-                                 static_cast<std::size_t>(slice / l.ne[2]) * l.nb[3];
-        panels.format.pack(l.ne[0], reinterpret_cast<const char *>(first), static_cast<std::ptrdiff_t>(l.nb[1]),
-                           static_cast<int>(std::min<std::int64_t>(panels.format.rows, l.ne[1] - row)),
-                           reinterpret_cast<char *>(to + static_cast<std::size_t>(panel) * panels.bytes_each));
+    // n rows from row i1 of a slice on, and how far apart they are.
+    struct Run {
+        const char *first;
+        std::ptrdiff_t stride;
     };
-    // Not more chunks than a pool takes: there is no memory for as many panels.
-    pool.run(panels.count, one);
-}
+    Run at(std::int64_t slice, std::int64_t i1, std::int64_t n, int thread) noexcept {
+        const Layout &l = a_.layout;
+        const std::size_t place = static_cast<std::size_t>(i1) * l.nb[1] + static_cast<std::size_t>(slice % l.ne[2]) * l.nb[2] +
+                                  static_cast<std::size_t>(slice / l.ne[2]) * l.nb[3];
+        if (buffer_.empty()) return {reinterpret_cast<const char *>(a_.address() + place), static_cast<std::ptrdiff_t>(l.nb[1])};
+        std::byte *stage = buffer_.data() + static_cast<std::size_t>(thread) * of_thread_, *rows = stage + stage_;
+        RebuiltBytes rebuilt(*a_.root, stage);
+        for (std::int64_t i = 0; i < n; i++) {
+            const auto row = static_cast<std::size_t>(i);
+            rebuilt.read(a_.root_offset + place + row * l.nb[1], row_bytes_, rows + row * row_bytes_);
+        }
+        return {reinterpret_cast<const char *>(rows), static_cast<std::ptrdiff_t>(row_bytes_)};
+    }
+
+private:
+    const Tensor &a_;
+    const std::size_t row_bytes_, stage_;
+    std::size_t of_thread_ = 0;
+    std::vector<std::byte> buffer_;
+};
 
 }  // namespace
 
-PackedConstants::Copy PackedConstants::find(const Tensor &a) const noexcept {
+PackedPanels::PackedPanels(const Layout &a, const leaf::LeafTable &leaf) noexcept
+    : layout_(a),
+      format_(format_of(a, leaf)),
+      per_slice_(panels_per_slice(a, format_)),
+      bytes_each_(panel_bytes(a, format_)),
+      bytes_(bytes(a, leaf)),
+      data_(static_cast<std::byte *>(platform::allocate_pages(bytes_))) {}
+
+PackedPanels::~PackedPanels() { platform::free_pages(data_, bytes_); }
+
+std::size_t PackedPanels::bytes(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+    std::size_t all;
+    const Format &format = format_of(a, leaf);
+    const std::int64_t count = panels_per_slice(a, format) * a.ne[2] * a.ne[3];
+    return checked_mul(panel_bytes(a, format), static_cast<std::size_t>(count), all) ? all : 0;
+}
+
+bool PackedPanels::same_panels(const Layout &a, const Format &format) const noexcept { return same(a, layout_) && &format == &format_; }
+
+bool PackedPanels::are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept { return same_panels(a, format_of(a, leaf)); }
+
+void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
+    Rows rows(a, format_.rows, pool.size());
+    auto one = [&](std::int64_t panel, int thread) noexcept {
+        const std::int64_t row = panel % per_slice_ * format_.rows, n = std::min<std::int64_t>(format_.rows, layout_.ne[1] - row);
+        const Rows::Run from = rows.at(panel / per_slice_, row, n, thread);
+        format_.pack(layout_.ne[0], from.first, from.stride, static_cast<int>(n),
+                     reinterpret_cast<char *>(data_ + static_cast<std::size_t>(panel) * bytes_each_));
+    };
+    // Not more chunks than a pool takes: there is no memory for as many panels.
+    pool.run(per_slice_ * layout_.ne[2] * layout_.ne[3], one);
+}
+
+void PackedPanels::rebuild(std::int64_t first, std::int64_t n, std::byte *to) const noexcept {
+    const std::size_t row_bytes = layout_.row_bytes();
+    for (std::int64_t row = first, end = first + n; row < end;) {
+        const std::int64_t i1 = row % layout_.ne[1], in_panel = i1 % format_.rows;
+        const auto panel = static_cast<std::size_t>(row / layout_.ne[1] * per_slice_ + i1 / format_.rows);
+        const std::int64_t rows = std::min({end - row, layout_.ne[1] - i1, format_.rows - in_panel});
+        format_.rebuild(layout_.ne[0], reinterpret_cast<const char *>(data_ + panel * bytes_each_), static_cast<int>(in_panel),
+                        static_cast<int>(rows), reinterpret_cast<char *>(to));
+        row += rows, to += static_cast<std::size_t>(rows) * row_bytes;
+    }
+}
+
+const char *PackedPanels::refusal() const noexcept {
+    return format_.rebuild ? nullptr
+                           : "blocks of this type cannot be made from its packed copy: a code does not say which entry it came from";
+}
+
+bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept {
+    return root == a.root && root_offset == a.root_offset && same(layout, a.layout);
+}
+
+PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept {
+    // All that a stand-in has is the whole leaf.
+    const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
+    if (kept && a.root_offset == 0 && kept->are_of(a.layout, leaf)) return {kept->data(), kept->bytes(), "packed copy"};
     const std::lock_guard guard(lock_);
     for (const Entry &e : entries_) {
-        if (e.root == a.root && e.root_offset == a.root_offset && e.layout.type == a.layout.type && e.layout.ne == a.layout.ne &&
-            e.layout.nb == a.layout.nb) {
-            return {e.pages->data, e.pages->size, "packed copy"};
-        }
+        if (e.is_of(a)) return {e.panels->data(), e.panels->bytes(), "packed copy"};
     }
     return {nullptr, 0, ""};
 }
@@ -60,21 +123,21 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
     const Tensor &root = *a.root;
     if (!root.is_leaf() || !root.constant.load(std::memory_order_acquire)) return {nullptr, 0, "not constant"};
     // Panels are whole: of fewer rows most of a copy would be padding.
-    if (a.layout.ne[1] * 2 < leaf.panels[dtype_index(a.layout.type)].rows) return {nullptr, 0, "too few rows for a packed copy"};
-    if (const Copy found = find(a); found.panels) return found;
+    if (a.layout.ne[1] * 2 < format_of(a.layout, leaf).rows) return {nullptr, 0, "too few rows for a packed copy"};
+    if (const Copy found = find(a, leaf); found.panels) return found;
     constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
-    const Panels panels(a.layout, leaf);
+    const std::size_t bytes = PackedPanels::bytes(a.layout, leaf);
     const std::uint64_t available = platform::available_memory();
-    if (panels.bytes == 0 || (available != 0 && panels.bytes > available / 2)) return no_memory;
+    if (bytes == 0 || (available != 0 && bytes > available / 2)) return no_memory;
     try {
-        auto pages = std::make_unique<Pages>(panels.bytes);
-        if (!pages->data) return no_memory;
-        pack(a, panels, pool, pages->data);
+        auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, leaf));
+        if (!panels->data()) return no_memory;
+        panels->pack(a, pool);
         root.context->watch(*this);
         const std::lock_guard guard(lock_);
-        entries_.push_back({root.context, a.root, a.root_offset, a.layout, std::move(pages)});
-        bytes_ += panels.bytes;
-        return {entries_.back().pages->data, panels.bytes, "packed copy"};
+        entries_.push_back({root.context, a.root, a.root_offset, a.layout, std::move(panels)});
+        bytes_ += bytes;
+        return {entries_.back().panels->data(), bytes, "packed copy"};
     } catch (...) {
         return no_memory;
     }
@@ -91,13 +154,31 @@ void PackedConstants::clear() noexcept {
     bytes_ = 0;
 }
 
-void PackedConstants::tensors_gone(const Context &context) noexcept {
+template <class Gone>
+void PackedConstants::erase(Gone gone) noexcept {
     const std::lock_guard guard(lock_);
     std::erase_if(entries_, [&](const Entry &e) {
-        if (e.context != &context) return false;
-        bytes_ -= e.pages->size;
+        if (!gone(e)) return false;
+        bytes_ -= e.panels->bytes();
         return true;
     });
+}
+
+void PackedConstants::tensors_gone(const Context &context) noexcept {
+    erase([&](const Entry &e) { return e.context == &context; });
+}
+
+Ref<const StandIn> PackedConstants::copy_of(const Tensor &leaf) noexcept {
+    const std::lock_guard guard(lock_);
+    for (const Entry &e : entries_) {
+        if (e.is_of(leaf)) return Ref<const StandIn>(e.panels.get());
+    }
+    return {};
+}
+
+void PackedConstants::stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept {
+    const auto *kept = dynamic_cast<const PackedPanels *>(&stand_in);
+    erase([&](const Entry &e) { return kept && e.is_of(leaf) && e.panels->is_like(*kept); });
 }
 
 }  // namespace tensorlib::core

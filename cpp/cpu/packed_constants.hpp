@@ -1,7 +1,8 @@
 // Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in.
 //
 // A copy is made when a plan asks for it, by all threads, and is there until the backend or the constant's context goes. Plans keep its
-// address alone: they run only on the backend that they were made for, and their graph keeps the constant's context.
+// address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
+// original is dropped its copy becomes the context's, and serves all backends of the level.
 #pragma once
 
 #include "base/thread_pool.hpp"
@@ -10,11 +11,40 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <vector>
 
 namespace tensorlib::core {
+
+// The panels of all slices of a constant, or of a view of one, and the way back to its rows.
+class PackedPanels final : public StandIn {
+public:
+    // data() is null where there is no memory for them.
+    PackedPanels(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+
+    std::byte *data() const noexcept { return data_; }
+    // Whether they are the panels of such a tensor at that level.
+    bool are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept;
+    bool is_like(const PackedPanels &other) const noexcept { return same_panels(other.layout_, other.format_); }
+    void pack(const Tensor &a, ThreadPool &pool);
+
+    void rebuild(std::int64_t first, std::int64_t n, std::byte *to) const noexcept override;
+    std::size_t bytes() const noexcept override { return bytes_; }
+    const char *refusal() const noexcept override;
+
+    // 0 where they are too many to count.
+    static std::size_t bytes(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+
+private:
+    ~PackedPanels() override;
+    bool same_panels(const Layout &a, const leaf::LeafTable::PanelFormat &format) const noexcept;
+
+    const Layout layout_;
+    const leaf::LeafTable::PanelFormat &format_;  // the level's own
+    const std::int64_t per_slice_;
+    const std::size_t bytes_each_, bytes_;
+    std::byte *data_;
+};
 
 class PackedConstants final : public TensorWatcher {
 public:
@@ -29,31 +59,28 @@ public:
     // it may take half of what the machine has left.
     Copy find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept;
 
-    // Of all copies.
+    // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
 
     void clear() noexcept;
     void tensors_gone(const Context &context) noexcept override;
+    Ref<const StandIn> copy_of(const Tensor &leaf) noexcept override;
+    void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept override;
 
 private:
-    struct Pages {
-        std::byte *data;
-        std::size_t size;
-        explicit Pages(std::size_t n) noexcept;
-        ~Pages();
-        Pages(const Pages &) = delete;
-        Pages &operator=(const Pages &) = delete;
-    };
     // A view of a constant has a copy of its own.
     struct Entry {
         const Context *context;
         const Tensor *root;
         std::size_t root_offset;
         Layout layout;
-        std::unique_ptr<Pages> pages;
+        Ref<PackedPanels> panels;
+        bool is_of(const Tensor &a) const noexcept;
     };
 
-    Copy find(const Tensor &a) const noexcept;
+    Copy find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept;
+    template <class Gone>
+    void erase(Gone gone) noexcept;
     ~PackedConstants() override = default;
 
     mutable std::mutex lock_;  // contexts go at any time

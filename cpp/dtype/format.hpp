@@ -62,6 +62,20 @@ concept HasWideScales = requires { Format::wide_scales; };
 template <class Format>
 concept HasCodeSet = requires { Format::code_set; };
 
+// A block's scales and offsets as such a copy has them, group by group; of a format with units these, in place 0, and the steps.
+struct BlockScales {
+    float scale[16], offset[16];
+    int scale_steps[16], offset_steps[16];
+};
+
+// Formats whose blocks can be made again from a packed copy bit for bit (docs/adding-a-format.md says when that is): store_codes() takes
+// all of a block's codes as codes_run() gives them, store_scales() what the copy has; together they write all of the block.
+template <class Format>
+concept HasInverse = requires {
+    &Format::store_codes;
+    &Format::store_scales;
+};
+
 template <class Format>
 TL_HOST_DEVICE inline float scale_by_steps(const typename Format::Block &block, int group) {
     return Format::unit_scale(block) * static_cast<float>(Format::scale_steps(block, group));
@@ -136,6 +150,9 @@ TL_HOST_DEVICE constexpr std::uint64_t spread_bits(unsigned bits) {
     const std::uint64_t one_each = bits * each(1) & 0x8040201008040201ull;
     return (one_each + each(127)) >> 7 & each(1);
 }
+
+// The reverse: the lowest bits of eight bytes. Byte i's goes from bit 8 i to 56 + i, and of all others none there.
+constexpr unsigned gather_bits(std::uint64_t bytes) { return static_cast<unsigned>((bytes & each(1)) * 0x0102040810204080ull >> 56); }
 
 // Sub-blocks' bytes and words are not aligned in a block.
 TL_HOST_DEVICE inline std::uint32_t load_u32(const std::uint8_t *p) {

@@ -31,6 +31,8 @@ struct IQ4_NL {
         store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_nibbles<32>(block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         const Nibbles q = nibbles<32>(block.qs, run);

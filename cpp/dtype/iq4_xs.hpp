@@ -41,6 +41,21 @@ struct IQ4_XS {
     TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
     TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return six_bit_scale(block, group) - 32; }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<IQ4_XS>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int b = 0; b < 8; b++) store_nibbles<32>(block.qs + 16 * b, codes + 32 * b);
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]);
+        store_steps(block, kept.scale_steps);
+    }
+    static void store_steps(Block &block, const int *scales) {
+        int high = 0;
+        for (int b = 0; b < 8; b++) high |= (scales[b] + 32) >> 4 << 2 * b;
+        block.scales_h = static_cast<std::uint16_t>(high);
+        for (int k = 0; k < 4; k++) {
+            block.scales_l[k] = static_cast<std::uint8_t>(((scales[2 * k] + 32) & 15) | ((scales[2 * k + 1] + 32) & 15) << 4);
+        }
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const int b = run / 4;
         const float scale = group_scale(block, b);
@@ -53,18 +68,10 @@ struct IQ4_XS {
         encoding::ScaledLevels<32> best;
         encoding::search_super_block<encoding::Nonlinear>(in, -32, 31, 95.0f, 4.0f, best);
         block.d = encoding::half_bits(in, best.d);
-        int high = 0, low = 0;
-        for (int b = 0; b < 8; b++) high |= (best.scale[b] + 32) >> 4 << 2 * b;
-        block.scales_h = static_cast<std::uint16_t>(high);
-        for (int k = 0; k < 4; k++) {
-            low = ((best.scale[2 * k] + 32) & 15) | ((best.scale[2 * k + 1] + 32) & 15) << 4;
-            block.scales_l[k] = static_cast<std::uint8_t>(low);
-        }
-        for (int b = 0; b < 8; b++) {
-            int codes[32];
-            for (int i = 0; i < 32; i++) codes[i] = encoding::Nonlinear::code(best.levels[32 * b + i]);
-            store_nibbles<32>(block.qs + 16 * b, codes);
-        }
+        store_steps(block, best.scale);
+        std::uint8_t codes[256];
+        for (int i = 0; i < 256; i++) codes[i] = static_cast<std::uint8_t>(encoding::Nonlinear::code(best.levels[i]));
+        store_codes(block, codes);
     }
 };
 

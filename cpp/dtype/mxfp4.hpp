@@ -39,6 +39,14 @@ struct MXFP4 {
         store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return half_power(block.e); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_nibbles<32>(block.qs, codes); }
+    // half_power()'s reverse.
+    static void store_scales(Block &block, const BlockScales &kept) {
+        std::uint32_t bits;
+        std::memcpy(&bits, kept.scale, sizeof bits);
+        const std::uint32_t exponent = bits >> 23;
+        block.e = static_cast<std::uint8_t>(exponent == 0 ? bits >> 22 : exponent + 1);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_power(block.e);
         const Nibbles q = nibbles<32>(block.qs, run);

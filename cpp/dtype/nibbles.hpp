@@ -31,16 +31,18 @@ inline void store_nibbles(std::uint8_t *bytes, const Code *codes) {
     }
 }
 
-// Five-bit codes of 32 elements, Q5_0's and Q5_1's: the low four bits as nibbles, the fifth of element e in bit e of four bytes.
-inline void store_fifth_bits(std::uint8_t *high, std::uint8_t *bytes, const int *codes) {
-    int low[32];
-    for (int i = 0; i < 32; i++) low[i] = codes[i] & 15;
-    store_nibbles<32>(bytes, low);
-    for (int k = 0; k < 4; k++) {
-        int bits = 0;
-        for (int i = 0; i < 8; i++) bits |= (codes[8 * k + i] >> 4) << i;
-        high[k] = static_cast<std::uint8_t>(bits);
+// Of bytes, whose low halves are taken, eight at a time.
+template <int n>
+inline void store_nibbles(std::uint8_t *bytes, const std::uint8_t *codes) {
+    for (int j = 0; j < n / 2; j += 8) {
+        store_eight(bytes + j, (load_eight(codes + j) & each(15)) | (load_eight(codes + j + n / 2) & each(15)) << 4);
     }
+}
+
+// Five-bit codes of 32 elements, Q5_0's and Q5_1's: the low four bits as nibbles, the fifth of element e in bit e of four bytes.
+inline void store_fifth_bits(std::uint8_t *high, std::uint8_t *bytes, const std::uint8_t *codes) {
+    store_nibbles<32>(bytes, codes);
+    for (int k = 0; k < 4; k++) high[k] = static_cast<std::uint8_t>(gather_bits(load_eight(codes + 8 * k) >> 4));
 }
 
 }  // namespace TL_FORMATS

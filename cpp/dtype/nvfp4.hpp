@@ -35,6 +35,14 @@ struct NVFP4 {
         return value;
     }
 
+    // The byte with the scale next below or equal, as a float's upper bits say: 952 = 119 * 8. Below 2^-7 scales are multiples of 2^-10.
+    static int byte_below(float scale) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &scale, sizeof bits);
+        const int normal = static_cast<int>(bits >> 20) - 952;
+        return scale >= 0x1p-7f ? (normal < 126 ? normal : 126) : static_cast<int>(scale * 1024.0f);
+    }
+
     static constexpr int scale_group = 16, zero = 12, largest_code = 24;
     static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
@@ -42,6 +50,12 @@ struct NVFP4 {
         store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return half_scale(block.d[group]); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int s = 0; s < 4; s++) store_nibbles<16>(block.qs + 8 * s, codes + 16 * s);
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        for (int s = 0; s < 4; s++) block.d[s] = static_cast<std::uint8_t>(byte_below(kept.scale[s]));
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float scale = half_scale(block.d[run / 2]);
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
@@ -54,9 +68,7 @@ struct NVFP4 {
         for (int s = 0; s < 4; s++) {
             const float *x = in.x + 16 * s, *w = in.w + 16 * s, *wx = in.wx + 16 * s;
             const float wanted = encoding::float_of(encoding::largest_bits(x, 16)) * in.up * (1.0f / 12);
-            // The byte with the scale next below, as a float's upper bits say: 952 = 119 * 8. Below 2^-7 scales are multiples of 2^-10.
-            const int normal = static_cast<int>(encoding::bits_of(wanted) >> 20) - 952;
-            const int middle = wanted >= 0x1p-7f ? (normal < 126 ? normal : 126) : static_cast<int>(wanted * 1024.0f);
+            const int middle = byte_below(wanted);
             float scales[encoding::n_lanes];
             unsigned bytes[encoding::n_lanes];
             for (int j = 0; j < encoding::n_lanes; j++) {

@@ -27,6 +27,10 @@ struct Q1_0 {
         store_eight(codes, spread_bits(block.qs[run]) << 1);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int k = 0; k < 16; k++) block.qs[k] = static_cast<std::uint8_t>(gather_bits(load_eight(codes + 8 * k) >> 1));
+    }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) {
         const float d = from_half(block.d);
         for (int i = 0; i < run_length; i++) values[i] = negate_if(bit(block.qs[run], i) ^ 1u, d);
@@ -41,11 +45,9 @@ struct Q1_0 {
         for (int i = 0; i < 128; i++) p += in.wx[i] * levels[i], q += in.w[i];
         block.d = in.zero ? static_cast<std::uint16_t>(0) : encoding::half_bits(in, p / q);
         if ((block.d & 0x7c00u) == 0x7c00u) block.d = 0x7bff;
-        for (int k = 0; k < 16; k++) {
-            int bits = 0;
-            for (int i = 0; i < 8; i++) bits |= (levels[8 * k + i] > 0) << i;
-            block.qs[k] = static_cast<std::uint8_t>(bits);
-        }
+        std::uint8_t codes[128];
+        for (int i = 0; i < 128; i++) codes[i] = levels[i] > 0 ? 2 : 0;
+        store_codes(block, codes);
     }
 };
 

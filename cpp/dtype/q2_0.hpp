@@ -31,6 +31,14 @@ struct Q2_0 {
         store_eight(codes, (bits | bits << 6) & each(3));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int k = 0; k < 16; k++) {
+            int bits = 0;
+            for (int i = 0; i < 4; i++) bits |= codes[4 * k + i] << 2 * i;
+            block.qs[k] = static_cast<std::uint8_t>(bits);
+        }
+    }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 0.9 .. 5.4, of either sign: the levels are -1 .. 2.
@@ -38,11 +46,9 @@ struct Q2_0 {
         const encoding::Input<64> in(values, weights);
         float levels[64];
         block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 2>>(in, 0.7f, 0.3f, true, levels));
-        for (int k = 0; k < 16; k++) {
-            int bits = 0;
-            for (int i = 0; i < 4; i++) bits |= (static_cast<int>(levels[4 * k + i]) + 1) << 2 * i;
-            block.qs[k] = static_cast<std::uint8_t>(bits);
-        }
+        std::uint8_t codes[64];
+        for (int i = 0; i < 64; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(levels[i]) + zero);
+        store_codes(block, codes);
     }
 };
 

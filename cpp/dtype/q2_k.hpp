@@ -38,6 +38,14 @@ struct Q2_K {
     TL_HOST_DEVICE static float unit_offset(const Block &block) { return -from_half(block.dmin); }
     TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return block.scales[group] >> 4; }
     TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q2_K>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_crumbs(block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]), block.dmin = to_half(-kept.offset[0]);
+        store_steps(block, kept.scale_steps, kept.offset_steps);
+    }
+    static void store_steps(Block &block, const int *scales, const int *mins) {
+        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::uint8_t>(scales[s] | mins[s] << 4);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q2_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {
@@ -45,7 +53,7 @@ struct Q2_K {
         encoding::AffineLevels<16> best;
         encoding::search_super_block<3>(in, 15, 0.5f, best);
         block.d = encoding::half_bits(in, best.d), block.dmin = encoding::half_bits(in, best.dmin);
-        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::uint8_t>(best.scale[s] | best.min[s] << 4);
+        store_steps(block, best.scale, best.min);
         store_crumbs(block.qs, best.levels);
     }
 };

@@ -41,6 +41,28 @@ struct Q3_K {
     TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
     TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return six_bit_scale(block, group) - 32; }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q3_K>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        std::uint8_t low[256];
+        for (int i = 0; i < 256; i++) low[i] = codes[i] & 3;
+        store_crumbs(block.qs, low);
+        for (int l = 0; l < 32; l++) {
+            int bits = 0;
+            for (int k = 0; k < 8; k++) bits |= codes[32 * k + l] >> 2 << k;
+            block.hmask[l] = static_cast<std::uint8_t>(bits);
+        }
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]);
+        store_steps(block, kept.scale_steps);
+    }
+    static void store_steps(Block &block, const int *scales) {
+        for (std::uint8_t &byte : block.scales) byte = 0;
+        for (int s = 0; s < 16; s++) {
+            const int code = scales[s] + 32;
+            block.scales[s % 8] = static_cast<std::uint8_t>(block.scales[s % 8] | (code & 15) << s / 8 * 4);
+            block.scales[8 + s % 4] = static_cast<std::uint8_t>(block.scales[8 + s % 4] | code >> 4 << s / 4 * 2);
+        }
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q3_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 2.5 .. 5.5.
@@ -49,20 +71,10 @@ struct Q3_K {
         encoding::ScaledLevels<16> best;
         encoding::search_super_block<encoding::Uniform<-4, 3>>(in, -32, 31, 2.5f, 0.2f, best);
         block.d = encoding::half_bits(in, best.d);
-        int low[256];
-        for (int i = 0; i < 256; i++) low[i] = static_cast<int>(best.levels[i]) & 3;
-        store_crumbs(block.qs, low);
-        for (int l = 0; l < 32; l++) {
-            int bits = 0;
-            for (int k = 0; k < 8; k++) bits |= (best.levels[32 * k + l] >= 0) << k;
-            block.hmask[l] = static_cast<std::uint8_t>(bits);
-        }
-        for (std::uint8_t &byte : block.scales) byte = 0;
-        for (int s = 0; s < 16; s++) {
-            const int code = best.scale[s] + 32;
-            block.scales[s % 8] = static_cast<std::uint8_t>(block.scales[s % 8] | (code & 15) << s / 8 * 4);
-            block.scales[8 + s % 4] = static_cast<std::uint8_t>(block.scales[8 + s % 4] | code >> 4 << s / 4 * 2);
-        }
+        std::uint8_t codes[256];
+        for (int i = 0; i < 256; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(best.levels[i]) + zero);
+        store_codes(block, codes);
+        store_steps(block, best.scale);
     }
 };
 

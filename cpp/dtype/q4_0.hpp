@@ -29,6 +29,8 @@ struct Q4_0 {
         store_eight(codes, q.all());
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_nibbles<32>(block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q4_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 6.5 .. 9.5: with fewer than 8 steps one side is unused, with more the extremes

@@ -31,6 +31,8 @@ struct Q4_1 {
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static float group_offset(const Block &block, int) { return from_half(block.m); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_nibbles<32>(block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]), block.m = to_half(kept.offset[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q4_1>(block, run, values); }
 
     // Each end of the range is cut by up to a fifteenth, one step.

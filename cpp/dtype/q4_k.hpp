@@ -38,6 +38,13 @@ struct Q4_K {
     TL_HOST_DEVICE static float unit_offset(const Block &block) { return -from_half(block.dmin); }
     TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return six_bit_scales(block.k, group).min; }
     TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q4_K>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, codes + 64 * c);
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]), block.dmin = to_half(-kept.offset[0]);
+        store_six_bit_scales(block.k, kept.scale_steps, kept.offset_steps);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q4_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {

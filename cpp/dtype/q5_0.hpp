@@ -31,6 +31,8 @@ struct Q5_0 {
         store_eight(codes, q.all() | spread_bits(block.qh[run]) << 4);
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_fifth_bits(block.qh, block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 14 .. 17.75.
@@ -38,9 +40,9 @@ struct Q5_0 {
         const encoding::Input<32> in(values, weights);
         float levels[32];
         block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-16, 15>>(in, 14.0f, 0.25f, true, levels));
-        int codes[32];
-        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]) + 16;
-        store_fifth_bits(block.qh, block.qs, codes);
+        std::uint8_t codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(levels[i]) + zero);
+        store_codes(block, codes);
     }
 };
 

@@ -33,6 +33,8 @@ struct Q5_1 {
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
     TL_HOST_DEVICE static float group_offset(const Block &block, int) { return from_half(block.m); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_fifth_bits(block.qh, block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]), block.m = to_half(kept.offset[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_1>(block, run, values); }
 
     // Each end of the range is cut by up to a thirty-first, one step.
@@ -41,9 +43,9 @@ struct Q5_1 {
         float levels[32];
         const encoding::ScaleAndOffset best = encoding::search_line<31>(in, 1.0f / 31, levels);
         block.d = encoding::half_bits(in, best.d), block.m = encoding::half_bits(in, best.m);
-        int codes[32];
-        for (int i = 0; i < 32; i++) codes[i] = static_cast<int>(levels[i]);
-        store_fifth_bits(block.qh, block.qs, codes);
+        std::uint8_t codes[32];
+        for (int i = 0; i < 32; i++) codes[i] = static_cast<std::uint8_t>(levels[i]);
+        store_codes(block, codes);
     }
 };
 

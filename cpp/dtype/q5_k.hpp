@@ -40,6 +40,18 @@ struct Q5_K {
     TL_HOST_DEVICE static float unit_offset(const Block &block) { return -from_half(block.dmin); }
     TL_HOST_DEVICE static int offset_steps(const Block &block, int group) { return six_bit_scales(block.k, group).min; }
     TL_HOST_DEVICE static float group_offset(const Block &block, int group) { return offset_by_steps<Q5_K>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, codes + 64 * c);
+        for (int l = 0; l < 32; l++) {
+            int bits = 0;
+            for (int k = 0; k < 8; k++) bits |= codes[32 * k + l] >> 4 << k;
+            block.qh[l] = static_cast<std::uint8_t>(bits);
+        }
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]), block.dmin = to_half(-kept.offset[0]);
+        store_six_bit_scales(block.k, kept.scale_steps, kept.offset_steps);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q5_K>(block, run, values); }
 
     static void encode(const float *values, const float *weights, Block &block) {
@@ -48,14 +60,9 @@ struct Q5_K {
         encoding::search_super_block<31>(in, 63, 0.06f, best);
         block.d = encoding::half_bits(in, best.d), block.dmin = encoding::half_bits(in, best.dmin);
         store_six_bit_scales(block.k, best.scale, best.min);
-        int low[256];
-        for (int i = 0; i < 256; i++) low[i] = static_cast<int>(best.levels[i]) & 15;
-        for (int c = 0; c < 4; c++) store_nibbles<64>(block.qs + 32 * c, low + 64 * c);
-        for (int l = 0; l < 32; l++) {
-            int bits = 0;
-            for (int k = 0; k < 8; k++) bits |= static_cast<int>(best.levels[32 * k + l]) >> 4 << k;
-            block.qh[l] = static_cast<std::uint8_t>(bits);
-        }
+        std::uint8_t codes[256];
+        for (int i = 0; i < 256; i++) codes[i] = static_cast<std::uint8_t>(best.levels[i]);
+        store_codes(block, codes);
     }
 };
 

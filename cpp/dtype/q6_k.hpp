@@ -36,6 +36,23 @@ struct Q6_K {
     TL_HOST_DEVICE static float unit_scale(const Block &block) { return from_half(block.d); }
     TL_HOST_DEVICE static int scale_steps(const Block &block, int group) { return block.scales[group]; }
     TL_HOST_DEVICE static float group_scale(const Block &block, int group) { return scale_by_steps<Q6_K>(block, group); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int n = 0; n < 2; n++) {
+            for (int l = 0; l < 32; l++) {
+                const std::uint8_t *q = codes + 128 * n + l;
+                block.ql[64 * n + l] = static_cast<std::uint8_t>((q[0] & 15) | (q[64] & 15) << 4);
+                block.ql[64 * n + 32 + l] = static_cast<std::uint8_t>((q[32] & 15) | (q[96] & 15) << 4);
+                block.qh[32 * n + l] = static_cast<std::uint8_t>(q[0] >> 4 | q[32] >> 4 << 2 | q[64] >> 4 << 4 | q[96] >> 4 << 6);
+            }
+        }
+    }
+    static void store_scales(Block &block, const BlockScales &kept) {
+        block.d = to_half(kept.scale[0]);
+        store_steps(block, kept.scale_steps);
+    }
+    static void store_steps(Block &block, const int *scales) {
+        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::int8_t>(scales[s]);
+    }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q6_K>(block, run, values); }
 
     // Scales that map a sub-block's largest magnitude to 29 .. 34.25.
@@ -44,16 +61,10 @@ struct Q6_K {
         encoding::ScaledLevels<16> best;
         encoding::search_super_block<encoding::Uniform<-32, 31>>(in, -128, 127, 29.0f, 0.35f, best);
         block.d = encoding::half_bits(in, best.d);
-        for (int s = 0; s < 16; s++) block.scales[s] = static_cast<std::int8_t>(best.scale[s]);
-        for (int n = 0; n < 2; n++) {
-            for (int l = 0; l < 32; l++) {
-                int q[4];
-                for (int r = 0; r < 4; r++) q[r] = static_cast<int>(best.levels[128 * n + 32 * r + l]) + 32;
-                block.ql[64 * n + l] = static_cast<std::uint8_t>((q[0] & 15) | (q[2] & 15) << 4);
-                block.ql[64 * n + 32 + l] = static_cast<std::uint8_t>((q[1] & 15) | (q[3] & 15) << 4);
-                block.qh[32 * n + l] = static_cast<std::uint8_t>(q[0] >> 4 | q[1] >> 4 << 2 | q[2] >> 4 << 4 | q[3] >> 4 << 6);
-            }
-        }
+        store_steps(block, best.scale);
+        std::uint8_t codes[256];
+        for (int i = 0; i < 256; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(best.levels[i]) + zero);
+        store_codes(block, codes);
     }
 };
 

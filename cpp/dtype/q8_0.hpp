@@ -26,6 +26,10 @@ struct Q8_0 {
         store_eight(codes, load_eight(block.qs + run * run_length) ^ each(0x80));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        for (int i = 0; i < 32; i++) block.qs[i] = static_cast<std::int8_t>(codes[i] ^ 0x80);
+    }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<Q8_0>(block, run, values); }
 
     // The format's own rule, which products and caches pay for: d = largest / 127, nearest codes (eight_bits.hpp). With weights

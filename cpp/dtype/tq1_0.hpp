@@ -44,6 +44,17 @@ struct TQ1_0 {
         }
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) {
+        const auto pack = [&](std::uint8_t *bytes, int n_bytes, int n_digits, const std::uint8_t *first) {
+            for (int k = 0; k < n_bytes; k++) {
+                int v = 0;
+                for (int n = 0; n < 5; n++) v = v * 3 + (n < n_digits ? first[n * n_bytes + k] : 0);
+                bytes[k] = static_cast<std::uint8_t>((v * 256 + 242) / 243);
+            }
+        };
+        pack(block.qs, 32, 5, codes), pack(block.qs + 32, 16, 5, codes + 160), pack(block.qh, 4, 4, codes + 240);
+    }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ1_0>(block, run, values); }
 
     // The scale as in TQ2_0.
@@ -51,14 +62,9 @@ struct TQ1_0 {
         const encoding::Input<256> in(values, weights);
         float levels[256];
         block.d = encoding::half_bits(in, encoding::search_levels<encoding::Uniform<-1, 1>>(in, 0.6f, 0.4f, false, levels));
-        const auto pack = [&](std::uint8_t *bytes, int n_bytes, int n_digits, const float *first) {
-            for (int k = 0; k < n_bytes; k++) {
-                int v = 0;
-                for (int n = 0; n < 5; n++) v = v * 3 + (n < n_digits ? static_cast<int>(first[n * n_bytes + k]) + 1 : 0);
-                bytes[k] = static_cast<std::uint8_t>((v * 256 + 242) / 243);
-            }
-        };
-        pack(block.qs, 32, 5, levels), pack(block.qs + 32, 16, 5, levels + 160), pack(block.qh, 4, 4, levels + 240);
+        std::uint8_t codes[256];
+        for (int i = 0; i < 256; i++) codes[i] = static_cast<std::uint8_t>(static_cast<int>(levels[i]) + zero);
+        store_codes(block, codes);
     }
 };
 

@@ -30,6 +30,8 @@ struct TQ2_0 {
         store_eight(codes, load_eight(qs) >> shift & each(3));
     }
     TL_HOST_DEVICE static float group_scale(const Block &block, int) { return from_half(block.d); }
+    static void store_codes(Block &block, const std::uint8_t *codes) { store_crumbs(block.qs, codes); }
+    static void store_scales(Block &block, const BlockScales &kept) { block.d = to_half(kept.scale[0]); }
     TL_HOST_DEVICE static void decode_run(const Block &block, int run, float *values) { decode_codes<TQ2_0>(block, run, values); }
 
     // Scales that map the largest magnitude to 0.9 .. 6.9: what rounds to more than 1 is cut off.

@@ -156,6 +156,11 @@ void Arena::release(void *block, std::size_t size) noexcept {
     }
 }
 
+void Arena::give_back(void *block, std::size_t size) noexcept {
+    if (!fixed_) memory_.discard(block, counted(size));
+    release(block, size);
+}
+
 void Arena::reset() noexcept {
     budget_.used -= used_;
     used_ = 0;

@@ -48,6 +48,12 @@ public:
     // Takes back a block of allocate(size).
     void release(void *block, std::size_t size) noexcept;
 
+    // The same, and the pages that lie in it go back to the system until they are used again.
+    void give_back(void *block, std::size_t size) noexcept;
+
+    // Whether this is over a caller's buffer.
+    bool fixed() const noexcept { return fixed_; }
+
     // All blocks are gone, the chunks stay.
     void reset() noexcept;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace tensorlib::core {
 
@@ -66,6 +67,40 @@ void Context::watch(TensorWatcher &watcher) {
     watchers_.emplace_back(&watcher);
 }
 
+Ref<const StandIn> Context::copy_of(const Tensor &leaf) const {
+    std::lock_guard lock(build_);
+    Ref<const StandIn> any;
+    for (const auto &watcher : watchers_) {
+        Ref<const StandIn> copy = watcher->copy_of(leaf);
+        if (!copy) continue;
+        if (!copy->refusal()) return copy;
+        any = std::move(copy);
+    }
+    return any;
+}
+
+void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
+    std::lock_guard lock(build_);
+    Arena &arena = data_arena();
+    if (arena.fixed()) {
+        fail(Status::unsupported, "tensor_drop_original: %s lies in the buffer that its context was made over, which is not the engine's",
+             tensor_text(leaf).c_str());
+    }
+    const std::size_t size = leaf.layout.nbytes(), added = stand_in->bytes(), others = budget_.used - arena.counted(size);
+    if (budget_.limit != 0 && (added > budget_.limit || others > budget_.limit - added)) {
+        fail(Status::out_of_memory,
+             "tensor_drop_original: the packed copy of %s has %zu bytes, the original %zu; %zu are used, mem_limit is %zu",
+             tensor_text(leaf).c_str(), added, size, budget_.used, budget_.limit);
+    }
+    stand_ins_.push_back(stand_in);
+    leaf.stand_in.store(stand_in.get(), std::memory_order_release);
+    arena.give_back(leaf.data.exchange(nullptr, std::memory_order_acq_rel), size);
+    stand_ins_bytes_ += added;
+    budget_.used += added;
+    budget_.peak = std::max(budget_.peak, budget_.used);
+    for (const auto &watcher : watchers_) watcher->stands_in(leaf, *stand_in);
+}
+
 Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
     void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *));
     auto *t = new (block) Tensor;
@@ -101,7 +136,7 @@ bool aligned_for(const Layout &layout, const std::byte *data) {
 }  // namespace
 
 // Under build_. The data of a leaf that nobody has seen yet: written here, as no run lock could guard it.
-std::byte *Context::copy_of(const FileLeaf &leaf) {
+std::byte *Context::copy_data(const FileLeaf &leaf) {
     const std::size_t size = leaf.layout.nbytes();
     auto *data = static_cast<std::byte *>(data_arena().allocate(size));
     try {
@@ -123,13 +158,14 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     try {
         name = copy_name(leaf.name);
         // Bytes that are never written: constant is set before anyone sees the tensor.
-        t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_of(leaf), std::memory_order_release);
+        t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
     } catch (...) {
         if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
         objects_.release(t, sizeof(Tensor));
         throw;
     }
     t->in_file = true;
+    if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
     t->constant.store(true, std::memory_order_release);
     t->name.store(name, std::memory_order_release);
     return t;
@@ -247,6 +283,7 @@ void Context::reset() {
     std::vector<Ref<Context>> released;        // their memory may go with the last reference: outside of our locks
     std::vector<Ref<const RefCounted>> files;  // the same
     std::vector<Ref<TensorWatcher>> watchers;  // the same
+    std::vector<Ref<const StandIn>> stand_ins;
     {
         std::lock_guard lock(build_);
         // One reference is the handle through which we were called.
@@ -260,6 +297,8 @@ void Context::reset() {
         if (data_) data_->reset();
         unallocated_.clear();
         files.swap(files_);
+        stand_ins.swap(stand_ins_);
+        budget_.used -= std::exchange(stand_ins_bytes_, 0);
         first_error_.reset();
         last_link_ = nullptr;
         std::lock_guard links(links_lock_);

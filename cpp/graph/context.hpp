@@ -8,7 +8,7 @@
 #include "base/ref.hpp"
 #include "base/run_lock.hpp"
 #include "graph/arena.hpp"
-#include "graph/tensor.hpp"
+#include "graph/stand_in.hpp"
 
 #include <mutex>
 #include <optional>
@@ -44,12 +44,18 @@ struct FileLeaf {
     const char *name;
     const std::byte *data;    // as many bytes as the layout has
     const RefCounted *owner;  // keeps them there
+    bool mapped = false;      // pages of the file, which the system brings back
 };
 
 // One that keeps something of a context's tensors elsewhere, and is told before they are gone: by a reset, or with the context.
 class TensorWatcher : public RefCounted {
 public:
     virtual void tensors_gone(const Context &context) noexcept = 0;
+
+    // What it keeps of all of a leaf, or null; preferably something that the leaf can be rebuilt from.
+    virtual Ref<const StandIn> copy_of(const Tensor &leaf) noexcept = 0;
+    // From now on the leaf's context keeps this, for all.
+    virtual void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept = 0;
 };
 
 class Context final : public RefCounted {
@@ -84,6 +90,13 @@ public:
 
     void watch(TensorWatcher &watcher);
 
+    // What a watcher keeps of all of a leaf: one that the leaf can be rebuilt from, else any, else null.
+    Ref<const StandIn> copy_of(const Tensor &leaf) const;
+    // Gives a leaf's data back, to the arena and to the system; the stand-in is this context's from now on, and counted. Needs the
+    // exclusive run lock. Throws Error(out_of_memory), nothing changed, where mem_limit leaves no room for the difference,
+    // Error(unsupported) where the data are in a caller's buffer.
+    void replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in);
+
     void keep_error(const Error &error) noexcept;
     std::optional<Error> take_error();
 
@@ -95,7 +108,7 @@ public:
     // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
     std::uint64_t materialised() const noexcept { return materialised_.load(std::memory_order_acquire); }
     void count_materialised() noexcept { materialised_.fetch_add(1, std::memory_order_acq_rel); }
-    // The same of leafs that were promised constant.
+    // The same of leafs that were promised constant, or whose original was dropped.
     std::uint64_t promised() const noexcept { return promised_.load(std::memory_order_acquire); }
     void count_promised() noexcept { promised_.fetch_add(1, std::memory_order_acq_rel); }
     std::uint64_t id() const noexcept { return id_; }
@@ -108,7 +121,7 @@ private:
     void link(Context &other, const char *op);
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;
-    std::byte *copy_of(const FileLeaf &leaf);
+    std::byte *copy_data(const FileLeaf &leaf);
     const char *copy_name(const char *name);
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
 
@@ -125,6 +138,8 @@ private:
     std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
     std::optional<Error> first_error_;
     std::vector<Ref<TensorWatcher>> watchers_;
+    std::vector<Ref<const StandIn>> stand_ins_;  // of leafs whose originals were dropped
+    std::size_t stand_ins_bytes_ = 0;            // their part of the budget
 
     // Contexts that this one's nodes refer to. A lock of its own: a walk over other contexts' links must not take
     // their build locks while this one's is held.

@@ -28,6 +28,7 @@ public:
         mark_used(memory, size);
         platform::free_pages(memory, size);
     }
+    void discard(void *memory, std::size_t size) noexcept override { platform::discard_pages(memory, size); }
     void zero(void *memory, std::size_t size) override { std::memset(memory, 0, size); }
     void write(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
     void read(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }

@@ -25,6 +25,10 @@ public:
     virtual void *acquire(std::size_t size) = 0;
     virtual void release(void *memory, std::size_t size) noexcept = 0;
 
+    // Gives pages back to the system that lie in this range, whose contents are open from then on; of a mapped file they are the file's
+    // again. Where that is not to be had nothing happens.
+    virtual void discard(void *, std::size_t) noexcept {}
+
     // The host's memory may be used again when they return, and what comes later on the device comes after them. Throw
     // Error(device) where the device fails.
     virtual void zero(void *memory, std::size_t size) = 0;

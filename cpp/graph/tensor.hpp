@@ -15,6 +15,10 @@
 namespace tensorlib::core {
 
 class Context;
+class StandIn;
+
+// What a leaf's bytes lie in.
+enum class Home : std::uint8_t { context, file_in_memory, mapped_file };
 
 struct Tensor {
     // Shape, type and everything up to `root_offset` are set once, before anyone else sees the tensor.
@@ -38,7 +42,12 @@ struct Tensor {
     std::atomic<bool> computed{false};
     // Of a leaf: promised constant. So are leafs of a file from the start.
     std::atomic<bool> constant{false};
-    bool in_file = false;  // of a leaf; set once, before anyone else sees it
+    // Of a leaf, set once, before anyone else sees it. in_file: it is a file's, read-only; its bytes may be a copy in the context.
+    bool in_file = false;
+    Home home = Home::context;
+    // Of a leaf whose original was dropped (graph/stand_in.hpp): what its bytes are rebuilt from, which its context keeps; data is null
+    // then. Written under the context's exclusive run lock.
+    std::atomic<const StandIn *> stand_in{nullptr};
 
     std::atomic<const char *> name{""};
 
@@ -46,7 +55,7 @@ struct Tensor {
     // A node that only describes memory: nothing is to be computed.
     bool is_pure_view() const noexcept { return is_view && !writes; }
     std::span<Tensor *const> sources() const noexcept { return {src, n_src}; }
-    // The first element's address on the device, or null where the root has no data.
+    // The first element's address on the device, or null where the root has no data, or none any more.
     std::byte *address() const noexcept {
         std::byte *base = root->data.load(std::memory_order_acquire);
         return base ? base + root_offset : nullptr;

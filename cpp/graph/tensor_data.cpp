@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace tensorlib::core {
@@ -13,7 +14,7 @@ namespace {
 void check_readable(const char *what, const Tensor &t) {
     const Tensor &root = *t.root;
     if (root.is_leaf()) {
-        if (!root.data.load(std::memory_order_acquire)) {
+        if (!root.data.load(std::memory_order_acquire) && !is_dropped(root)) {
             fail(Status::invalid_argument, "%s: leaf %s has no data yet: call context_allocate first", what, tensor_text(t).c_str());
         }
     } else if (!root.computed.load(std::memory_order_acquire)) {
@@ -45,15 +46,14 @@ void check_pointer(const char *what, const void *data, std::size_t size) {
     if (!data && size != 0) fail(Status::invalid_argument, "%s: data is NULL: memory for %zu values is valid", what, size);
 }
 
-// Calls move(address, packed, n) for runs of n bytes that lie side by side both in the tensor and in the packed
-// order, so that together they cover the packed bytes [offset, offset + size).
+// Calls move(place, packed, n) for runs of n bytes that lie side by side both in the tensor, `place` bytes behind its first element, and in
+// the packed order, so that together they cover the packed bytes [offset, offset + size).
 template <class Move>
 void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
     const Layout &l = t.layout;
-    std::byte *base = t.address();
     if (size == 0) return;
     if (l.contiguous()) {
-        move(base + offset, std::size_t{0}, size);
+        move(offset, std::size_t{0}, size);
         return;
     }
     const std::size_t row = l.row_bytes(), unit = l.rows_contiguous() ? row : traits(l.type).size;
@@ -65,7 +65,7 @@ void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move mo
         const auto ne1 = static_cast<std::size_t>(l.ne[1]), ne2 = static_cast<std::size_t>(l.ne[2]);
         const std::size_t i1 = row_index % ne1, i2 = row_index / ne1 % ne2, i3 = row_index / ne1 / ne2;
         const std::size_t place = in_row / unit * l.nb[0] + i1 * l.nb[1] + i2 * l.nb[2] + i3 * l.nb[3] + in_unit;
-        move(base + place, at - offset, n);
+        move(place, at - offset, n);
         at += n;
     }
 }
@@ -82,24 +82,24 @@ void check_range(const char *what, const Tensor &t, std::size_t offset, std::siz
 // call: a device takes a few microseconds for each.
 template <class Move>
 void for_each_rows(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
-    std::byte *first = nullptr;
-    std::size_t first_packed = 0;
+    std::byte *base = t.address();
+    std::size_t first = 0, first_packed = 0;
     DeviceMemory::Rows rows{};
-    for_each_run(t, offset, size, [&](std::byte *address, std::size_t packed, std::size_t n) {
+    for_each_run(t, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
         if (rows.count != 0 && n == rows.width) {
-            const auto distance = static_cast<std::size_t>(address - first);
-            if (rows.count == 1 && address >= first + n) rows.pitch = distance;
-            if (rows.pitch >= n && address > first && distance == rows.count * rows.pitch) {
+            const std::size_t distance = place - first;
+            if (rows.count == 1 && place >= first + n) rows.pitch = distance;
+            if (rows.pitch >= n && place > first && distance == rows.count * rows.pitch) {
                 rows.count++;
                 return;
             }
         }
-        if (rows.count != 0) move(first, first_packed, rows);
-        first = address;
+        if (rows.count != 0) move(base + first, first_packed, rows);
+        first = place;
         first_packed = packed;
         rows = {n, n, 1};
     });
-    if (rows.count != 0) move(first, first_packed, rows);
+    if (rows.count != 0) move(base + first, first_packed, rows);
 }
 
 // Whether to take a view's elements out of one block that covers them all: where those between them are no more than
@@ -116,9 +116,8 @@ void write_unlocked(Tensor &t, const void *data, std::size_t offset, std::size_t
         std::vector<std::byte> cover(t.layout.span_bytes());
         // What lies between the elements stays as it is; the run lock guards it with them.
         if (cover.size() != size) memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size, [&](const std::byte *address, std::size_t packed, std::size_t n) {
-            std::memcpy(cover.data() + (address - t.address()), from + packed, n);
-        });
+        for_each_run(t, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(cover.data() + place, from + packed, n); });
         memory.write(t.address(), cover.data(), cover.size());
         return;
     }
@@ -127,15 +126,52 @@ void write_unlocked(Tensor &t, const void *data, std::size_t offset, std::size_t
     });
 }
 
-void read_unlocked(const Tensor &t, void *data, std::size_t offset, std::size_t size) {
-    auto *to = static_cast<std::byte *>(data);
+// The way of bytes out of a tensor: from where they lie, or, of a leaf whose original was dropped, rebuilt by rows.
+class Reader {
+public:
+    explicit Reader(const Tensor &t) : t_(t) {
+        if (!is_dropped(t)) return;
+        stage_.resize(t.root->layout.row_bytes());
+        rebuilt_.emplace(*t.root, stage_.data());
+        if (t.layout.nb[0] == traits(t.layout.type).size || t.layout.n_elements() == 0) return;
+        // Elements of one row that lie apart are in a row of the leaf each: all that they span, once.
+        cover_.resize(t.layout.span_bytes());
+        rebuilt_->read(t.root_offset, cover_.size(), cover_.data());
+    }
+    Reader(const Reader &) = delete;
+    Reader &operator=(const Reader &) = delete;
+
+    void read(void *data, std::size_t offset, std::size_t size) {
+        auto *to = static_cast<std::byte *>(data);
+        if (!rebuilt_) {
+            read_in_place(to, offset, size);
+            return;
+        }
+        for_each_run(t_, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
+            if (cover_.empty()) {
+                rebuilt_->read(t_.root_offset + place, n, to + packed);
+            } else {
+                std::memcpy(to + packed, cover_.data() + place, n);
+            }
+        });
+    }
+
+private:
+    void read_in_place(std::byte *to, std::size_t offset, std::size_t size) const;
+
+    const Tensor &t_;
+    std::vector<std::byte> stage_, cover_;
+    std::optional<RebuiltBytes> rebuilt_;
+};
+
+void Reader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) const {
+    const Tensor &t = t_;
     DeviceMemory &memory = t.context->memory();
     if (worth_covering(t, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size, [&](const std::byte *address, std::size_t packed, std::size_t n) {
-            std::memcpy(to + packed, cover.data() + (address - t.address()), n);
-        });
+        for_each_run(t, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
         return;
     }
     for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
@@ -185,7 +221,7 @@ void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t siz
     check_range(what, t, offset, size);
     RunGuard guard(lock_context(t), false, what);
     check_readable(what, t);
-    read_unlocked(t, data, offset, size);
+    Reader(t).read(data, offset, size);
 }
 
 void write_f32(Tensor &t, const float *data, std::size_t n) {
@@ -219,8 +255,9 @@ void read_f32(const Tensor &t, float *data, std::size_t n) {
     check_count(what, t, n);
     RunGuard guard(lock_context(t), false, what);
     check_readable(what, t);
+    Reader reader(t);
     if (t.layout.type == DType::f32) {
-        read_unlocked(t, data, 0, t.layout.nbytes());
+        reader.read(data, 0, t.layout.nbytes());
         return;
     }
     const DTypeTraits &type = traits(t.layout.type);
@@ -229,7 +266,7 @@ void read_f32(const Tensor &t, float *data, std::size_t n) {
     for (std::int64_t i = 0; i < total; i += stage_elements) {
         const std::int64_t count = std::min(stage_elements, total - i);
         const auto blocks = static_cast<std::size_t>(count / type.block_size);
-        read_unlocked(t, stage, static_cast<std::size_t>(i / type.block_size) * type.size, blocks * type.size);
+        reader.read(stage, static_cast<std::size_t>(i / type.block_size) * type.size, blocks * type.size);
         type.decode(stage, data + i, count);
     }
 }
@@ -261,7 +298,7 @@ float get_f32(const Tensor &t, const Extents &index) {
     const DTypeTraits &type = traits(t.layout.type);
     alignas(8) std::byte block[largest_block];
     float values[longest_block];
-    read_unlocked(t, block, offset, type.size);
+    Reader(t).read(block, offset, type.size);
     type.decode(block, values, type.block_size);
     return values[index[0] % type.block_size];
 }
@@ -274,7 +311,7 @@ void set_f32(Tensor &t, const Extents &index, float value) {
     const DTypeTraits &type = traits(t.layout.type);
     alignas(8) std::byte block[largest_block];
     float values[longest_block];
-    read_unlocked(t, block, offset, type.size);
+    Reader(t).read(block, offset, type.size);
     type.decode(block, values, type.block_size);
     values[index[0] % type.block_size] = value;
     if (type.encode(values, nullptr, block, type.block_size) >= 0) fail_unrepresentable(what, t, index[0], value);
@@ -293,6 +330,9 @@ void *map(Tensor &t, bool write) {
         check_writable(what, t);
     } else {
         check_readable(what, t);
+    }
+    if (is_dropped(t)) {
+        fail(Status::unavailable, "%s: the original of %s was dropped: use tensor_read", what, tensor_text(*t.root).c_str());
     }
     guard.keep();
     return t.address();
@@ -318,13 +358,61 @@ void set_constant(Tensor &t) {
     if (!t.constant.exchange(true, std::memory_order_acq_rel)) lock_context(t).count_promised();
 }
 
+namespace {
+
+// Throws where a row does not come back as it is. What is read and made at a time stays in the second-level cache.
+void check_rebuilds(const char *what, const Tensor &leaf, const StandIn &stand_in) {
+    constexpr std::size_t stage_bytes = 256 << 10;
+    const std::size_t row_bytes = leaf.layout.row_bytes();
+    const auto rows_at_a_time = static_cast<std::int64_t>(std::max<std::size_t>(stage_bytes / row_bytes, 1));
+    const std::int64_t n_rows = leaf.layout.n_rows();
+    std::vector<std::byte> stage(static_cast<std::size_t>(std::min(rows_at_a_time, n_rows)) * row_bytes);
+    const std::byte *original = leaf.address();
+    for (std::int64_t row = 0; row < n_rows; row += rows_at_a_time) {
+        const auto n = static_cast<std::size_t>(std::min(rows_at_a_time, n_rows - row)) * row_bytes;
+        stand_in.rebuild(row, std::min(rows_at_a_time, n_rows - row), stage.data());
+        if (std::memcmp(stage.data(), original, n) == 0) {
+            original += n;
+            continue;
+        }
+        const auto at = static_cast<std::size_t>(std::mismatch(original, original + n, stage.data()).first - leaf.address());
+        fail(Status::unsupported, "%s: the packed copy of %s does not have all of its bits: byte %zu would change", what,
+             tensor_text(leaf).c_str(), at);
+    }
+}
+
+}  // namespace
+
 void drop_original(Tensor &t) {
     constexpr const char *what = "tensor_drop_original";
-    RunGuard guard(lock_context(t), true, what);
+    Context &context = lock_context(t);
+    RunGuard guard(context, true, what);
     if (!t.is_leaf() || !t.constant.load(std::memory_order_acquire)) {
         fail(Status::invalid_argument, "%s: %s is no constant: call tensor_set_constant first", what, tensor_text(t).c_str());
     }
-    fail(Status::unsupported, "%s: no packed copy holds the contents of %s", what, tensor_text(t).c_str());
+    if (is_dropped(t)) return;
+    if (!context.memory().host_accessible()) {
+        fail(Status::unsupported, "%s: %s lives on %s: only CPU backends keep packed copies", what, tensor_text(t).c_str(),
+             context.memory().device());
+    }
+    const Ref<const StandIn> copy = context.copy_of(t);
+    if (!copy) {
+        fail(Status::unsupported,
+             "%s: no packed copy holds the contents of %s: first compute a product of all of it whose plan's text says 'packed copy'", what,
+             tensor_text(t).c_str());
+    }
+    if (t.home == Home::mapped_file) {
+        context.memory().discard(t.address(), t.layout.nbytes());
+        return;
+    }
+    if (t.home == Home::file_in_memory) {
+        fail(Status::unsupported, "%s: %s lies in a file that was read into memory as a whole: map it instead", what,
+             tensor_text(t).c_str());
+    }
+    if (const char *reason = copy->refusal()) fail(Status::unsupported, "%s: %s: %s", what, tensor_text(t).c_str(), reason);
+    check_rebuilds(what, t, *copy);
+    context.replace_data(t, copy);
+    context.count_promised();
 }
 
 }  // namespace tensorlib::core

@@ -19,6 +19,8 @@ public:
     static Ref<FileBytes> copy(const char *what, const void *data, std::size_t size);
 
     std::span<const std::byte> bytes() const noexcept { return {contents_.data, contents_.size}; }
+    // Whether they are pages of the file, which the system brings back when they are gone.
+    bool mapped() const noexcept { return contents_.mapped; }
     // Empty for bytes that came from memory.
     const std::string &path() const noexcept { return path_; }
 

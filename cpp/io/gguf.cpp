@@ -156,7 +156,8 @@ Tensor *Gguf::new_leaf(Context &context, std::string_view name) const {
              parts_[0]->path().empty() ? "the file in memory" : parts_[0]->path().c_str());
     }
     const GgufTensor &tensor = tensors_[*index];
-    return context.new_file_leaf({tensor.layout, tensor.name.c_str(), tensor.data, parts_[tensor.part].get()});
+    const FileBytes &part = *parts_[tensor.part];
+    return context.new_file_leaf({tensor.layout, tensor.name.c_str(), tensor.data, &part, part.mapped()});
 }
 
 }  // namespace tensorlib::core

@@ -35,6 +35,9 @@ struct KernelPlan {
     const std::byte *copy = nullptr;
     std::size_t copy_bytes = 0;
     const char *copy_text = "";
+    // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
+    // what it needs of them. Their addresses are null then. Others are rebuilt before the step.
+    unsigned unread = 0;
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
 
@@ -60,17 +63,23 @@ struct TensorRef {
     std::byte *data;
 };
 
-// The row of index i1 + ne[1] * (i2 + ne[2] * i3), and its address.
+// The row of index i1 + ne[1] * (i2 + ne[2] * i3), how many bytes it lies behind the first one, and its address.
 struct RowIndex {
     std::int64_t i1, i2, i3;
 };
 inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept { return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]}; }
-inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept {
-    return t.data + static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] +
-           static_cast<std::size_t>(r.i3) * t.nb[3];
+inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept {
+    return static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] + static_cast<std::size_t>(r.i3) * t.nb[3];
 }
+inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept { return t.data + row_place(t, r); }
 
 constexpr int max_sources = 3;
+
+// A leaf without its original that a step reads: to be rebuilt before it, all of it.
+struct Rebuilt {
+    const Tensor *root;
+    std::byte *to;
+};
 
 // One node of a plan, ready to run.
 struct Step {
@@ -82,6 +91,7 @@ struct Step {
     // Where another node was fused with this one: that node, whose result dst is, and its other operand.
     const Tensor *epilogue;
     TensorRef epilogue_operand;
+    std::span<const Rebuilt> rebuilt;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that
     // take all values.

@@ -16,7 +16,7 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
         index_.insert(nodes[i], static_cast<std::uint32_t>(i), added);
     }
     for (const Tensor *leaf : graph.leafs()) {
-        if (!leaf->address()) {
+        if (!leaf->address() && !is_dropped(*leaf)) {
             fail(Status::invalid_argument, "graph_compute: leaf %s has no data yet: call context_allocate first",
                  tensor_text(*leaf).c_str());
         }
@@ -105,6 +105,23 @@ void Plan::place_outputs() {
     }
 }
 
+namespace {
+
+// The roots without their originals, each once, that the step reads.
+std::vector<const Tensor *> dropped_roots(const Step &step) {
+    std::vector<const Tensor *> roots;
+    const auto add = [&](const Tensor &t) {
+        if (is_dropped(t) && std::find(roots.begin(), roots.end(), t.root) == roots.end()) roots.push_back(t.root);
+    };
+    for (std::size_t s = 0; s < step.node->n_src; s++) {
+        if (!(step.plan.unread >> s & 1)) add(*step.node->src[s]);
+    }
+    if (const Tensor *node = step.epilogue) add(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)]);
+    return roots;
+}
+
+}  // namespace
+
 void Plan::place_intermediates() {
     const std::size_t unit = graph_.context().memory().alignment();
     const auto nodes = graph_.nodes();
@@ -113,34 +130,56 @@ void Plan::place_intermediates() {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire);
     }
     memory_ = plan_memory(graph_, is_intermediate, checked_, fusions_.runs_in, unit);
-    // One workspace for all steps, as they run one after the other.
-    std::size_t workspace = 0;
-    for (const Step &step : steps_) workspace = std::max(workspace, step.plan.workspace);
+    // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
+    std::size_t workspace = 0, rebuilt = 0, n_rebuilt = 0;
+    for (const Step &step : steps_) {
+        workspace = std::max(workspace, step.plan.workspace);
+        std::size_t of_step = 0;
+        for (const Tensor *root : dropped_roots(step)) of_step += round_up(root->layout.nbytes(), unit), n_rebuilt++;
+        rebuilt = std::max(rebuilt, of_step);
+    }
+    rebuilt_.reserve(n_rebuilt);
     faults_offset_ = memory_.size;
-    workspace_offset_ = faults_offset_ + round_up(checked_.size() * sizeof(std::uint64_t), unit);
+    rebuilt_offset_ = faults_offset_ + round_up(checked_.size() * sizeof(std::uint64_t), unit);
+    workspace_offset_ = rebuilt_offset_ + rebuilt;
     memory_.size = workspace_offset_;
     if (!checked_add(memory_.size, workspace, block_size_)) block_size_ = ~std::size_t{0};
     if (block_size_ != 0) block_ = static_cast<std::byte *>(graph_.context().allocate_data(block_size_));
 }
 
-std::byte *Plan::address_of(const Tensor &t) const {
+std::byte *Plan::address_of(const Tensor &t, const Step &step) const {
+    for (const Rebuilt &r : step.rebuilt) {
+        if (r.root == t.root) return r.to + t.root_offset;
+    }
     if (const auto *root = index_.find(t.root); root && memory_.offset[*root] != MemoryPlan::nowhere) {
         return block_ + memory_.offset[*root] + t.root_offset;
     }
     return t.address();
 }
 
-TensorRef Plan::ref_of(const Tensor &t) const { return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t)}; }
+TensorRef Plan::ref_of(const Tensor &t, const Step &step) const { return {t.layout.type, t.layout.ne, t.layout.nb, address_of(t, step)}; }
+
+// rebuilt_ has room for all.
+void Plan::place_rebuilt(Step &step) {
+    const std::size_t unit = graph_.context().memory().alignment(), first = rebuilt_.size();
+    std::byte *to = block_ + rebuilt_offset_;
+    for (const Tensor *root : dropped_roots(step)) {
+        rebuilt_.push_back({root, to});
+        to += round_up(root->layout.nbytes(), unit);
+    }
+    step.rebuilt = std::span(rebuilt_).subspan(first);
+}
 
 void Plan::resolve_addresses() {
     auto *fault = reinterpret_cast<std::uint64_t *>(block_ + faults_offset_);
     auto checked = checked_.begin();
     for (Step &step : steps_) {
-        step.dst = ref_of(step.epilogue ? *step.epilogue : *step.node);
+        place_rebuilt(step);
+        step.dst = ref_of(step.epilogue ? *step.epilogue : *step.node, step);
         if (const Tensor *node = step.epilogue) {
-            step.epilogue_operand = ref_of(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)]);
+            step.epilogue_operand = ref_of(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)], step);
         }
-        for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s]);
+        for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s], step);
         step.workspace = block_ + workspace_offset_;
         if (checked != checked_.end() && graph_.nodes()[checked->node] == step.node) {
             step.fault = fault++;
@@ -190,6 +229,8 @@ std::string element_text(DeviceMemory &memory, const TensorRef &t, std::int64_t 
 void Plan::fail_for(const Step &step, std::uint64_t fault) const {
     const auto operand = static_cast<std::size_t>(Fault::operand(fault));
     const OpDef &def = op_def(step.node->op);
+    // A later step's may lie in its place.
+    for (const Rebuilt &r : step.rebuilt) r.root->stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
     const std::string value = element_text(graph_.context().memory(), step.src[operand], Fault::position(fault));
     fail(Status::invalid_argument, "graph_compute: %s of %s: element %lld of %s is %s: %s", def.name, sources_text(*step.node).c_str(),
          static_cast<long long>(Fault::position(fault)), def.operands[operand], value.c_str(),
@@ -266,6 +307,7 @@ std::string Plan::text(Backend &backend) const {
             text += format_text(", %s", step.plan.copy_text);
             if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
         }
+        for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
         const std::string refused = backend.explain({*step.node, backend, backend.n_threads()});
         text += refused.empty() ? "\n" : " (" + refused + ")\n";
     }

@@ -40,7 +40,8 @@ public:
     // A line per node, for people.
     std::string text(Backend &backend) const;
 
-    // Whether a leaf was promised constant since the plan was made: another plan may do better then.
+    // Whether a leaf was promised constant since the plan was made, so that another plan may do better, or has lost its original, whose
+    // address this one has.
     bool outdated() const noexcept { return promised_as_of_ != promised(); }
 
 private:
@@ -54,8 +55,9 @@ private:
     std::uint64_t promised() const noexcept;
     void clear_faults();
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
-    std::byte *address_of(const Tensor &t) const;
-    TensorRef ref_of(const Tensor &t) const;
+    std::byte *address_of(const Tensor &t, const Step &step) const;
+    TensorRef ref_of(const Tensor &t, const Step &step) const;
+    void place_rebuilt(Step &step);
 
     Graph &graph_;
     const std::uint64_t backend_serial_;
@@ -65,9 +67,10 @@ private:
     Fusions fusions_;
     MemoryPlan memory_;
     std::vector<CheckedNode> checked_;  // nodes that some values make impossible: a word each for their faults
-    std::size_t faults_offset_ = 0, workspace_offset_ = 0, block_size_ = 0;
+    std::size_t faults_offset_ = 0, rebuilt_offset_ = 0, workspace_offset_ = 0, block_size_ = 0;
     std::byte *block_ = nullptr;
     std::unique_ptr<Backend::Recording> recording_;
+    std::vector<Rebuilt> rebuilt_;  // of all steps
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
     std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made

@@ -220,6 +220,47 @@ static void test_constants(void) {
     tl_graph_free(graph), tl_context_free(ctx);
 }
 
+/* A constant whose copy a product has made: dropped while it is mapped, read afterwards, and mapped. */
+static void test_dropped(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *weights = tl_tensor_new_2d(ctx, TL_TYPE_Q4_0, 64, 40),
+              *window = tl_view(ctx, weights, 2, (const int64_t[]){64, 8}, NULL, 360);
+    tl_tensor *product = tl_mul_mat(ctx, weights, tl_tensor_new_1d(ctx, TL_TYPE_F32, 64));
+    float before[64 * 40], after[64 * 40];
+    void *data = NULL;
+    tl_graph *graph = NULL;
+    for (int i = 0; i < 64 * 40; i++) before[i] = (float)(i % 23) - 11;
+    ACCEPTED(tl_tensor_write_f32(weights, before, 64 * 40, &err));
+    ACCEPTED(tl_tensor_read_f32(weights, before, 64 * 40, &err));
+    ACCEPTED(tl_tensor_set_constant(weights, &err));
+    REFUSED(tl_tensor_drop_original(weights, &err), TL_STATUS_UNSUPPORTED, "product");
+    ACCEPTED(tl_graph_create(ctx, &product, 1, &graph, &err));
+    ACCEPTED(tl_graph_compute(graph, backend, &err));
+    if (tl_backend_packed_mem(backend) == 0) {
+        skip("constants without their originals", "no packed copies at this level");
+    } else {
+        ACCEPTED(tl_tensor_map(window, TL_ACCESS_READ, &data, &err));
+        REFUSED(tl_tensor_drop_original(weights, &err), TL_STATUS_BUSY, "in use");
+        tl_tensor_unmap(window, TL_ACCESS_READ);
+        ACCEPTED(tl_tensor_drop_original(weights, &err));
+        CHECK(tl_backend_packed_mem(backend) == 0);
+        CHECK(tl_tensor_data(weights) == NULL && tl_tensor_data(window) == NULL);
+        REFUSED(tl_tensor_map(weights, TL_ACCESS_READ, &data, &err), TL_STATUS_UNAVAILABLE, "tensor_read");
+        REFUSED(tl_tensor_map(window, TL_ACCESS_READ, &data, &err), TL_STATUS_UNAVAILABLE, "tensor_read");
+        CHECK(data == NULL);
+        REFUSED(tl_tensor_map(weights, TL_ACCESS_WRITE, &data, &err), TL_STATUS_INVALID_ARGUMENT, "constant");
+        REFUSED(tl_tensor_write_f32(weights, before, 64 * 40, &err), TL_STATUS_INVALID_ARGUMENT, "constant");
+        REFUSED(tl_tensor_read(weights, after, 1400, 41, &err), TL_STATUS_INVALID_ARGUMENT, "1440");
+        ACCEPTED(tl_tensor_read_f32(weights, after, 64 * 40, &err));
+        CHECK(memcmp(before, after, sizeof before) == 0);
+        ACCEPTED(tl_tensor_get_f32(window, 63, 7, 0, 0, after, &err));
+        CHECK(after[0] == before[64 * 18 - 1]);
+        ACCEPTED(tl_tensor_drop_original(weights, &err));
+        ACCEPTED(tl_graph_compute(graph, backend, &err));
+    }
+    tl_graph_free(graph), tl_context_free(ctx);
+}
+
 static void test_nodes(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *t = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4);
@@ -251,5 +292,6 @@ void test_data(void) {
     test_elements();
     test_maps();
     test_constants();
+    test_dropped();
     test_nodes();
 }

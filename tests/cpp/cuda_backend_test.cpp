@@ -300,6 +300,16 @@ TEST_F(Misuse, of_devices_and_pointers) {
     expect_error(tl::Status::invalid_argument, {"result of add"}, [&] { sum.write_f32({std::vector<float>(4)}); });
 }
 
+TEST_F(Misuse, originals_are_dropped_on_the_host_only) {
+    const tl::Backend gpu("cuda:0");
+    const tl::Context ctx(gpu);
+    const auto t = leaf(ctx, {64, 40}, 1, tl::Type::q4_0);
+    t.set_constant();
+    gpu.compute({mul_mat(t, leaf(ctx, {64, 2}, 2))});
+    expect_error(tl::Status::unsupported, {"drop_original", "cuda:0", "CPU"}, [&] { t.drop_original(); });
+    EXPECT_EQ(t.read_f32().size(), 64u * 40);
+}
+
 TEST_F(Misuse, more_memory_than_the_device_has_leaves_all_as_it_was) {
     const tl::Backend gpu("cuda:0");
     const tl::Context ctx(gpu);

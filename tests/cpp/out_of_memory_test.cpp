@@ -87,6 +87,26 @@ TEST(OutOfMemory, what_was_there_before_stays_usable) {
     EXPECT_EQ(c.read<float>(), (std::vector<float>{11, 22}));
 }
 
+TEST(OutOfMemory, an_original_is_dropped_or_stays) {
+    const tl::Backend cpu("cpu", {2});
+    const tl::Context model, token;
+    const auto a = model.zeros(tl::Type::q4_0, {64, 40});
+    a.write_f32(support::leaf(token, {64, 40}, 1).read_f32());
+    a.set_constant();
+    const auto before = a.read_f32();
+    const tl::Graph graph({mul_mat(a, support::leaf(token, {64, 2}, 2)), a.cast(tl::Type::f16)});
+    graph.compute(cpu);
+    if (cpu.packed_memory() == 0) GTEST_SKIP() << "no packed copies at " << cpu.isa();
+    const int points = fail_everywhere([&] {
+        a.drop_original();
+        EXPECT_EQ(a.read_f32(), before);
+        graph.compute(cpu);
+    });
+    EXPECT_GT(points, 5);
+    EXPECT_EQ(cpu.packed_memory(), 0u);
+    EXPECT_EQ(a.read_f32(), before);
+}
+
 TEST(OutOfMemory, files_are_read_and_written_or_not_at_all) {
     const support::TempFolder folder;
     support::Bytes b;

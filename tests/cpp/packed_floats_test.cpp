@@ -62,9 +62,9 @@ TEST_P(PackedFloats, are_made_where_they_pay) {
         Size size;
         const char *reason;  // null where there is a copy
     };
-    const bool pairs = GetParam() == tl::Type::bf16, one_is_enough = GetParam() == tl::Type::f32;
-    for (const Case &t : {Case{{64, 40, 3}, nullptr}, Case{{64, 40, 1}, one_is_enough ? "one column" : nullptr},
-                          Case{{65, 40, 3}, pairs ? "no whole pairs" : nullptr}, Case{{64, 3, 3}, "too few rows"}}) {
+    const bool pairs = GetParam() == tl::Type::bf16;
+    for (const Case &t : {Case{{64, 40, 3}, nullptr}, Case{{64, 40, 1}, nullptr}, Case{{65, 40, 3}, pairs ? "no whole pairs" : nullptr},
+                          Case{{64, 3, 3}, "too few rows"}}) {
         for (const std::string &isa : support::isa_levels()) {
             tl::Context ctx;
             const auto a = weights(ctx, GetParam(), {t.size.k, t.size.m}), b = support::leaf(ctx, {t.size.k, t.size.n}, 33);

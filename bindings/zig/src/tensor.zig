@@ -80,8 +80,12 @@ pub const Tensor = struct {
         try status.check(c.tl_tensor_set_constant(self.handle, self.err()));
     }
 
-    /// Returns a constant's memory to the system where a packed copy can stand in for it;
-    /// `error.Unsupported` where none holds its contents.
+    /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend
+    /// computed a product with the whole tensor and `Backend.packedMem` grew by its copy. All that reads the
+    /// tensor has the same bits as before; it cannot be mapped any more. The copy is the context's then, and
+    /// outlives the backend. A leaf of a mapped GGUF file gives its pages back and stays as it is.
+    /// `error.Unsupported` where no copy can stand in for it (types whose blocks cannot be rebuilt, such as
+    /// IQ2), `error.OutOfMemory` where the context's limit does not allow for the copy, `error.Busy`.
     pub fn dropOriginal(self: Tensor) Error!void {
         try status.check(c.tl_tensor_drop_original(self.handle, self.err()));
     }

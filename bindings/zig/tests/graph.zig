@@ -169,3 +169,29 @@ test "a constant's packed copy is counted, and goes with its context" {
     }
     try expectEqual(@as(usize, 0), cpu.packedMem());
 }
+
+test "a constant without its original reads as before" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const weights = try ctx.tensor(.q8_0, &.{ 64, 40 });
+    var values: [64 * 40]f32 = undefined;
+    for (&values, 0..) |*value, i| value.* = @as(f32, @floatFromInt(i % 31)) - 15;
+    try weights.writeF32(&values);
+    try weights.setConstant();
+    var before: [34 * 2 * 40]u8 = undefined;
+    try weights.readBytes(0, &before);
+    const y = try ctx.mulMat(weights, try ctx.tensor(.f32, &.{64}));
+    try cpu.compute(&.{y});
+    if (std.mem.eql(u8, cpu.isa(), "baseline")) {
+        try std.testing.expectError(error.Unsupported, weights.dropOriginal());
+        return;
+    }
+    try weights.dropOriginal();
+    try expectEqual(@as(usize, 0), cpu.packedMem());
+    var after: [before.len]u8 = undefined;
+    try weights.readBytes(0, &after);
+    try std.testing.expectEqualSlices(u8, &before, &after);
+    try cpu.compute(&.{y});
+}

@@ -612,8 +612,8 @@ TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
  * The bytes of packed copies that the backend keeps of constants (tl_tensor_set_constant, leafs of GGUF
  * files), in no context's count; 0 for NULL. A constant's copy is made when a graph is first computed
  * that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
- * graphs of the backend share it, and it goes with the backend or with the constant's context. Any
- * thread. Since 0.1.
+ * graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
+ * the context's (tl_tensor_drop_original). Any thread. Since 0.1.
  */
 TL_API size_t tl_backend_packed_mem(const tl_backend *backend);
 
@@ -910,7 +910,8 @@ TL_API void *tl_tensor_data(tl_tensor *t);
  * context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
  * TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
  * message says why), or it is to be written and belongs to a node or a constant.
- * TL_STATUS_UNAVAILABLE: the data is not in host memory. Any thread. Since 0.1.
+ * TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() gave it back. Any
+ * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_map(tl_tensor *t, tl_access access, void **out, tl_error *err);
 
@@ -951,8 +952,19 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err
 
 /**
  * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
- * TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED: no packed copy holds
- * its contents; nothing was changed. TL_STATUS_BUSY. Any thread. Since 0.1.
+ *
+ * A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
+ * so (tl_backend_packed_mem() grows). The copy is the context's then: tl_context_used_mem() counts it in
+ * the original's place, and it outlives the backend. All that reads the tensor has the same bits as
+ * before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
+ * operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its
+ * pages back and stays as it is, as do its copies: the system reads them again when they are needed.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED, nothing changed: no
+ * packed copy holds all of it (only CPU backends keep them); its blocks cannot be rebuilt bit for bit
+ * (IQ1, IQ2 and IQ3 types; bytes that an encoder would not write); it lies in a caller's buffer, or in a
+ * file that was read into memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: mem_limit does not allow
+ * for the copy in place of the original. TL_STATUS_BUSY. Once is enough. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err);
 

@@ -1,5 +1,5 @@
-// mul_mat for few columns and for no columns at all; the packed product is in mul_mat_packed.cpp. All of them multiply in
-// F32: operands of other types are decoded on the way, a row or a panel at a time.
+// mul_mat for few columns and for no columns at all; the packed product is in mul_mat_packed.cpp, that in integers in
+// mul_mat_integer.cpp. All but that one multiply in F32: operands of other types are decoded on the way, a row or a panel at a time.
 #include "cpu/kernels/mul_mat.hpp"
 
 #include "base/checked.hpp"

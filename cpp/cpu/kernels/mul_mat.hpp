@@ -19,7 +19,8 @@ inline Batch batch_at(const Step &step, std::int64_t batch) noexcept {
     // X / x consecutive slices of b share one of a.
     const auto a2 = static_cast<std::size_t>(i2 / (b.ne[2] / a.ne[2])), a3 = static_cast<std::size_t>(i3 / (b.ne[3] / a.ne[3]));
     const auto b2 = static_cast<std::size_t>(i2), b3 = static_cast<std::size_t>(i3);
-    return {reinterpret_cast<const char *>(a.data + a2 * a.nb[2] + a3 * a.nb[3]),
+    // (A product with a's packed copy may have no a: KernelPlan::unread.)
+    return {a.data ? reinterpret_cast<const char *>(a.data + a2 * a.nb[2] + a3 * a.nb[3]) : nullptr,
             reinterpret_cast<const char *>(b.data + b2 * b.nb[2] + b3 * b.nb[3]),
             reinterpret_cast<float *>(c.data + b2 * c.nb[2] + b3 * c.nb[3]),
             static_cast<std::int64_t>(a2) + a.ne[2] * static_cast<std::int64_t>(a3)};
@@ -110,7 +111,7 @@ FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std:
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
-// Asks the backend for the packed copy of a, where that is constant.
+// Asks the backend for the packed copy of a, where that is constant. With one a itself is not read.
 void plan_copy(const Problem &problem, KernelPlan &plan) noexcept;
 
 // The integer product's row of the table, in mul_mat_integer.cpp.
@@ -122,8 +123,8 @@ constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 constexpr std::int64_t columns_per_chunk = 12;
 
 // kc elements from k on (a multiple of KC) of a panel's rows as a panel of bytes: out of the copy where there is one, else out of a's
-// blocks, of which `row` is the first row.
-void unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a, const std::byte *row,
+// blocks, of which the first row is this one.
+void unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a, const RowIndex &row,
                   std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales, float *offsets) noexcept;
 
 const char *refuse(const Problem &problem) noexcept;

@@ -295,10 +295,9 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
             }
             continue;
         }
-        const std::byte *weights = row_address(a, {m, run.expert, 0});
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
             const std::int64_t kc = std::min(b.KC, b.K - k);
-            integer::unpack_panel(b.format, packed, a, weights, k, kc, rows, codes, scales, offsets);
+            integer::unpack_panel(b.format, packed, a, {m, run.expert, 0}, k, kc, rows, codes, scales, offsets);
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);

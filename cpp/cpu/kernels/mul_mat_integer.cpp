@@ -112,7 +112,7 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
     }
     auto *codes = reinterpret_cast<std::uint8_t *>(base + b.codes);
     auto *scales = reinterpret_cast<float *>(base + b.code_scales), *offsets = reinterpret_cast<float *>(base + b.code_offsets);
-    const std::byte *row = reinterpret_cast<const std::byte *>(batch.a) + static_cast<std::size_t>(first_row) * a.nb[1];
+    const RowIndex row{first_row, batch.a_slice % a.ne[2], batch.a_slice / a.ne[2]};
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
         integer::unpack_panel(b.format, packed, a, row, k, kc, rows, codes, scales, offsets);
@@ -137,18 +137,19 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
     const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0]);
     plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
+    if (copy.panels) plan.unread = 1;
 }
 
 void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a,
-                           const std::byte *row, std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales,
+                           const RowIndex &row, std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales,
                            float *offsets) noexcept {
     if (copy.data) {
         format.expand(k, kc, copy, codes, scales, offsets);
         return;
     }
     const auto block = static_cast<std::size_t>(k / traits(a.type).block_size);
-    format.unpack(kc, reinterpret_cast<const char *>(row + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows, codes, scales,
-                  offsets);
+    format.unpack(kc, reinterpret_cast<const char *>(row_address(a, row) + block * a.nb[0]), static_cast<std::ptrdiff_t>(a.nb[1]), rows,
+                  codes, scales, offsets);
 }
 
 const char *integer::refuse(const Problem &p) noexcept {

@@ -268,7 +268,6 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
     if (!a.layout.rows_contiguous()) return "rows of a are not contiguous";
     if (panels.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
     if (a.layout.ne[1] * 2 < panels.rows) return "too few rows for a packed copy";
-    if (type == DType::f32 && p.node.layout.ne[1] == 1) return "one column reads rows as fast where they lie";
     return nullptr;
 }
 

@@ -2,6 +2,7 @@
 #include "cpu/kernels/convert.hpp"
 
 #include "base/checked.hpp"
+#include "graph/stand_in.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -23,9 +24,21 @@ std::int64_t row_number(const Step &step, int operand, std::int64_t i, std::int6
     return -1;
 }
 
-// ---- get_rows. A chunk is some rows of the result.
+// ---- get_rows. A chunk is some rows of the result. Of a leaf without its original it rebuilds the rows that it gets, and no others.
+
+// A thread's part of the workspace: a row of a's root, and a row of a.
+struct GetParts {
+    std::size_t row, size;
+    explicit GetParts(const Tensor &a) noexcept
+        : row(round_up(a.root->layout.row_bytes(), 64)), size(row + round_up(a.layout.row_bytes(), 64)) {}
+};
 
 void plan_get(const Problem &p, KernelPlan &plan) noexcept {
+    const Tensor &a = *p.node.src[0];
+    if (is_dropped(a) && a.layout.rows_contiguous()) {
+        plan.unread = 1;
+        plan.workspace = static_cast<std::size_t>(p.n_threads) * GetParts(a).size;
+    }
     plan.n_chunks[0] = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
 }
 
@@ -33,6 +46,10 @@ void run_get(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &c = step.dst;
     const std::size_t row_bytes = step.node->layout.row_bytes();
     const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.n_chunks[0]);
+    const Tensor &of = *step.node->src[0];
+    const GetParts parts(of);
+    std::byte *stage = step.plan.unread ? step.workspace + static_cast<std::size_t>(slice.thread) * parts.size : nullptr;
+    RebuiltBytes rebuilt(*of.root, stage);
     for (std::int64_t r = part.begin; r < part.end; r++) {
         const RowIndex to = row_index(c.ne, r);
         std::byte *target = row_address(c, to);
@@ -41,7 +58,9 @@ void run_get(const Step &step, const Slice &slice) noexcept {
             std::memset(target, 0, row_bytes);
             continue;
         }
-        const std::byte *source = row_address(a, {number, to.i2, to.i3});
+        const RowIndex from{number, to.i2, to.i3};
+        const std::byte *source = stage ? stage + parts.row : row_address(a, from);
+        if (stage) rebuilt.read(of.root_offset + row_place(a, from), of.layout.row_bytes(), stage + parts.row);
         if (a.type != c.type) {
             load_row(a, source, 0, a.ne[0], reinterpret_cast<float *>(target), slice.leaf);
         } else if (a.nb[0] == traits(a.type).size) {

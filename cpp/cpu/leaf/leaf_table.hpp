@@ -101,6 +101,9 @@ struct LeafTable {
         int rows;
         int64_t (*bytes)(int64_t k);
         void (*pack)(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel);
+        // `rows` of a panel's rows from `row` on as they were packed from, bit for bit, one row after the other; where some block cannot be
+        // had from a panel its bits are others. Null for formats whose blocks cannot be had so (dtype/format.hpp).
+        void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *to);
     };
     PanelFormat panels[max_formats];
     // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.

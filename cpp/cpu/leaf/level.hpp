@@ -9,6 +9,7 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 void fill_gemm(LeafTable &table);
 void fill_pack(LeafTable &table);
+void fill_float_panels(LeafTable &table);
 void fill_dot(LeafTable &table);
 void fill_elementwise(LeafTable &table);
 void fill_formats(LeafTable &table);

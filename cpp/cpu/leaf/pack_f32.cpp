@@ -3,8 +3,6 @@
 // widened on the way where the level does that.
 #include "cpu/leaf/rows.hpp"
 
-#include "dtype/formats.hpp"
-
 namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
@@ -71,71 +69,14 @@ void pack(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, 
     pack_rest<Row>(whole_k, k, src, k_stride, row_stride, rows, width, panel);
 }
 
-// Of a type that products in floats read, its panels in a constant's copy.
-template <class Type>
-void enter(LeafTable::PanelFormat &) {}
-
-template <int size>
-int64_t panel_bytes(int64_t k) {
-    return k * size * 2 * W;
-}
-
-template <>
-void enter<F32>(LeafTable::PanelFormat &panels) {
-    panels = {2 * W, panel_bytes<4>, [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
-                  pack<Floats>(k, src, 4, row_stride, rows, 2 * W, reinterpret_cast<float *>(panel));
-              }};
-}
-
-#if defined(TL_HAS_HALVES)
-// Words of two elements are turned, and then taken apart.
-void pack_16(int64_t k, const char *src, ptrdiff_t row_stride, int rows, int width, uint16_t *panel) {
-    constexpr int most_words = 32, most_width = 2 * W;
-    float words[most_words * most_width];
-    for (int64_t at = 0; at < k / 2; at += most_words) {
-        const int64_t n = k / 2 - at < most_words ? k / 2 - at : most_words;
-        pack<Floats>(n, src + 4 * at, 4, row_stride, rows, width, words);
-        for (int64_t word = 0; word < n; word++) {
-            uint32_t both[most_width];
-            __builtin_memcpy(both, words + word * width, static_cast<size_t>(width) * sizeof *both);
-            uint16_t *to = panel + 2 * (at + word) * width;
-            for (int i = 0; i < width; i++) {
-                to[i] = static_cast<uint16_t>(both[i]);
-                to[width + i] = static_cast<uint16_t>(both[i] >> 16);
-            }
-        }
-    }
-    if (k % 2 == 0) return;
-    for (int i = 0; i < width; i++) {
-        panel[(k - 1) * width + i] = 0;
-        if (i < rows) __builtin_memcpy(panel + (k - 1) * width + i, src + i * row_stride + 2 * (k - 1), 2);
-    }
-}
-
-template <>
-void enter<F16>(LeafTable::PanelFormat &panels) {
-    panels = {2 * W, panel_bytes<2>, [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
-                  pack_16(k, src, row_stride, rows, 2 * W, reinterpret_cast<uint16_t *>(panel));
-              }};
-}
-
-template <>
-void enter<BF16>(LeafTable::PanelFormat &panels) {
-    panels = {2 * W, [](int64_t k) { return k % 2 == 0 ? panel_bytes<2>(k) : 0; },
-              [](int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
-                  pack<Floats>(k / 2, src, 4, row_stride, rows, 2 * W, reinterpret_cast<float *>(panel));
-              }};
-}
-#endif
-
 }  // namespace
 
+void pack_words(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel) {
+    pack<Floats>(k, src, k_stride, row_stride, rows, width, panel);
+}
+
 void fill_pack(LeafTable &table) {
-    table.pack_f32 = pack<Floats>;
-    LeafTable::PanelFormat *panels = table.panels;
-#define TL_DTYPE(name, id, type) enter<type>(*panels++);
-#include "dtype/dtype_list.inc"
-#undef TL_DTYPE
+    table.pack_f32 = pack_words;
 #if defined(TL_HAS_HALVES)
     table.pack_f16 = pack<Halves>;
     table.pack_bf16 = pack<Brains>;

@@ -185,6 +185,84 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
     }
 }
 
+// What keep() has written.
+float kept_value(Kept kept, const char *from, int64_t at) {
+    uint16_t bits;
+    __builtin_memcpy(&bits, from + 2 * at, sizeof bits);
+    float value;
+    if (kept == Kept::half) {
+        value = from_half(bits);
+    } else {
+        BF16::decode(bits, &value);
+    }
+    return value;
+}
+
+// What keep_scales() has written of a block.
+template <class Format>
+void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &scales) {
+    using P = PackingOf<Format>;
+    constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
+    if constexpr (HasUnits<Format>) __builtin_memcpy(scales.scale, from + 4 * r, sizeof(float));
+    if constexpr (HasUnits<Format> && HasOffsets<Format>) __builtin_memcpy(scales.offset, from + 4 * (panel_rows + r), sizeof(float));
+    for (int g = 0; g < groups; g++) {
+        const int64_t place = (at / Format::scale_group + g) * panel_rows + r;
+        if constexpr (HasUnits<Format>) {
+            scales.scale_steps[g] = static_cast<signed char>(from[P::scales_at + place]);
+            if constexpr (HasOffsets<Format>) scales.offset_steps[g] = static_cast<signed char>(from[P::offsets_at(n) + place]);
+        } else {
+            scales.scale[g] = kept_value(P::scales, from + P::scales_at, place);
+            if constexpr (HasOffsets<Format>) scales.offset[g] = kept_value(P::offsets, from + P::offsets_at(n), place);
+        }
+    }
+}
+
+// A row's codes of n elements out of their chunks: merge() undone.
+template <class P>
+void codes_of_row(const char *chunk, int64_t n, int r, uint8_t *codes) {
+    constexpr int quad = 4 * panel_rows;
+    const auto four = [](const char *from) {
+        uint32_t bits;
+        __builtin_memcpy(&bits, from, sizeof bits);
+        return bits;
+    };
+    constexpr auto four_of = [](int n) { return static_cast<uint32_t>(each(n)); };
+    for (int64_t at = 0; at < n; at += 4 * P::chunk, chunk += P::chunk_bytes) {
+#pragma GCC unroll 8
+        for (int i = 0; i < P::chunk; i++) {
+            uint32_t code = four(chunk + P::high_bytes + i / P::quads_per_vector * quad + 4 * r);
+            if constexpr (P::low < 8) code = code >> i % P::quads_per_vector * P::low & four_of((1 << P::low) - 1);
+            if constexpr (P::high > 0) code |= (four(chunk + 4 * r) >> i * P::high & four_of((1 << P::high) - 1)) << P::low;
+            __builtin_memcpy(codes + at + 4 * i, &code, sizeof code);
+        }
+    }
+}
+
+template <class Format>
+void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
+    using Block = typename Format::Block;
+    using P = PackingOf<Format>;
+    constexpr int size = static_cast<int>(Format::block_size);
+    alignas(64) uint8_t codes[piece];
+    for (int64_t at = 0; at < k; at += piece) {
+        const int64_t n = k - at < piece ? k - at : piece;
+        for (int r = 0; r < rows; r++) {
+            codes_of_row<P>(panel + P::codes_at(n), n, row + r, codes);
+            char *to = blocks + (r * (k / size) + at / size) * static_cast<int64_t>(sizeof(Block));
+            for (int i = 0; i < n; i += size, to += sizeof(Block)) {
+                // Not in place: the caller's bytes may lie anyhow.
+                Block block;
+                BlockScales scales;
+                kept_block<Format>(panel, i, n, row + r, scales);
+                Format::store_codes(block, codes + i);
+                Format::store_scales(block, scales);
+                __builtin_memcpy(to, &block, sizeof block);
+            }
+        }
+        panel += P::bytes(n);
+    }
+}
+
 // k elements of a packed panel as an unpacked one.
 template <class P>
 void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
@@ -227,8 +305,9 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
     if constexpr (HasCodes<Format>) {
         format.scale_group = Format::scale_group;
         format.unpack = unpack<Format>;
-        panels = {panel_rows, PackingOf<Format>::panel_bytes, pack<Format>};
+        panels = {panel_rows, PackingOf<Format>::panel_bytes, pack<Format>, nullptr};
         format.expand = expand<PackingOf<Format>>;
+        if constexpr (HasInverse<Format>) panels.rebuild = rebuild<Format>;
         format.packed_columns = columns_before_expanding<PackingOf<Format>>();
         if constexpr (HasLevels<Format>) {
             for (int q = 0; q < 16; q++) format.levels[q] = static_cast<uint8_t>(Format::levels[q]);

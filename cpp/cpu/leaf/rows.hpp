@@ -8,6 +8,9 @@
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
+// LeafTable::pack_f32, of any elements of 32 bits: none is changed.
+void pack_words(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
+
 struct Floats {
     using Element = float;
     static Vec::Reg load(const float *p) { return Vec::load(p); }

@@ -247,6 +247,8 @@ public:
 
     // The promise that a leaf's contents stay as they are.
     void set_constant() const;
+    // Gives a constant's memory back where a packed copy can stand in for it; Error(unsupported) where none can.
+    void drop_original() const;
 
     // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
     // young contexts (a token's) refer to old ones (the weights') and never the other way round.

@@ -127,7 +127,7 @@ extern "C" {
     /// The bytes of packed copies that the backend keeps of constants (tl_tensor_set_constant, leafs of GGUF
     /// files), in no context's count; 0 for NULL. A constant's copy is made when a graph is first computed
     /// that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
-    /// graphs of the backend share it, and it goes with the backend or with the constant's context. Any
-    /// thread. Since 0.1.
+    /// graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
+    /// the context's (tl_tensor_drop_original). Any thread. Since 0.1.
     pub fn tl_backend_packed_mem(backend: *const tl_backend) -> usize;
 }

@@ -93,7 +93,8 @@ extern "C" {
     /// context owns. TL_STATUS_BUSY: the context is in use in a way that excludes this access.
     /// TL_STATUS_INVALID_ARGUMENT: t or out is NULL, the access is unknown, the data is not readable (the
     /// message says why), or it is to be written and belongs to a node or a constant.
-    /// TL_STATUS_UNAVAILABLE: the data is not in host memory. Any thread. Since 0.1.
+    /// TL_STATUS_UNAVAILABLE: the data is not in host memory, or tl_tensor_drop_original() gave it back. Any
+    /// thread. Since 0.1.
     pub fn tl_tensor_map(t: *mut tl_tensor, access: tl_access, out: *mut *mut c_void, err: *mut tl_error) -> tl_status;
     /// Ends a mapping; once for each successful tl_tensor_map(), from any thread. NULL is fine. Since 0.1.
     pub fn tl_tensor_unmap(t: *mut tl_tensor, access: tl_access);
@@ -131,8 +132,19 @@ extern "C" {
     /// TL_STATUS_BUSY. Any thread. Since 0.1.
     pub fn tl_tensor_set_constant(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
     /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED: no packed copy holds
-    /// its contents; nothing was changed. TL_STATUS_BUSY. Any thread. Since 0.1.
+    ///
+    /// A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
+    /// so (tl_backend_packed_mem() grows). The copy is the context's then: tl_context_used_mem() counts it in
+    /// the original's place, and it outlives the backend. All that reads the tensor has the same bits as
+    /// before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
+    /// operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its
+    /// pages back and stays as it is, as do its copies: the system reads them again when they are needed.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL or no constant. TL_STATUS_UNSUPPORTED, nothing changed: no
+    /// packed copy holds all of it (only CPU backends keep them); its blocks cannot be rebuilt bit for bit
+    /// (IQ1, IQ2 and IQ3 types; bytes that an encoder would not write); it lies in a caller's buffer, or in a
+    /// file that was read into memory. TL_STATUS_OUT_OF_MEMORY, nothing changed: mem_limit does not allow
+    /// for the copy in place of the original. TL_STATUS_BUSY. Once is enough. Any thread. Since 0.1.
     pub fn tl_tensor_drop_original(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
 
     /// Writes a whole tensor from n floats, converted to its type, `ne[0]` fastest.

@@ -220,7 +220,7 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::TypeMismatch`] if `T` is not the tensor's type, [`Error::InvalidArgument`] if the tensor is not contiguous or
-    /// not readable, [`Error::Unavailable`] if the data is not in host memory, [`Error::Busy`].
+    /// not readable, [`Error::Unavailable`] if the data is not in host memory or was dropped, [`Error::Busy`].
     pub fn read_guard<T: Element>(&self) -> Result<ReadGuard<'_, T>> {
         ReadGuard::new(self)
     }
@@ -274,10 +274,15 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_set_constant(self.raw(), err) })
     }
 
-    /// Returns the pages of a constant's original where a packed copy can stand in for it.
+    /// Returns the pages of a constant's original where a packed copy can stand in for it: after a CPU backend computed a
+    /// product with the whole tensor and [`packed_memory`](crate::Backend::packed_memory) grew by its copy. All that reads the
+    /// tensor has the same bits as before. The copy is the context's then, and outlives the backend. A leaf of a mapped GGUF
+    /// file gives its pages back and stays as it is.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] where none does, [`Error::InvalidArgument`] if it is no constant, [`Error::Busy`].
+    /// [`Error::Unsupported`] where no copy can stand in for it (types whose blocks cannot be rebuilt, such as IQ2), nothing
+    /// changed; [`Error::InvalidArgument`] if it is no constant, [`Error::OutOfMemory`] where the context's limit does not allow
+    /// for the copy, [`Error::Busy`].
     pub fn drop_original(&self) -> Result<()> {
         // SAFETY: the tensor is live.
         check(|err| unsafe { sys::tl_tensor_drop_original(self.raw(), err) })

@@ -312,3 +312,32 @@ fn constants_are_packed_once_and_go_with_their_context() {
     drop((y, token, weights, model));
     assert_eq!(backend.packed_memory(), 0);
 }
+
+#[test]
+fn a_constant_without_its_original_reads_as_before() {
+    let (backend, ctx) = (cpu(), Context::new());
+    let weights = ctx.zeros(DType::Q4_K, [256, 40]).unwrap();
+    weights.write_f32(&(0..256 * 40).map(|i| (i % 37) as f32 - 18.0).collect::<Vec<_>>()).unwrap();
+    let bytes = || {
+        let mut all = vec![0; weights.nbytes()];
+        weights.read_bytes(0, &mut all).unwrap();
+        all
+    };
+    let before = bytes();
+    weights.set_constant().unwrap();
+    let y = ctx.mul_mat(&weights, &ctx.tensor([256], &[1.0; 256]).unwrap()).unwrap();
+    backend.compute(&[&y]).unwrap();
+    let product = y.to_vec::<f32>().unwrap();
+    if backend.isa() == "baseline" {
+        assert!(matches!(weights.drop_original(), Err(Error::Unsupported(_))));
+        return;
+    }
+    weights.drop_original().unwrap();
+    weights.drop_original().unwrap();
+    assert_eq!(backend.packed_memory(), 0);
+    assert_eq!(bytes(), before);
+    backend.compute(&[&y]).unwrap();
+    assert_eq!(y.to_vec::<f32>().unwrap(), product);
+    drop(backend);
+    assert_eq!(bytes(), before);
+}
