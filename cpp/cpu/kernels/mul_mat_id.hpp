@@ -1,0 +1,138 @@
+// What the kernels of mul_mat_id share: slots sorted by their experts, rounds of them, and the way back to c. mul_mat_id.cpp says how it
+// goes together.
+#pragma once
+
+#include "cpu/kernels/mul_mat.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tensorlib::core::by_expert {
+
+// Slots. The one of (u, t) is number u + used * t, in ids and as a column of c.
+
+// The expert of a slot; where a has none of that number this is noted, and the answer is -1.
+std::int64_t expert_of(const Step &step, std::int64_t slot) noexcept;
+
+inline const std::byte *column_of_b(const Step &step, std::int64_t slot) noexcept {
+    const TensorRef &b = step.src[1];
+    const std::int64_t used = step.dst.ne[1];
+    return row_address(b, {slot % used % b.ne[1], slot / used, 0});
+}
+inline float *column_of_c(const Step &step, std::int64_t slot) noexcept {
+    return reinterpret_cast<float *>(step.dst.data) + slot * step.dst.ne[0];
+}
+
+struct Entry {
+    std::int64_t expert, slot;
+};
+// The entries of one expert: places `first` to `end` - 1 of the sorted ones.
+struct Run {
+    std::int64_t expert, first, end;
+    std::int64_t size() const noexcept { return end - first; }
+};
+
+// The set-up's part of the workspace.
+struct Slots {
+    std::int64_t count, experts, most_runs;
+    int passes = 0;  // bytes of an expert's number
+    Parts parts;
+    std::array<std::size_t, 2> entries;  // each pass of the sort goes from one to the other
+    std::size_t runs, n_runs;
+
+    explicit Slots(const Tensor &node) noexcept
+        : count(node.layout.n_rows()), experts(node.src[0]->layout.ne[2]), most_runs(std::min(count, experts)) {
+        for (std::int64_t last = experts - 1; last > 0; last >>= 8) passes++;
+        for (std::size_t &at : entries) at = parts.add<Entry>(count);
+        runs = parts.add<Run>(most_runs), n_runs = parts.add<std::int64_t>(1);
+    }
+    template <class T>
+    static T *at(const Step &step, std::size_t offset) noexcept {
+        return reinterpret_cast<T *>(step.workspace + offset);
+    }
+};
+
+// Sorts the slots, by one thread.
+void set_up(const Slots &slots, const Step &step) noexcept;
+
+// The sorted slots of a round, places counted from its first; runs are cut at its ends.
+class Round {
+public:
+    Round(const Slots &slots, const Step &step, std::int64_t phase, std::int64_t places) noexcept
+        : begin_(phase / 2 * places),
+          all_(Slots::at<Run>(step, slots.runs)),
+          end_of_all_(all_ + *Slots::at<std::int64_t>(step, slots.n_runs)),
+          entries_(Slots::at<Entry>(step, slots.entries[static_cast<std::size_t>(slots.passes & 1)]) + begin_) {
+        const std::int64_t sorted = all_ == end_of_all_ ? 0 : end_of_all_[-1].end;
+        size_ = std::clamp<std::int64_t>(sorted - begin_, 0, places);
+        first_ = holding(0);
+    }
+
+    std::int64_t size() const noexcept { return size_; }
+    const Entry *entries(std::int64_t place) const noexcept { return entries_ + place; }
+    Run run_of(std::int64_t place) const noexcept { return cut(*holding(place)); }
+    // The run of this number among those of the round; false where there are fewer.
+    bool run_at(std::int64_t index, Run &run) const noexcept {
+        if (index >= end_of_all_ - first_ || first_[index].first >= begin_ + size_) return false;
+        run = cut(first_[index]);
+        return true;
+    }
+
+private:
+    const Run *holding(std::int64_t place) const noexcept {
+        return std::upper_bound(all_, end_of_all_, begin_ + place, [](std::int64_t at, const Run &run) { return at < run.end; });
+    }
+    Run cut(const Run &run) const noexcept {
+        return {run.expert, std::max<std::int64_t>(run.first - begin_, 0), std::min(run.end - begin_, size_)};
+    }
+
+    std::int64_t begin_, size_;
+    const Run *all_, *end_of_all_, *first_;
+    const Entry *entries_;
+};
+
+// Rows of a tile [n][height] to the columns of these slots, from row `first` on.
+void scatter(const Step &step, const Entry *slots, std::int64_t n, const float *tile, std::int64_t height, std::int64_t first,
+             std::int64_t rows, bool add) noexcept;
+
+// What both products are cut into. Kept in KernelPlan::choice but for what follows from the shapes.
+enum Choice { choice_kc, choice_places, choice_rows, choice_count };
+static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+
+struct Blocking {
+    Slots slots;
+    std::int64_t K, M, KC, places, rows_per_chunk, row_chunks;
+
+    Blocking(const Tensor &node, const KernelPlan &plan) noexcept
+        : slots(node),
+          K(node.src[0]->layout.ne[0]),
+          M(node.layout.ne[0]),
+          KC(plan.choice[choice_kc]),
+          places(plan.choice[choice_places]),
+          rows_per_chunk(plan.choice[choice_rows]),
+          row_chunks(ceil_div(M, rows_per_chunk)) {}
+
+    Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.phase, places}; }
+    // The run and the rows of a chunk; false where it has none.
+    bool work_of(const Round &round, const Slice &slice, Run &run, Range &rows) const noexcept {
+        const std::int64_t first = slice.chunk % row_chunks * rows_per_chunk;
+        rows = {first, std::min(first + rows_per_chunk, M)};
+        return round.run_at(slice.chunk / row_chunks, run);
+    }
+};
+
+// Rows of a chunk, whole tiles and `most` at most: an expert may get all slots, so its rows alone are to make four chunks a thread.
+std::int64_t rows_of_chunk(const Problem &problem, std::int64_t tile, std::int64_t most) noexcept;
+
+// What the products' plans have in common; `columns` and `thread` are bytes of a round's columns and of a thread.
+void plan_rounds(const Problem &problem, const Blocking &b, std::int64_t places_per_chunk, std::size_t columns, std::size_t thread,
+                 KernelPlan &plan) noexcept;
+
+// The rows of the table: weights in blocks by activations rounded to bytes, in mul_mat_id_integer.cpp; any types and strides, in
+// mul_mat_id_f32.cpp.
+void plan_integers(const Problem &problem, KernelPlan &plan) noexcept;
+void run_integers(const Step &step, const Slice &slice) noexcept;
+void plan_floats(const Problem &problem, KernelPlan &plan) noexcept;
+void run_floats(const Step &step, const Slice &slice) noexcept;
+
+}  // namespace tensorlib::core::by_expert

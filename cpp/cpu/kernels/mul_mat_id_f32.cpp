@@ -1,0 +1,144 @@
+// mul_mat_id of any types and strides, in F32. A place has K floats of the shared workspace: its column, or its share of a panel [K][n].
+#include "cpu/kernels/mul_mat_id.hpp"
+
+#include "base/checked.hpp"
+#include "cpu/cpu_backend.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+using namespace by_expert;
+
+namespace {
+
+struct Floats : Blocking {
+    std::int64_t MR, NR, most_dots;
+    DotTiles as_they_lie;
+    Parts columns, thread;
+    std::size_t panels, decoded, tile;
+
+    Floats(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+        : Blocking(node, plan), MR(leaf.gemm_rows), NR(leaf.gemm_columns), as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)) {
+        // Rows of F32 that do not lie along k are gathered by packing.
+        most_dots = as_they_lie || node.src[0]->layout.type != DType::f32 ? most_dot_columns : 0;
+        columns.add<float>(places * K);
+        panels = thread.add<float>(ceil_div(rows_per_chunk, MR) * MR * KC);
+        const auto dot_rows = static_cast<std::int64_t>(leaf::max_dot_rows * decoded_floats(K));
+        decoded = thread.add<float>(std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
+        tile = thread.add<float>(std::max<std::int64_t>(MR * NR, leaf::max_dot_rows * leaf::max_dot_columns));
+    }
+
+    float *column(const Step &step, std::int64_t place) const noexcept {
+        return reinterpret_cast<float *>(step.workspace + slots.parts.size) + place * K;
+    }
+    float *of_thread(const Step &step, const Slice &slice, std::size_t part) const noexcept {
+        std::byte *threads = step.workspace + slots.parts.size + columns.size;
+        return reinterpret_cast<float *>(threads + static_cast<std::size_t>(slice.thread) * thread.size + part);
+    }
+};
+
+// The panel of a group of columns, blocks of k one after the other.
+void pack_group(const Floats &b, const Step &step, const Slice &slice, const Round &round, std::int64_t first, int n) noexcept {
+    float *decoded = b.of_thread(step, slice, b.decoded), *panel = b.column(step, first);
+    for (std::int64_t k = 0; k < b.K; k += b.KC) {
+        const std::int64_t kc = std::min(b.KC, b.K - k);
+        for (int j = 0; j < n; j++) {
+            load_row(step.src[1], column_of_b(step, round.entries(first + j)->slot), k, kc, decoded + j * kc, slice.leaf);
+        }
+        constexpr std::ptrdiff_t size = sizeof(float);
+        slice.leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, n, panel + k * n);
+    }
+}
+
+void pack_columns(const Floats &b, const Step &step, const Slice &slice) noexcept {
+    const Round round = b.round(step, slice);
+    const std::int64_t begin = slice.chunk * b.NR, end = std::min(begin + b.NR, round.size());
+    for (std::int64_t place = begin; place < end; place++) {
+        const Run run = round.run_of(place);
+        if (run.size() <= b.most_dots) {
+            load_row(step.src[1], column_of_b(step, round.entries(place)->slot), 0, b.K, b.column(step, place), slice.leaf);
+        } else if ((place - run.first) % b.NR == 0) {
+            // The group's other columns may be another chunk's places: they are packed here.
+            pack_group(b, step, slice, round, place, static_cast<int>(std::min(b.NR, run.end - place)));
+        }
+    }
+}
+
+void multiply_dots(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run, const Range &rows) noexcept {
+    const TensorRef &a = step.src[0];
+    const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.leaf.dot_f32;
+    float *tile = b.of_thread(step, slice, b.tile), *decoded = b.of_thread(step, slice, b.decoded);
+    const std::ptrdiff_t column_stride = b.K * static_cast<std::ptrdiff_t>(sizeof(float));
+    for (std::int64_t m = rows.begin; m < rows.end;) {
+        const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot_rows, rows.end - m);
+        const auto *first = reinterpret_cast<const char *>(row_address(a, {m, run.expert, 0}));
+        const FloatRows weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.leaf);
+        for (std::int64_t place = run.first; place < run.end;) {
+            const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot_columns, run.end - place);
+            tiles[R - 1][width - 1](b.K, weights.first, weights.stride, reinterpret_cast<const char *>(b.column(step, place)),
+                                    column_stride, tile, leaf::max_dot_rows);
+            scatter(step, round.entries(place), width, tile, leaf::max_dot_rows, m, R, false);
+            place += width;
+        }
+        m += R;
+    }
+}
+
+void multiply_packed(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run,
+                     const Range &rows) noexcept {
+    float *panels = b.of_thread(step, slice, b.panels), *decoded = b.of_thread(step, slice, b.decoded);
+    float *tile = b.of_thread(step, slice, b.tile);
+    const auto height = [&](std::int64_t m) { return static_cast<int>(std::min(b.MR, rows.end - m)); };
+    for (std::int64_t k = 0; k < b.K; k += b.KC) {
+        const std::int64_t kc = std::min(b.KC, b.K - k);
+        for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
+            const auto *first = reinterpret_cast<const char *>(row_address(step.src[0], {m, run.expert, 0}));
+            packed::pack_floats(step.src[0], first, k, kc, height(m), static_cast<int>(b.MR), panels + (m - rows.begin) * kc, decoded,
+                                slice.leaf);
+        }
+        for (std::int64_t place = run.first; place < run.end; place += b.NR) {
+            const std::int64_t n = std::min(b.NR, run.end - place);
+            const float *columns = b.column(step, place) + k * n;
+            for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
+                slice.leaf.gemm_f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
+                scatter(step, round.entries(place), n, tile, b.MR, m, height(m), k > 0);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const Layout &a = p.node.src[0]->layout;
+    plan.choice[choice_kc] = even_block(a.ne[0], packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
+    plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm_rows, packed::largest_mc / leaf.gemm_rows);
+    const Floats b(p.node, plan, leaf);
+    plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
+}
+
+void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
+    const Floats b(*step.node, step.plan, slice.leaf);
+    if (slice.phase < 0) {
+        set_up(b.slots, step);
+        return;
+    }
+    if (slice.phase % 2 == 0) {
+        pack_columns(b, step, slice);
+        return;
+    }
+    const Round round = b.round(step, slice);
+    Run run;
+    Range rows;
+    if (!b.work_of(round, slice, run, rows)) return;
+    if (run.size() <= b.most_dots) {
+        multiply_dots(b, step, slice, round, run, rows);
+    } else {
+        multiply_packed(b, step, slice, round, run, rows);
+    }
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,123 @@
+// mul_mat_id of weights in blocks by activations rounded to bytes, as in mul_mat_integer.cpp.
+#include "cpu/kernels/mul_mat_id.hpp"
+
+#include "base/checked.hpp"
+#include "cpu/cpu_backend.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+using namespace by_expert;
+
+namespace {
+
+// Panels of a chunk: some one after the other, as the next one is fetched ahead.
+constexpr std::int64_t most_panels = 16;
+
+struct Bytes : Blocking {
+    const leaf::LeafTable::IntegerFormat &format;
+    std::int64_t rows, columns;
+    ByteLayout layout;
+    // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
+    const char *copy;
+    std::size_t copy_panel;
+    Parts thread;
+    std::size_t codes, code_scales, code_offsets, row, tile;
+
+    Bytes(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+        : Blocking(node, plan),
+          format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
+          rows(leaf.integer_rows),
+          columns(leaf.integer_columns),
+          layout(format, K, places),
+          copy(reinterpret_cast<const char *>(plan.copy)),
+          copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
+        codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
+        code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
+        row = thread.add<float>(K), tile = thread.add<float>(rows * columns);
+    }
+
+    std::byte *columns_at(const Step &step) const noexcept { return step.workspace + slots.parts.size; }
+    template <class T>
+    T *of_thread(const Step &step, const Slice &slice, std::size_t part) const noexcept {
+        return reinterpret_cast<T *>(columns_at(step) + layout.size + static_cast<std::size_t>(slice.thread) * thread.size + part);
+    }
+};
+
+void quantize_columns(const Bytes &b, const Step &step, const Slice &slice) noexcept {
+    const Round round = b.round(step, slice);
+    const TensorRef &src = step.src[1];
+    const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
+    auto *row = b.of_thread<float>(step, slice, b.row);
+    const std::int64_t begin = slice.chunk * integer::columns_per_chunk, end = std::min(begin + integer::columns_per_chunk, round.size());
+    for (std::int64_t place = begin; place < end; place++) {
+        const Run run = round.run_of(place);
+        const std::int64_t first = place - (place - run.first) % b.columns, n = std::min(b.columns, run.end - first);
+        const std::byte *from = column_of_b(step, round.entries(place)->slot);
+        if (!as_it_lies) load_row(src, from, 0, b.K, row, slice.leaf);
+        slice.leaf.quantize_column(b.K, as_it_lies ? reinterpret_cast<const float *>(from) : row, b.format,
+                                   b.layout.at(b.columns_at(step), first, n, 0), static_cast<int>(n), static_cast<int>(place - first));
+    }
+}
+
+void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
+    const Round round = b.round(step, slice);
+    Run run;
+    Range chunk;
+    if (!b.work_of(round, slice, run, chunk)) return;
+    const TensorRef &a = step.src[0];
+    auto *codes = b.of_thread<std::uint8_t>(step, slice, b.codes);
+    auto *scales = b.of_thread<float>(step, slice, b.code_scales), *offsets = b.of_thread<float>(step, slice, b.code_offsets);
+    auto *tile = b.of_thread<float>(step, slice, b.tile);
+    for (std::int64_t m = chunk.begin; m < chunk.end; m += b.rows) {
+        const int rows = static_cast<int>(std::min(b.rows, b.M - m));
+        // Panels of all experts are numbered through.
+        const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
+        const leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels};
+        if (b.copy && run.size() <= b.format.packed_columns) {
+            for (std::int64_t place = run.first; place < run.end; place += b.columns) {
+                const std::int64_t n = std::min(b.columns, run.end - place);
+                b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, b.rows, rows);
+                scatter(step, round.entries(place), n, tile, b.rows, m, rows, false);
+            }
+            continue;
+        }
+        for (std::int64_t k = 0; k < b.K; k += b.KC) {
+            const std::int64_t kc = std::min(b.KC, b.K - k);
+            integer::unpack_panel(b.format, packed, a, {m, run.expert, 0}, k, kc, rows, codes, scales, offsets);
+            for (std::int64_t place = run.first; place < run.end; place += b.columns) {
+                const std::int64_t n = std::min(b.columns, run.end - place);
+                b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
+                scatter(step, round.entries(place), n, tile, b.rows, m, rows, k > 0);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
+    plan_copy(p, plan);
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const Layout &a = p.node.src[0]->layout;
+    const auto bytes = static_cast<std::int64_t>(ByteLayout(leaf.integer[dtype_index(a.type)], a.ne[0], 1).size);
+    plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
+    plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer_rows, most_panels);
+    const Bytes b(p.node, plan, leaf);
+    plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);
+}
+
+void by_expert::run_integers(const Step &step, const Slice &slice) noexcept {
+    const Bytes b(*step.node, step.plan, slice.leaf);
+    if (slice.phase < 0) {
+        set_up(b.slots, step);
+    } else if (slice.phase % 2 == 0) {
+        quantize_columns(b, step, slice);
+    } else {
+        multiply(b, step, slice);
+    }
+}
+
+}  // namespace tensorlib::core
