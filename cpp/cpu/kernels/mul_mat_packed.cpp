@@ -132,10 +132,12 @@ void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorR
         return;
     }
     float *row = b.of_thread(step, slice, b.row);
+    const bool as_it_lies = t.type == DType::f32 && t.nb[0] == sizeof(float);
     for (int i = 0; i < n; i++) {
         const auto *from = reinterpret_cast<const std::byte *>(first + i * row_stride);
-        load_row(t, from, k * b.per_word, kc * b.per_word, row, leaf);
-        leaf.formats[dtype_index(DType::bf16)].encode(row, nullptr, decoded + i * kc, kc * b.per_word);
+        if (!as_it_lies) load_row(t, from, k * b.per_word, kc * b.per_word, row, leaf);
+        const float *values = as_it_lies ? reinterpret_cast<const float *>(from) + k * b.per_word : row;
+        leaf.formats[dtype_index(DType::bf16)].encode(values, nullptr, decoded + i * kc, kc * b.per_word);
     }
     leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }

@@ -10,11 +10,9 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
 
-constexpr int sixteen = 16;
-
-// n elements, a multiple of 32 (fewer than 256 only at the end of a column). Loops that compilers vectorise: magnitudes are ordered
-// as their bits are, and from 0x7f800000 on there is a NaN or an infinity.
-float bytes_of(const float *x, int n, int8_t (&bytes)[scaled_bytes]) {
+// n elements, a multiple of 32 (fewer than 256 only at the end of a column). The largest magnitude by a loop that compilers vectorise:
+// magnitudes are ordered as their bits are, and from 0x7f800000 on there is a NaN or an infinity.
+float bytes_of(const float *x, int n, int8_t *bytes) {
     int32_t largest_bits = 0;
     for (int i = 0; i < n; i++) {
         int32_t bits;
@@ -31,31 +29,29 @@ float bytes_of(const float *x, int n, int8_t (&bytes)[scaled_bytes]) {
     __builtin_memcpy(&largest, &largest_bits, sizeof largest);
     // Below 2^-100 the inverse might overflow: in two steps, which change no digit.
     const float lift = largest < 0x1p-100f ? 0x1p100f : 1.0f, inverse = 127.0f / (largest * lift);
-    for (int i = 0; i < n; i++) {
-        // In 1.5 * 2^23 + v the last bit counts ones: rounds to nearest, and the low byte is v's.
-        const float rounded = x[i] * lift * inverse + 12582912.0f;
-        int32_t bits;
-        __builtin_memcpy(&bits, &rounded, sizeof bits);
-        bytes[i] = static_cast<int8_t>(bits);
-    }
+    const Vec::Reg by_lift = Vec::broadcast(lift), by_inverse = Vec::broadcast(inverse);
+    for (int i = 0; i < n; i += Vec::width) Ints::store_rounded(bytes + i, Vec::mul(Vec::mul(Vec::load(x + i), by_lift), by_inverse));
     return largest * lift / 127.0f / lift;
 }
 
 void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &format, const ByteColumns &columns, int n, int j) {
-    alignas(64) int8_t bytes[scaled_bytes];
-    int32_t sums[scaled_bytes / sixteen];
+    constexpr int step = 4 * Vec::width;
+    alignas(64) int8_t bytes[scaled_bytes] = {};
+    int32_t quads[scaled_bytes / 4];  // sums of 4
+    const Ints::Reg ones = Ints::broadcast(0x01010101), none = Ints::broadcast(0);
     const int group = format.offset_group ? format.offset_group : format.scale_group;
     for (int64_t at = 0; at < k; at += scaled_bytes) {
         const int length = static_cast<int>(k - at < scaled_bytes ? k - at : scaled_bytes);
         columns.scales[at / scaled_bytes * n + j] = bytes_of(x + at, length, bytes);
-        for (int s = 0; s < length / sixteen; s++) {
-            int32_t sum = 0;
-            for (int i = 0; i < sixteen; i++) sum += bytes[s * sixteen + i];
-            sums[s] = sum;
+        // Behind the end of a short piece there may be another one's bytes, and sums that nobody reads.
+        for (int i = 0; i < length; i += step) {
+            Ints::Reg sums = none;
+            Ints::dot(sums, ones, Ints::load(reinterpret_cast<const uint8_t *>(bytes + i)));
+            Ints::store(reinterpret_cast<uint8_t *>(quads + i / 4), Ints::widened(sums, none));
         }
         for (int g = 0; g < length / group; g++) {
             int32_t sum = 0;
-            for (int s = 0; s < group / sixteen; s++) sum += sums[g * (group / sixteen) + s];
+            for (int q = 0; q < group / 4; q++) sum += quads[g * (group / 4) + q];
             const int64_t to = (at / group + g) * n + j;
             if (format.offset_group) {
                 columns.sums[to] = static_cast<float>(sum);

@@ -84,6 +84,12 @@ struct Ints {
 
     static inline Reg load(const uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
     static inline void store(uint8_t *p, Reg v) { _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v); }
+    // The nearest bytes of 8 floats that round to some.
+    static inline void store_rounded(int8_t *p, __m256 v) {
+        const __m256i words = _mm256_cvtps_epi32(v);
+        const __m128i halves = _mm_packs_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
+        _mm_storel_epi64(reinterpret_cast<__m128i *>(p), _mm_packs_epi16(halves, halves));
+    }
     static inline Reg broadcast(int32_t x) { return _mm256_set1_epi32(x); }
     // Each lane's bytes without a sign by those with one, in pairs, added to the lane's two 16-bit sums.
     // (The sum by name: GCC 12 turns a row of them into a tree, whose branches it keeps in memory.)

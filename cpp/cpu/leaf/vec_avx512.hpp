@@ -87,6 +87,10 @@ struct Ints {
 
     static inline Reg load(const uint8_t *p) { return _mm512_loadu_si512(p); }
     static inline void store(uint8_t *p, Reg v) { _mm512_storeu_si512(p, v); }
+    // The nearest bytes of 16 floats that round to some.
+    static inline void store_rounded(int8_t *p, __m512 v) {
+        _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+    }
     static inline Reg broadcast(int32_t x) { return _mm512_set1_epi32(x); }
     // Each lane's four bytes without a sign by four with one, added to the lane.
     // (In place: GCC 12 gives the intrinsic's result a register of its own, and a product of 12 sums 24 moves and spills.)
