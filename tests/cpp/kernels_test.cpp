@@ -85,6 +85,56 @@ TEST(MulMatLayouts, strided_operands) {
     }
 }
 
+// Keys and values as a cache has them, heads within a token, by queries of twice as many heads: nothing is contiguous, and the values'
+// rows do not lie along k.
+TEST(MulMatLayouts, attention) {
+    for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+        for (const std::int64_t d : {64, 128}) {
+            for (const std::int64_t n : {1, 2, 7, 33}) {
+                tl::Context ctx;
+                const std::int64_t tokens = 70;
+                const auto keys = leaf(ctx, {d, 3, tokens, 2}, 51, type).permute({0, 2, 1, 3});
+                const auto queries = leaf(ctx, {d, 6, n, 2}, 52).permute({0, 2, 1, 3});
+                const auto values = leaf(ctx, {d, 3, tokens, 2}, 53, type).permute({1, 2, 0, 3});  // {tokens, d, heads}
+                const auto scores = leaf(ctx, {tokens, n, 6, 2}, 54);
+                const auto qk = mul_mat(keys, queries), sv = mul_mat(values, scores);
+                ASSERT_EQ(sv.shape(), (std::array<std::int64_t, 4>{d, n, 6, 2}));
+                const auto rounded = type == tl::Type::bf16 ? support::Rounded::to_bf16 : support::Rounded::no;
+                const auto want_qk = support::mul_mat(keys.read_f32(), keys.shape(), queries.read_f32(), queries.shape(), rounded);
+                const auto want_sv = support::mul_mat(values.read_f32(), values.shape(), scores.read_f32(), scores.shape(), rounded);
+                for (const std::string &isa : support::isa_levels()) {
+                    for (const int threads : {1, 3}) {
+                        const auto cpu = backend(isa, threads);
+                        cpu.compute({qk});
+                        cpu.compute({sv});
+                        EXPECT_EQ(support::first_wrong(qk.read<float>(), want_qk), "") << isa << " d " << d << " n " << n;
+                        EXPECT_EQ(support::first_wrong(sv.read<float>(), want_sv), "") << isa << " d " << d << " n " << n;
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Very tall and very flat ones, of rows that leave tiles and panels unfilled.
+TEST(MulMatShapes, tall_and_flat) {
+    struct Size {
+        std::int64_t k, m, n;
+    };
+    for (const Size &s :
+         {Size{3, 5000, 2}, {5000, 3, 2}, {2, 3, 5000}, {1, 1, 4000}, {4000, 1, 1}, {1, 4000, 1}, {3000, 33, 9}, {9, 33, 3000}}) {
+        tl::Context ctx;
+        const auto a = leaf(ctx, {s.k, s.m}, 55), b = leaf(ctx, {s.k, s.n}, 56), c = mul_mat(a, b);
+        const auto want = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
+        for (const std::string &isa : support::isa_levels()) {
+            for (const int threads : {1, 8}) {
+                backend(isa, threads).compute({c});
+                EXPECT_EQ(support::first_wrong(c.read<float>(), want), "") << isa << " k " << s.k << " m " << s.m << " n " << s.n;
+            }
+        }
+    }
+}
+
 TEST(MulMatTypes, any_float_type_by_the_reference) {
     const auto cpu = backend(support::isa_levels().front(), 2);
     for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
