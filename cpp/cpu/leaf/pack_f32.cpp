@@ -43,9 +43,25 @@ void store_front(const Vec::Reg (&block)[W], int lanes, int width, bool first, i
     }
 }
 
+// Where rows lie side by side, as of a transposed matrix, a k of theirs is a run.
+template <class Row>
+void pack_runs(int64_t k, const char *src, ptrdiff_t k_stride, int rows, int width, float *panel) {
+    constexpr ptrdiff_t size = sizeof(typename Row::Element);
+    for (int64_t at = 0; at < k; at++, src += k_stride, panel += width) {
+        int i = 0;
+        for (; i + W <= rows; i += W) Vec::store(panel + i, Row::load(reinterpret_cast<const typename Row::Element *>(src + i * size)));
+        for (; i < rows; i++) panel[i] = element<Row>(src + i * size);
+        for (; i < width; i++) panel[i] = 0;
+    }
+}
+
 template <class Row>
 void pack(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel) {
     constexpr ptrdiff_t size = sizeof(typename Row::Element);
+    if (row_stride == size && k_stride != size) {
+        pack_runs<Row>(k, src, k_stride, rows, width, panel);
+        return;
+    }
     const int64_t whole_k = k_stride == size ? k / W * W : 0;
     for (int i = 0; i < width; i += W) {
         const char *first = src + i * row_stride;
