@@ -43,6 +43,9 @@ TEST_P(PackedConstants, give_the_same_bits) {
     // Whole and short pieces of 256; whole panels of 16 and 32 rows, and ends of one; below and past the columns that are expanded for.
     for (const Size &s : {Size{1, 16, 1, 1, 1},
                           {1, 33, 6, 1, 1},
+                          {std::max<std::int64_t>(1, 544 / block), 40, 7, 1, 1},
+                          {std::max<std::int64_t>(1, 288 / block), 34, 8, 1, 2},
+                          {1, 33, 9, 1, 1},
                           {std::max<std::int64_t>(1, 288 / block), 47, 2, 1, 1},
                           {std::max<std::int64_t>(2, 1120 / block), 64, 13, 1, 1},
                           {1, 40, 30, 2, 4},

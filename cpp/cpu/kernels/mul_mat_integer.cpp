@@ -61,6 +61,7 @@ struct Blocking {
           through_bytes(!copy || units.NC > format.packed_columns),
           unit(format, K, units.NC) {
         const std::int64_t kc = through_bytes ? KC : 0;
+        if (!through_bytes && units.N <= format.packed_group) columns = format.packed_group;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
         row = thread.add<float>(K);

@@ -22,6 +22,29 @@ namespace {
 constexpr int rows = panel_rows, W = lanes;
 constexpr int quads_per_piece = piece / 4;
 
+// Sums in floats of a piece: in registers for as many columns as there are, else in the first-level cache.
+template <int N, bool in_registers = N <= Ints::gemm_columns>
+struct Totals {
+    Vec::Reg of[N][2];
+    void clear() {
+        // As in gemm_f32: every loop over accumulators is unrolled.
+#pragma GCC unroll 8
+        for (int j = 0; j < N; j++) of[j][0] = of[j][1] = Vec::zero();
+    }
+    void add(int j, int half, Vec::Reg a, Vec::Reg b) { of[j][half] = Vec::fma(a, b, of[j][half]); }
+    Vec::Reg sum(int j, int half) const { return of[j][half]; }
+};
+template <int N>
+struct Totals<N, false> {
+    alignas(64) float of[N][rows];
+    void clear() { __builtin_memset(of, 0, sizeof of); }
+    void add(int j, int half, Vec::Reg a, Vec::Reg b) {
+        float *to = of[j] + half * W;
+        Vec::store(to, Vec::fma(a, b, Vec::load(to)));
+    }
+    Vec::Reg sum(int j, int half) const { return Vec::load(of[j] + half * W); }
+};
+
 // D: so many dot products may be summed before they are widened; 0: not one, codes are taken less 128.
 template <int N, int D, class Panel>
 void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
@@ -35,10 +58,8 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
     for (int64_t quads = k / 4; quads > 0; quads -= quads_per_piece) {
         const int64_t here = quads < quads_per_piece ? quads : quads_per_piece;
         panel.begin_piece(here);
-        Vec::Reg total[N][2];
-        // As in gemm_f32: every loop over accumulators is unrolled.
-#pragma GCC unroll 8
-        for (int j = 0; j < N; j++) total[j][0] = total[j][1] = Vec::zero();
+        Totals<N> total;
+        total.clear();
         for (int64_t g = 0; g < here / Panel::group; g++) {
             Ints::Reg acc[N][2];
 #pragma GCC unroll 8
@@ -87,8 +108,8 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
             const Vec::Reg s0 = panel.scale(0), s1 = panel.scale(1);
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) {
-                total[j][0] = Vec::fma(Ints::to_float(acc[j][0]), s0, total[j][0]);
-                total[j][1] = Vec::fma(Ints::to_float(acc[j][1]), s1, total[j][1]);
+                total.add(j, 0, Ints::to_float(acc[j][0]), s0);
+                total.add(j, 1, Ints::to_float(acc[j][1]), s1);
             }
             start += N;
             if constexpr (offsets) {
@@ -96,8 +117,8 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
 #pragma GCC unroll 8
                 for (int j = 0; j < N; j++) {
                     const Vec::Reg x = Vec::broadcast(sum[j]);
-                    total[j][0] = Vec::fma(o0, x, total[j][0]);
-                    total[j][1] = Vec::fma(o1, x, total[j][1]);
+                    total.add(j, 0, o0, x);
+                    total.add(j, 1, o1, x);
                 }
                 sum += N;
             }
@@ -108,8 +129,8 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
 #pragma GCC unroll 8
         for (int j = 0; j < N; j++) {
             const Vec::Reg x = Vec::broadcast(column_scale[j]);
-            Vec::store(out[j], Vec::fma(total[j][0], x, first ? Vec::zero() : Vec::load(out[j])));
-            Vec::store(out[j] + W, Vec::fma(total[j][1], x, first ? Vec::zero() : Vec::load(out[j] + W)));
+            Vec::store(out[j], Vec::fma(total.sum(j, 0), x, first ? Vec::zero() : Vec::load(out[j])));
+            Vec::store(out[j] + W, Vec::fma(total.sum(j, 1), x, first ? Vec::zero() : Vec::load(out[j] + W)));
         }
         column_scale += N;
     }
@@ -134,7 +155,7 @@ void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns
 
 template <int N, int G, int D, bool offsets, class P>
 void enter(LeafTable::IntegerFormat &format) {
-    format.gemm[N - 1] = gemm<N, G, D, offsets>;
+    if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, D, offsets>;
     format.gemm_packed[N - 1] = gemm_packed<N, D, P>;
     if constexpr (N > 1) enter<N - 1, G, D, offsets, P>(format);
 }
@@ -144,14 +165,18 @@ void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
         constexpr int dots = Ints::most_dots(Format::largest_code);
-        enter<Ints::gemm_columns, Format::scale_group / 4, dots, HasOffsets<Format>, PackingOf<Format>>(format);
+        using P = PackingOf<Format>;
+        // 8 cold columns, G/s, with tiles of 8 and of 6 and 2: q8_0 512 and 416, q6_K 504 and 473, q4_K 574 and 599, q4_0 644 and 698.
+        constexpr int columns = P::low + P::high >= 6 ? Ints::most_columns : Ints::gemm_columns;
+        format.packed_group = columns;
+        enter<columns, Format::scale_group / 4, dots, HasOffsets<Format>, P>(format);
     }
 }
 
 }  // namespace
 
 void fill_integer(LeafTable &table) {
-    static_assert(Ints::gemm_columns <= max_integer_columns);
+    static_assert(Ints::most_columns <= max_integer_columns);
     table.integer_rows = rows;
     table.integer_columns = Ints::gemm_columns;
     LeafTable::IntegerFormat *format = table.integer;

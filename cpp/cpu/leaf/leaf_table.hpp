@@ -85,6 +85,8 @@ struct LeafTable {
         // Products with a panel of a constant's copy (panels below), over all of k.
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
+        // gemm_packed takes so many columns, integer_columns or more, which pays where these are all: a panel is read from memory once.
+        int packed_group;
         // For more columns than packed_columns it is better to expand a panel (k elements from one on that is a multiple of 256) into an
         // unpacked one.
         int packed_columns;

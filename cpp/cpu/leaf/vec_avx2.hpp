@@ -74,7 +74,7 @@ struct Vec {
 struct Ints {
     using Reg = __m256i;
     // 2 x 3 sums in 16 bits, 2 x 3 float accumulators, 2 of a panel row, 1 broadcast, 1 product: 16 registers.
-    static constexpr int gemm_columns = 3;
+    static constexpr int gemm_columns = 3, most_columns = 3;
     static constexpr bool wide = false;
     // Products of two are at most 2 * largest * 127; what 16 bits hold of them, a power of two. 0: not one; dot_signed() is for those.
     static constexpr int most_dots(int largest) {

@@ -80,7 +80,8 @@ struct Vec {
 struct Ints {
     using Reg = __m512i;
     // 2 x 6 integer and 2 x 6 float accumulators, 2 of a panel row, 1 broadcast: 27 of 32 registers.
-    static constexpr int gemm_columns = 6;
+    // With 8 the float accumulators are in the first-level cache.
+    static constexpr int gemm_columns = 6, most_columns = 8;
     // dot() sums in 32 bits, however many.
     static constexpr bool wide = true;
     static constexpr int most_dots(int) { return 64; }
