@@ -142,6 +142,8 @@ constexpr std::int64_t largest_kc = 192;
 constexpr std::int64_t largest_mc = 512;
 // B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
 constexpr std::int64_t round_floats = std::int64_t{8} << 20;
+// Rounds of small units are smaller where that leaves enough for all threads: 2 MiB.
+constexpr std::int64_t near_floats = std::int64_t{1} << 19;
 
 // Whether pack_floats() needs no buffer of decoded rows.
 bool packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept;

@@ -293,7 +293,10 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     plan.choice[choice_units_per_round] = 1;
 
     Blocking blocking(p.node, plan, leaf);
-    const std::int64_t per_round = std::clamp<std::int64_t>(packed::round_floats / blocking.unit_floats(), 1, blocking.units.count);
+    // As few units as give every thread four chunks: what is packed is read back from a cache that is near.
+    const std::int64_t few = std::max(packed::near_floats / blocking.unit_floats(), T > 1 ? ceil_div(4 * T, blocking.row_blocks) : 1);
+    const std::int64_t most = std::max<std::int64_t>(packed::round_floats / blocking.unit_floats(), 1);
+    const std::int64_t per_round = std::min({std::max<std::int64_t>(few, 1), most, blocking.units.count});
     plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     plan.n_phases = blocking.units.phases();
     plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};
