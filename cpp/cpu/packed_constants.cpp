@@ -71,9 +71,9 @@ std::size_t PackedPanels::bytes(const Layout &a, const leaf::LeafTable &leaf) no
     return checked_mul(panel_bytes(a, format), static_cast<std::size_t>(count), all) ? all : 0;
 }
 
-bool PackedPanels::same_panels(const Layout &a, const Format &format) const noexcept { return same(a, layout_) && &format == &format_; }
-
-bool PackedPanels::are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept { return same_panels(a, format_of(a, leaf)); }
+bool PackedPanels::are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept {
+    return same(a, layout_) && &format_of(a, leaf) == &format_;
+}
 
 void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
     Rows rows(a, format_.rows, pool.size());
@@ -119,11 +119,17 @@ PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTab
     return {nullptr, 0, ""};
 }
 
-PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept {
-    const Tensor &root = *a.root;
-    if (!root.is_leaf() || !root.constant.load(std::memory_order_acquire)) return {nullptr, 0, "not constant"};
+const char *PackedConstants::refuse(const Tensor &a, const leaf::LeafTable &leaf) noexcept {
+    if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
+    const Format &format = format_of(a.layout, leaf);
+    if (format.rows == 0) return "no packed copies of this type at this level";
+    if (format.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
     // Panels are whole: of fewer rows most of a copy would be padding.
-    if (a.layout.ne[1] * 2 < format_of(a.layout, leaf).rows) return {nullptr, 0, "too few rows for a packed copy"};
+    return a.layout.ne[1] * 2 < format.rows ? "too few rows for a packed copy" : nullptr;
+}
+
+PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept {
+    if (const char *reason = refuse(a, leaf)) return {nullptr, 0, reason};
     if (const Copy found = find(a, leaf); found.panels) return found;
     constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
     const std::size_t bytes = PackedPanels::bytes(a.layout, leaf);
@@ -133,9 +139,10 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
         auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, leaf));
         if (!panels->data()) return no_memory;
         panels->pack(a, pool);
-        root.context->watch(*this);
+        Context *context = a.root->context;
+        context->watch(*this);
         const std::lock_guard guard(lock_);
-        entries_.push_back({root.context, a.root, a.root_offset, a.layout, std::move(panels)});
+        entries_.push_back({context, a.root, a.root_offset, a.layout, std::move(panels)});
         bytes_ += bytes;
         return {entries_.back().panels->data(), bytes, "packed copy"};
     } catch (...) {
@@ -178,7 +185,7 @@ Ref<const StandIn> PackedConstants::copy_of(const Tensor &leaf) noexcept {
 
 void PackedConstants::stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept {
     const auto *kept = dynamic_cast<const PackedPanels *>(&stand_in);
-    erase([&](const Entry &e) { return kept && e.is_of(leaf) && e.panels->is_like(*kept); });
+    erase([&](const Entry &e) { return kept && e.is_of(leaf) && e.panels->same_level(*kept); });
 }
 
 }  // namespace tensorlib::core

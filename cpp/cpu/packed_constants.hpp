@@ -25,7 +25,7 @@ public:
     std::byte *data() const noexcept { return data_; }
     // Whether they are the panels of such a tensor at that level.
     bool are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept;
-    bool is_like(const PackedPanels &other) const noexcept { return same_panels(other.layout_, other.format_); }
+    bool same_level(const PackedPanels &other) const noexcept { return &format_ == &other.format_; }
     void pack(const Tensor &a, ThreadPool &pool);
 
     void rebuild(std::int64_t first, std::int64_t n, std::byte *to) const noexcept override;
@@ -37,7 +37,6 @@ public:
 
 private:
     ~PackedPanels() override;
-    bool same_panels(const Layout &a, const leaf::LeafTable::PanelFormat &format) const noexcept;
 
     const Layout layout_;
     const leaf::LeafTable::PanelFormat &format_;  // the level's own
@@ -55,7 +54,10 @@ public:
         const char *why;
     };
 
-    // Of the first operand of a product. Needs the backend's turn, which the pool belongs to. A copy that there is no memory for is none:
+    // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
+    static const char *refuse(const Tensor &a, const leaf::LeafTable &leaf) noexcept;
+
+    // Of such an operand. Needs the backend's turn, which the pool belongs to. A copy that there is no memory for is none:
     // it may take half of what the machine has left.
     Copy find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept;
 

@@ -133,10 +133,6 @@ public:
         if (!is_dropped(t)) return;
         stage_.resize(t.root->layout.row_bytes());
         rebuilt_.emplace(*t.root, stage_.data());
-        if (t.layout.nb[0] == traits(t.layout.type).size || t.layout.n_elements() == 0) return;
-        // Elements of one row that lie apart are in a row of the leaf each: all that they span, once.
-        cover_.resize(t.layout.span_bytes());
-        rebuilt_->read(t.root_offset, cover_.size(), cover_.data());
     }
     Reader(const Reader &) = delete;
     Reader &operator=(const Reader &) = delete;
@@ -147,17 +143,27 @@ public:
             read_in_place(to, offset, size);
             return;
         }
-        for_each_run(t_, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
+        // Elements of one row that lie apart are in a row of the leaf each: of more than one, all that they span, once.
+        const std::size_t unit = traits(t_.layout.type).size;
+        if (t_.layout.nb[0] != unit && size > unit) {
             if (cover_.empty()) {
-                rebuilt_->read(t_.root_offset + place, n, to + packed);
-            } else {
-                std::memcpy(to + packed, cover_.data() + place, n);
+                cover_.resize(t_.layout.span_bytes());
+                rebuilt_->read(t_.root_offset, cover_.size(), cover_.data());
             }
-        });
+            take_from(cover_, to, offset, size);
+            return;
+        }
+        for_each_run(t_, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { rebuilt_->read(t_.root_offset + place, n, to + packed); });
     }
 
 private:
     void read_in_place(std::byte *to, std::size_t offset, std::size_t size) const;
+    // Out of all bytes that the tensor spans.
+    void take_from(const std::vector<std::byte> &cover, std::byte *to, std::size_t offset, std::size_t size) const {
+        for_each_run(t_, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
+    }
 
     const Tensor &t_;
     std::vector<std::byte> stage_, cover_;
@@ -170,8 +176,7 @@ void Reader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) 
     if (worth_covering(t, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size,
-                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
+        take_from(cover, to, offset, size);
         return;
     }
     for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {

@@ -24,7 +24,10 @@ namespace tensorlib::core {
 
 using namespace by_expert;
 
-std::int64_t by_expert::expert_of(const Step &step, std::int64_t slot) noexcept {
+namespace {
+
+// The expert of a slot; where a has none of that number this is noted, and the answer is -1.
+std::int64_t expert_of(const Step &step, std::int64_t slot) noexcept {
     const TensorRef &ids = step.src[2];
     const auto u = static_cast<std::size_t>(slot % ids.ne[0]), t = static_cast<std::size_t>(slot / ids.ne[0]);
     const std::int64_t number = integer_value(ids.type, ids.data + u * ids.nb[0] + t * ids.nb[1]);
@@ -32,8 +35,6 @@ std::int64_t by_expert::expert_of(const Step &step, std::int64_t slot) noexcept 
     note_fault(step, 2, slot);
     return -1;
 }
-
-namespace {
 
 // A pass of a radix sort: stable, and without an array of all experts.
 void sort_by_byte(const Entry *from, Entry *to, std::int64_t n, int byte) noexcept {

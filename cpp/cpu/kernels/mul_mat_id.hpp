@@ -11,9 +11,6 @@ namespace tensorlib::core::by_expert {
 
 // Slots. The one of (u, t) is number u + used * t, in ids and as a column of c.
 
-// The expert of a slot; where a has none of that number this is noted, and the answer is -1.
-std::int64_t expert_of(const Step &step, std::int64_t slot) noexcept;
-
 inline const std::byte *column_of_b(const Step &step, std::int64_t slot) noexcept {
     const TensorRef &b = step.src[1];
     const std::int64_t used = step.dst.ne[1];

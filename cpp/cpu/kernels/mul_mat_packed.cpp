@@ -40,6 +40,9 @@ constexpr std::int64_t panels_per_chunk = 4;
 
 // What a panel of A holds by what one of B does. Words of pairs are two of k.
 enum class Product : std::int64_t { floats, pairs, halves_by_floats, pairs_by_floats };
+std::int64_t elements_per_word(Product product) noexcept {
+    return product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1;
+}
 
 // The decisions of plan(), kept in KernelPlan::choice.
 enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_product, choice_count };
@@ -78,7 +81,7 @@ struct Blocking {
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : units(c, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
           product(static_cast<Product>(plan.choice[choice_product])),
-          per_word(product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1),
+          per_word(elements_per_word(product)),
           b_floats(product == Product::pairs_by_floats ? 2 : 1),
           K(a.ne[0] / per_word),
           M(c.ne[0]),
@@ -179,15 +182,15 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Uni
         const std::int64_t width = std::min(b.NR, unit.columns - n);
         const float *columns = b.column_panel(step, unit, n, p.k, p.kc);
         float *c = batch.c + p.row + (unit.first_column + n) * b.M;
-        const auto multiply = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
+        const auto kernel = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
         if (p.tiles) {
             float *tile = p.tiles + n * b.MR;
             // Sums that other panels' have pushed out of the first-level cache meanwhile.
             for (std::int64_t i = 0; i < width * b.MR; i += 16) __builtin_prefetch(tile + i, 1, 3);
-            multiply(p.kc, p.panel, columns, tile, b.MR, static_cast<int>(b.MR), p.k > 0);
+            kernel(p.kc, p.panel, columns, tile, b.MR, static_cast<int>(b.MR), p.k > 0);
             if (last) store_tile(tile, b.MR, c, b.M, p.rows, width);
         } else {
-            multiply(p.kc, p.panel, columns, c, b.M, static_cast<int>(p.rows), false);
+            kernel(p.kc, p.panel, columns, c, b.M, static_cast<int>(p.rows), false);
         }
         if (last) finish_tile(step, slice.leaf, unit.batch, p.row, p.rows, unit.first_column + n, width);
     }
@@ -263,14 +266,9 @@ const char *packed::refuse_pairs(const Problem &p) noexcept {
 const char *packed::refuse_constant(const Problem &p) noexcept {
     const Tensor &a = *p.node.src[0];
     const DType type = a.layout.type;
-    if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
     if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return "a is not f32, f16 or bf16";
-    const leaf::LeafTable::PanelFormat &panels = static_cast<const CpuBackend &>(p.backend).leaf().panels[dtype_index(type)];
-    if (panels.rows == 0) return "no packed copies of this type at this level";
     if (!a.layout.rows_contiguous()) return "rows of a are not contiguous";
-    if (panels.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
-    if (a.layout.ne[1] * 2 < panels.rows) return "too few rows for a packed copy";
-    return nullptr;
+    return PackedConstants::refuse(a, static_cast<const CpuBackend &>(p.backend).leaf());
 }
 
 namespace {
@@ -279,12 +277,12 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
-    const std::int64_t per_word = product == Product::pairs || product == Product::pairs_by_floats ? 2 : 1;
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
-    // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] = even_block(a.ne[0] / per_word, c.ne[1] <= most_few_columns ? few_columns_kc : packed::largest_kc,
-                                        std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
+    // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
+    plan.choice[choice_kc] =
+        even_block(a.ne[0] / elements_per_word(product), plan.choice[choice_nc] <= most_few_columns ? few_columns_kc : packed::largest_kc,
+                   std::max<std::int64_t>(16, traits(a.type).block_size));
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
@@ -296,7 +294,7 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     // As few units as give every thread four chunks: what is packed is read back from a cache that is near.
     const std::int64_t few = std::max(packed::near_floats / blocking.unit_floats(), T > 1 ? ceil_div(4 * T, blocking.row_blocks) : 1);
     const std::int64_t most = std::max<std::int64_t>(packed::round_floats / blocking.unit_floats(), 1);
-    const std::int64_t per_round = std::min({std::max<std::int64_t>(few, 1), most, blocking.units.count});
+    const std::int64_t per_round = std::min({few, most, blocking.units.count});
     plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
     plan.n_phases = blocking.units.phases();
     plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};
