@@ -53,7 +53,7 @@ void byte_dots(int64_t rounds, float *sink) {
     Ints::Reg acc[12];
 #pragma GCC unroll 12
     for (int i = 0; i < 12; i++) acc[i] = Ints::broadcast(i);
-    Ints::Reg codes = Ints::broadcast(0x01010101), words = Ints::broadcast(0);
+    Ints::Reg codes = Ints::broadcast(0x01010101), words = Ints::broadcast(0x01010101);
     for (int64_t round = 0; round < rounds; round++) {
 #pragma GCC unroll 12
         for (int i = 0; i < 12; i++) {

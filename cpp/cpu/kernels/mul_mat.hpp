@@ -72,7 +72,8 @@ struct ByteLayout {
 
     ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
         Parts parts;
-        bytes = parts.add<std::int8_t>(K * columns), scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
+        bytes = parts.add<std::int8_t>(K * columns * format.column_bytes),
+        scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
         starts = parts.add<std::int32_t>(K / format.scale_group * columns);
         sums = parts.add<float>(format.offset_group ? K / format.offset_group * columns : 0);
         size = parts.size;
@@ -85,7 +86,7 @@ struct ByteLayout {
             return reinterpret_cast<decltype(type)>(base + offset) + first * per_column + n * in_column;
         };
         const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
-        return {part(bytes, K, k, static_cast<std::int8_t *>(nullptr)),
+        return {part(bytes, K * format.column_bytes, k * format.column_bytes, static_cast<std::int8_t *>(nullptr)),
                 part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
                 part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
                 part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};

@@ -59,8 +59,18 @@ void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &
                 columns.starts[to] = -format.zero * sum;
             }
         }
-        int8_t *to = columns.bytes + at * n + 4 * j;
-        for (int i = 0; i < length; i += 4, to += 4 * n) __builtin_memcpy(to, bytes + i, 4);
+        if (format.column_bytes == 1) {
+            int8_t *to = columns.bytes + at * n + 4 * j;
+            for (int i = 0; i < length; i += 4, to += 4 * n) __builtin_memcpy(to, bytes + i, 4);
+        } else {
+            int16_t even[scaled_bytes / 2], odd[scaled_bytes / 2];
+            for (int i = 0; i < scaled_bytes / 2; i++) even[i] = bytes[2 * i], odd[i] = bytes[2 * i + 1];
+            int8_t *to = columns.bytes + 2 * (at * n + 4 * j);
+            for (int i = 0; i < length / 2; i += 2, to += 8 * n) {
+                __builtin_memcpy(to, even + i, 4);
+                __builtin_memcpy(to + 4, odd + i, 4);
+            }
+        }
     }
 }
 

@@ -9,8 +9,9 @@
 // the loads (N + 2) / 2. A group ends with a conversion (on another port) and a multiply-add for each accumulator, which
 // take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. (Where products of bytes
 // are summed in 16 bits, a dot product is two instructions, and before it could overflow two more widen the sums: after 8 for codes up to
-// 15, 4 up to 31, 2 up to 63, each up to 127.) What 256 k add up to is scaled into a tile in the first-level cache: another 1/64. `start`
-// is what the weights' zero comes to, for nothing. 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
+// 15, 4 up to 31, 2 up to 63; codes up to 255 are multiplied in 16 bits, which is as many instructions again.) What 256 k add up to is
+// scaled into a tile in the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing. 2 N = 12 chains are
+// in flight, where 2 per cycle x 5 cycles of latency ask for 10.
 #include "cpu/leaf/panels_i8.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
@@ -45,16 +46,51 @@ struct Totals<N, false> {
     Vec::Reg sum(int j, int half) const { return Vec::load(of[j] + half * W); }
 };
 
-// D: so many dot products may be summed before they are widened; 0: not one, codes are taken less 128.
+int32_t word_at(const int8_t *bytes) {
+    int32_t word;
+    __builtin_memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+// Four codes of each row by those of N columns: bytes [N][4], or in 16 bits [N][0, 2, 1, 3]. (I is Ints; not every level has both.)
+template <int N, class I>
+inline void dot_bytes(typename I::Reg (&sums)[N][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x) {
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) {
+        const typename I::Reg xj = I::broadcast(word_at(x + 4 * j));
+        I::dot(sums[j][0], w0, xj);
+        I::dot(sums[j][1], w1, xj);
+    }
+}
+template <int N, class I>
+inline void dot_words(typename I::Reg (&sums)[N][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x) {
+    const typename I::Reg even0 = I::even(w0), even1 = I::even(w1), odd0 = I::odd(w0), odd1 = I::odd(w1);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) {
+        const typename I::Reg even = I::broadcast(word_at(x + 8 * j)), odd = I::broadcast(word_at(x + 8 * j + 4));
+        I::dot_words(sums[j][0], even0, even);
+        I::dot_words(sums[j][1], even1, even);
+        I::dot_words(sums[j][0], odd0, odd);
+        I::dot_words(sums[j][1], odd1, odd);
+    }
+}
+
+// D: so many dot products may be summed before they are widened; 0: not one, factors have 16 bits.
 template <int N, int D, class Panel>
 void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     constexpr bool offsets = Panel::has_offsets;
-    constexpr bool with_signs = D == 0, narrow_sums = !Ints::wide && !with_signs;
+    constexpr bool in_words = D == 0, narrow_sums = !Ints::wide && !in_words;
+    constexpr int quad_bytes = in_words ? 8 : 4;  // of activations
     constexpr int chunk = Panel::chunk, run = D == 0 || D > chunk ? chunk : D;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
     const int32_t *start = columns.starts;
     const float *sum = columns.sums, *column_scale = columns.scales;
+    // What is stored at the end is fetched meanwhile: columns of C are pages apart, which the hardware does not see coming. 3 to 6 % of
+    // 512 columns' time.
+    for (int j = 0; j < N; j++) {
+        for (int i = 0; i < m; i += 64 / static_cast<int>(sizeof(float))) __builtin_prefetch(c + j * ldc + i, 1, 3);
+    }
     for (int64_t quads = k / 4; quads > 0; quads -= quads_per_piece) {
         const int64_t here = quads < quads_per_piece ? quads : quads_per_piece;
         panel.begin_piece(here);
@@ -77,21 +113,12 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
                     auto &sums = narrow_sums ? narrow : acc;
 #pragma GCC unroll 8
                     for (int i = begin; i < begin + run; i++) {
-                        Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
-                        if constexpr (with_signs) w0 = Ints::less_128(w0), w1 = Ints::less_128(w1);
-                        const Ints::Reg size0 = Ints::magnitudes(w0), size1 = Ints::magnitudes(w1);
-#pragma GCC unroll 8
-                        for (int j = 0; j < N; j++) {
-                            int32_t word;
-                            __builtin_memcpy(&word, bytes + 4 * (i * N + j), sizeof word);
-                            const Ints::Reg x = Ints::broadcast(word);
-                            if constexpr (with_signs) {
-                                Ints::dot_signed(sums[j][0], size0, w0, x);
-                                Ints::dot_signed(sums[j][1], size1, w1, x);
-                            } else {
-                                Ints::dot(sums[j][0], w0, x);
-                                Ints::dot(sums[j][1], w1, x);
-                            }
+                        const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
+                        const int8_t *quad = bytes + quad_bytes * i * N;
+                        if constexpr (in_words) {
+                            dot_words<N, Ints>(sums, w0, w1, quad);
+                        } else {
+                            dot_bytes<N, Ints>(sums, w0, w1, quad);
                         }
                     }
                     if constexpr (narrow_sums) {
@@ -103,7 +130,7 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
                     }
                 }
                 panel.end_chunk();
-                bytes += 4 * N * chunk;
+                bytes += quad_bytes * N * chunk;
             }
             const Vec::Reg s0 = panel.scale(0), s1 = panel.scale(1);
 #pragma GCC unroll 8

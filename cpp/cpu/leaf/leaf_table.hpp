@@ -31,8 +31,8 @@ struct PackedPanel {
     const uint8_t *levels;
 };
 
-// A group of n activation columns: bytes [k / 4][n][4], for each 256 elements a scale [.][n], and what weights' zeros and offsets
-// meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n].
+// A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3), for each 256 elements a scale [.][n],
+// and what weights' zeros and offsets meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n].
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
@@ -77,6 +77,7 @@ struct LeafTable {
     // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.
     struct IntegerFormat {
         int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
+        int column_bytes;                     // of an activation: 2 where products of bytes could overflow
         // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.

@@ -304,6 +304,7 @@ template <class Format>
 void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
     if constexpr (HasCodes<Format>) {
         format.scale_group = Format::scale_group;
+        format.column_bytes = Ints::most_dots(Format::largest_code) ? 1 : 2;
         format.unpack = unpack<Format>;
         panels = {panel_rows, PackingOf<Format>::panel_bytes, pack<Format>, nullptr};
         format.expand = expand<PackingOf<Format>>;
@@ -318,7 +319,7 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
         if constexpr (HasOffsets<Format>) {
             format.offset_group = Format::offset_group;
         } else {
-            format.zero = less_128<Format> ? Format::zero - 128 : Format::zero;
+            format.zero = Format::zero;
         }
     }
 }

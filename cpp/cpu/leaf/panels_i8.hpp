@@ -55,9 +55,6 @@ template <class Format>
 constexpr bool looked_up = HasLevels<Format> || HasCodeSet<Format>;
 template <class Format>
 constexpr int largest_place = looked_up<Format> ? 15 : Format::largest_code;
-// Whether products take codes less 128 (Ints::dot_signed()), and with them their zero.
-template <class Format>
-constexpr bool less_128 = Ints::most_dots(Format::largest_code) == 0;
 template <class Format>
 constexpr Kept kept_scales = HasUnits<Format>        ? Kept::steps
                              : HasWideScales<Format> ? Kept::brain
@@ -100,9 +97,9 @@ template <class P>
 struct Packed {
     static constexpr int group = P::group, chunk = P::chunk;
     static constexpr bool has_offsets = P::offsets != Kept::nothing;
-    // What is read next but two is fetched: a page ahead is too late for four columns and more (6 columns of cold Q4_0: 22 GB/s; three
-    // pieces ahead 35, of 39 that plain reading reaches), and scales must come too, or they are waited for. In the caches it costs nothing.
-    static constexpr int64_t ahead = 3 * P::bytes(piece);
+    // So many bytes ahead a panel is fetched, scales too, or they are waited for; in the caches it costs nothing. One column of cold Q4_0
+    // reads 23 of 41 GB/s with none, 33 with 2 KiB, 36 with 4 or 8, 35 with three pieces (14 KiB); Q4_K 24, 29, 35, 36, 34.
+    static constexpr int64_t ahead = 8192;
     const char *data, *codes, *scales, *offsets;
     const uint8_t *levels;
 

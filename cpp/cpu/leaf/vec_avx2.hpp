@@ -76,10 +76,11 @@ struct Ints {
     // 2 x 3 sums in 16 bits, 2 x 3 float accumulators, 2 of a panel row, 1 broadcast, 1 product: 16 registers.
     static constexpr int gemm_columns = 3, most_columns = 3;
     static constexpr bool wide = false;
-    // Products of two are at most 2 * largest * 127; what 16 bits hold of them, a power of two. 0: not one; dot_signed() is for those.
+    // Products of two are at most 2 * largest * 127; what 16 bits hold of them, a power of two. 0: not two, which dot_words() is faster
+    // for.
     static constexpr int most_dots(int largest) {
         const int most = 32767 / (2 * largest * 127);
-        return most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : most;
+        return most >= 8 ? 8 : most >= 4 ? 4 : most >= 2 ? 2 : 0;
     }
 
     static inline Reg load(const uint8_t *p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)); }
@@ -97,12 +98,13 @@ struct Ints {
         const Reg products = _mm256_maddubs_epi16(codes, words);
         __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(products));
     }
-    // For codes up to 255: as numbers with a sign, less 128, whose magnitudes' products with activations of the same sign two 16 bits hold
-    // (2 * 128 * 127 = 32,512); summed in 32 bits at once.
-    static inline Reg less_128(Reg codes) { return _mm256_xor_si256(codes, _mm256_set1_epi8(-128)); }
-    static inline Reg magnitudes(Reg weights) { return _mm256_abs_epi8(weights); }
-    static inline void dot_signed(Reg &sum, Reg magnitudes, Reg weights, Reg words) {
-        sum = widened(_mm256_maddubs_epi16(magnitudes, _mm256_sign_epi8(words, weights)), sum);
+    // For codes up to 255: of each lane's four the first and third, or the second and fourth, in 16 bits each, by two activations in 16
+    // bits, added to the lane.
+    static inline Reg even(Reg codes) { return _mm256_and_si256(codes, _mm256_set1_epi16(255)); }
+    static inline Reg odd(Reg codes) { return _mm256_srli_epi16(codes, 8); }
+    static inline void dot_words(Reg &sum, Reg codes, Reg words) {
+        const Reg products = _mm256_madd_epi16(codes, words);
+        __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(products));
     }
     // A lane's two sums and start.
     static inline Reg widened(Reg sum, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), start); }

@@ -96,9 +96,6 @@ struct Ints {
     // Each lane's four bytes without a sign by four with one, added to the lane.
     // (In place: GCC 12 gives the intrinsic's result a register of its own, and a product of 12 sums 24 moves and spills.)
     static inline void dot(Reg &sum, Reg codes, Reg words) { __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
-    static inline Reg less_128(Reg codes) { return codes; }
-    static inline Reg magnitudes(Reg weights) { return weights; }
-    static inline void dot_signed(Reg &sum, Reg, Reg weights, Reg words) { dot(sum, weights, words); }
     static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
     // Lanes shifted right (left where negative), and these bits of each byte.
