@@ -12,6 +12,8 @@
 // then for all of them. A row marked * had more than 5 % of a core taken by others meanwhile.
 #include "base/cpu_features.hpp"
 #include "base/platform.hpp"
+#include "onednn.hpp"
+#include "openblas.hpp"
 #include "sections.hpp"
 #include "support.hpp"
 
@@ -97,7 +99,7 @@ Options read_options(int argc, char **argv) {
 
 void report(const Options &options) {
     const core::IsaLevel &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
-    Bench bench{isa, limits_of(isa.name), OpenBlas(isa.name, options.openblas_core), {1}, options.seconds, options.types};
+    Bench bench{isa, limits_of(isa.name), {}, {1}, options.seconds, options.types};
     if (const int all = core::platform::usable_cpus(); all > 1) bench.threads.push_back(all);
 
     char date[32] = "";
@@ -105,8 +107,12 @@ void report(const Options &options) {
     std::strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", std::gmtime(&time));
     std::printf("\n== %s ==\n%s, CPU: %s, threads: %d, %s\n", isa.name, date, core::cpu_name().c_str(), bench.threads.back(),
                 memory_hierarchy().c_str());
-    std::printf("compiler: " __VERSION__ ", " TENSORLIB_FLAGS "; load average %s\nOpenBLAS: %s\n", load_average().c_str(),
-                bench.blas.description().c_str());
+    std::printf("compiler: " __VERSION__ ", " TENSORLIB_FLAGS "; load average %s\n", load_average().c_str());
+    std::unique_ptr<Peer> peers[] = {std::make_unique<OpenBlas>(isa.name, options.openblas_core), std::make_unique<OneDnn>(isa.name)};
+    for (auto &peer : peers) {
+        std::printf("%s: %s\n", peer->name(), peer->description().c_str());
+        if (peer->there()) bench.peers.push_back(std::move(peer));
+    }
 
     // The chain first, while the process is fresh: once malloc has given back something large it keeps what it would
     // take from the system anew, and planning 4,000 nodes then looks several times as fast as in most programs.

@@ -40,22 +40,21 @@ OpenBlas::OpenBlas(const std::string &level, const std::string &core) {
     find(set_threads_, "openblas_set_num_threads");
     find(config, "openblas_get_config");
     find(core_name, "openblas_get_corename");
-    if (!gemm_ || !gemv_ || !set_threads_) {
-        gemm_ = nullptr;
+    there_ = gemm_ && gemv_ && set_threads_;
+    if (!there_) {
         description_ = "absent (libopenblas.so.0 is there but lacks cblas)";
         return;
     }
-    description_ = std::string(config ? config() : "") + "; asked for: " + asked + ", kernels: " + (core_name ? core_name() : "unknown");
+    core_ = core_name ? core_name() : "unknown";
+    description_ = std::string(config ? config() : "") + "; asked for: " + asked + ", kernels: " + core_;
 }
 #else
-OpenBlas::OpenBlas(const std::string &, const std::string &) : description_("absent (this system cannot load libraries by name)") {}
+OpenBlas::OpenBlas(const std::string &, const std::string &) { description_ = "absent (this system cannot load libraries by name)"; }
 #endif
 
-void OpenBlas::set_threads(int n) const {
-    if (set_threads_) set_threads_(n);
-}
+void OpenBlas::set_threads(int n) { set_threads_(n); }
 
-void OpenBlas::mul_mat(std::int64_t k, std::int64_t m, std::int64_t n, const float *a, const float *b, float *c) const {
+void OpenBlas::mul_mat(std::int64_t k, std::int64_t m, std::int64_t n, const float *a, const float *b, float *c) {
     const auto K = static_cast<int>(k), M = static_cast<int>(m), N = static_cast<int>(n);
     // Its matrix-vector product is the faster of the two for one column.
     if (n == 1) {

@@ -1,25 +1,20 @@
-// OpenBLAS as a contender, where the system has it: loaded at run time, so that nothing here depends on it.
 #pragma once
 
-#include <cstdint>
-#include <string>
+#include "peer.hpp"
 
 namespace tensorlib::bench {
 
-class OpenBlas {
+class OpenBlas final : public Peer {
 public:
     // Loads it with OPENBLAS_CORETYPE set to `core`; where that is empty, to the kernels of the same instruction set
     // as `level`: its own choice on processors younger than itself is Haswell's, and some environments set that too,
     // which would flatter us. "default" leaves the choice to it.
     OpenBlas(const std::string &level, const std::string &core);
 
-    bool there() const { return gemm_ != nullptr; }
-    // Version and kernels, or why it is absent.
-    const std::string &description() const { return description_; }
-    void set_threads(int n) const;
-
-    // c [m, n] = a [k, m] x b [k, n], all contiguous, in ggml's order of dimensions: c = A^T B in columns.
-    void mul_mat(std::int64_t k, std::int64_t m, std::int64_t n, const float *a, const float *b, float *c) const;
+    const char *name() const override { return "OpenBLAS"; }
+    void set_threads(int n) override;
+    void mul_mat(std::int64_t k, std::int64_t m, std::int64_t n, const float *a, const float *b, float *c) override;
+    std::string kernel() const override { return core_; }
 
 private:
     // As cblas.h of the 32-bit-integer build declares them.
@@ -30,7 +25,7 @@ private:
     Gemm gemm_ = nullptr;
     Gemv gemv_ = nullptr;
     void (*set_threads_)(int) = nullptr;
-    std::string description_;
+    std::string core_;
 };
 
 }  // namespace tensorlib::bench

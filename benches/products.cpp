@@ -1,4 +1,4 @@
-// Whole operations through graphs: mul_mat beside its roof and OpenBLAS, add beside what memory gives.
+// Whole operations through graphs: mul_mat beside its roof and peers, add beside what memory gives.
 //
 // The roof of mul_mat [k, m] x [k, n] is min(peak, 2 n x bandwidth / 4): each weight is 4 bytes, read once, and takes
 // part in 2 n operations.
@@ -23,7 +23,7 @@ namespace {
 
 using core::Ref;
 
-// OpenBLAS's threads spin some 26 ms for more work (2^26 cycles); ours only 50 us.
+// OpenBLAS's threads spin some 26 ms for more work (2^26 cycles), OpenMP's of oneDNN some milliseconds; ours only 50 us.
 constexpr double pause_between_pools = 0.040;
 // Weights are rotated over more than 256 MB.
 constexpr std::int64_t cold_bytes = 257'000'000;
@@ -54,7 +54,7 @@ struct Product {
     std::vector<core::Tensor *> a, c;
     core::Tensor *b;
     std::vector<Ref<core::Graph>> graphs;
-    std::vector<float> blas_c;
+    std::vector<float> peer_c;
 
     explicit Product(const Shape &s) : shape(s) {
         const std::int64_t copies = cold_bytes / (4 * s.k * s.m) + 1;
@@ -66,7 +66,7 @@ struct Product {
             c.push_back(node(*context, core::Op::mul_mat, a.back(), b));
             graphs.push_back(core::Graph::create(*context, {&c.back(), 1}));
         }
-        blas_c.resize(static_cast<std::size_t>(s.m * s.n));
+        peer_c.resize(static_cast<std::size_t>(s.m * s.n));
     }
 
     // 64 elements spread over the result, against their definition. All values are small integers: exact.
@@ -99,11 +99,11 @@ void report_product(const Bench &bench, Product &p, int threads) {
         {"read 4", [&] { run_read(bench.limits, pool, floats(p.a[rotate()]), s.k * s.m, true); }},
         {"tensorlib", [&] { core::compute(*p.graphs[rotate()], *cpu); }},
     };
-    if (bench.blas.there()) {
-        bench.blas.set_threads(threads);
-        bench.blas.mul_mat(s.k, s.m, s.n, floats(p.a[0]), floats(p.b), p.blas_c.data());
-        p.check_result(0, p.blas_c.data(), "OpenBLAS");
-        contenders.push_back({"OpenBLAS", [&] { bench.blas.mul_mat(s.k, s.m, s.n, floats(p.a[rotate()]), floats(p.b), p.blas_c.data()); }});
+    for (const auto &peer : bench.peers) {
+        peer->set_threads(threads);
+        peer->mul_mat(s.k, s.m, s.n, floats(p.a[0]), floats(p.b), p.peer_c.data());
+        p.check_result(0, p.peer_c.data(), peer->name());
+        contenders.push_back({peer->name(), [&] { peer->mul_mat(s.k, s.m, s.n, floats(p.a[rotate()]), floats(p.b), p.peer_c.data()); }});
     }
     const Others others;
     in_turn(contenders, bench.budget, threads > 1 ? pause_between_pools : 0);
@@ -117,9 +117,10 @@ void report_product(const Bench &bench, Product &p, int threads) {
     std::printf("%c %4lld %3d  %7.1f %7.1f %7.1f  %8.1f %8.1f %5.1f %%  %5.1f %% %5.1f %%", disturbed ? '*' : ' ',
                 static_cast<long long>(s.n), threads, peak, bandwidth, roof, flops / ours.best * 1e-9, flops / ours.median * 1e-9,
                 100 * ours.spread, 100 * flops / ours.best * 1e-9 / roof, 100 * flops / ours.median * 1e-9 / roof);
-    if (bench.blas.there()) {
-        const Times blas = contenders[4].times();
-        std::printf("  %8.1f %8.1f   %5.2f", flops / blas.best * 1e-9, flops / blas.median * 1e-9, blas.best / ours.best);
+    for (std::size_t i = 0; i < bench.peers.size(); i++) {
+        const Times its = contenders[4 + i].times();
+        std::printf("  %8.1f %8.1f %6.2f  %-20s", flops / its.best * 1e-9, flops / its.median * 1e-9, its.best / ours.best,
+                    bench.peers[i]->kernel().c_str());
     }
     std::printf("\n");
     std::fflush(stdout);
@@ -138,10 +139,12 @@ void add_non_temporal([[maybe_unused]] std::int64_t n, [[maybe_unused]] const fl
 
 void report_products(const Bench &bench) {
     const auto shapes = read_shapes(TENSORLIB_SHAPES, "mul_mat");
-    std::printf("\nmul_mat, F32, weights cold; GFLOP/s%9s %7s  %8s %8s %7s  %7s %7s  %17s   %5s\n", "", "", "", "", "", "of roof", "",
-                "OpenBLAS", "ours");
-    std::printf("%c %4s %3s  %7s %7s %7s  %8s %8s %7s  %7s %7s  %8s %8s   %5s\n", ' ', "n", "thr", "peak", "GB/s", "roof", "best", "median",
-                "spread", "best", "median", "best", "median", "/its");
+    std::printf("\nmul_mat, F32, weights cold; GFLOP/s%9s %7s  %8s %8s %7s  %7s %7s", "", "", "", "", "", "of roof", "");
+    for (const auto &peer : bench.peers) std::printf("  %17s   ours  %-20s", peer->name(), "");
+    std::printf("\n%c %4s %3s  %7s %7s %7s  %8s %8s %7s  %7s %7s", ' ', "n", "thr", "peak", "GB/s", "roof", "best", "median", "spread",
+                "best", "median");
+    for (std::size_t i = 0; i < bench.peers.size(); i++) std::printf("  %8s %8s   /its  %-20s", "best", "median", "its kernel");
+    std::printf("\n");
     for (const Shape &shape : shapes) {
         Product product(shape);
         for (const int threads : bench.threads) report_product(bench, product, threads);

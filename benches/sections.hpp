@@ -4,9 +4,10 @@
 #include "base/thread_pool.hpp"
 #include "cpu/dispatch.hpp"
 #include "limits.hpp"
-#include "openblas.hpp"
+#include "peer.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,10 @@ namespace tensorlib::bench {
 struct Bench {
     const core::IsaLevel &isa;
     Limits limits;
-    OpenBlas blas;
-    std::vector<int> threads;        // 1, and all that this process may use
-    double budget;                   // seconds per row
-    std::vector<std::string> types;  // those that are wanted; empty: all
+    std::vector<std::unique_ptr<Peer>> peers;  // those that the system has
+    std::vector<int> threads;                  // 1, and all that this process may use
+    double budget;                             // seconds per row
+    std::vector<std::string> types;            // those that are wanted; empty: all
 };
 
 // The limits of a level that this build has.
