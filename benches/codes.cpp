@@ -40,6 +40,7 @@ struct Operands {
     Lines<float> scales, offsets, values, sums, column_scales, c;
     Lines<std::int8_t> bytes;
     Lines<std::int32_t> starts;
+    Lines<std::int16_t> sum_pairs;
 
     Operands(const leaf::LeafTable &l, const core::DTypeTraits &type, std::size_t index)
         : leaf(l),
@@ -58,7 +59,8 @@ struct Operands {
           column_scales(depth / leaf::scaled_bytes * columns),
           c(rows * columns),
           bytes(depth * columns * format.column_bytes),
-          starts(depth / format.scale_group * columns) {
+          starts(depth / format.scale_group * columns),
+          sum_pairs(depth / format.scale_group * columns) {
         std::vector<float> weights(static_cast<std::size_t>(rows * depth));
         fill_normal(weights, 1, 1e-2f);
         check(type.encode(weights.data(), nullptr, stored.data, rows * depth) == -1, type.name);
@@ -67,7 +69,7 @@ struct Operands {
         unpack();
         quantize();
     }
-    leaf::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data}; }
+    leaf::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data, sum_pairs.data}; }
     leaf::PackedPanel panel() const { return {packed.data, format.levels}; }
     void unpack() { format.unpack(depth, stored.data, row_bytes, rows, codes.data, scales.data, offsets.data); }
     void expand() { format.expand(0, depth, panel(), codes.data, scales.data, offsets.data); }

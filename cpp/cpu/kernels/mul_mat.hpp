@@ -68,14 +68,16 @@ struct Parts {
 struct ByteLayout {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t K;
-    std::size_t bytes, scales, starts, sums, size;
+    std::size_t bytes, scales, starts, sums, sum_pairs, size;
 
     ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
         Parts parts;
         bytes = parts.add<std::int8_t>(K * columns * format.column_bytes),
         scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
         starts = parts.add<std::int32_t>(K / format.scale_group * columns);
-        sums = parts.add<float>(format.offset_group ? K / format.offset_group * columns : 0);
+        const std::int64_t of_offsets = format.offset_group ? K / format.offset_group * columns : 0;
+        sums = parts.add<float>(format.offset_steps ? 0 : of_offsets);
+        sum_pairs = parts.add<std::int16_t>(format.offset_steps ? of_offsets : 0);
         size = parts.size;
     }
 
@@ -89,7 +91,8 @@ struct ByteLayout {
         return {part(bytes, K * format.column_bytes, k * format.column_bytes, static_cast<std::int8_t *>(nullptr)),
                 part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
                 part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
-                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr))};
+                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr)),
+                part(sum_pairs, K / offset_group, k / offset_group, static_cast<std::int16_t *>(nullptr))};
     }
 };
 

@@ -53,7 +53,10 @@ void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &
             int32_t sum = 0;
             for (int q = 0; q < group / 4; q++) sum += quads[g * (group / 4) + q];
             const int64_t to = (at / group + g) * n + j;
-            if (format.offset_group) {
+            if (format.offset_steps) {
+                // 32 * 127 at most.
+                columns.sum_pairs[(at / group + g) / 2 * 2 * n + 2 * j + g % 2] = static_cast<int16_t>(sum);
+            } else if (format.offset_group) {
                 columns.sums[to] = static_cast<float>(sum);
             } else {
                 columns.starts[to] = -format.zero * sum;

@@ -46,7 +46,7 @@ struct Totals<N, false> {
     Vec::Reg sum(int j, int half) const { return Vec::load(of[j] + half * W); }
 };
 
-int32_t word_at(const int8_t *bytes) {
+int32_t word_at(const void *bytes) {
     int32_t word;
     __builtin_memcpy(&word, bytes, sizeof word);
     return word;
@@ -75,16 +75,43 @@ inline void dot_words(typename I::Reg (&sums)[N][2], typename I::Reg w0, typenam
     }
 }
 
+// The offsets of a piece, whose steps are whole numbers, by the columns' sums.
+template <int N, class I, class Panel>
+inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> &total) {
+    constexpr int pairs = piece / (4 * Panel::group) / 2;
+    typename I::Reg acc[N][2];
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = I::broadcast(0);
+#pragma GCC unroll 8
+    for (int pair = 0; pair < pairs; pair++) {
+        const typename I::Reg o0 = I::load_words(panel.offset_pair(pair, 0)), o1 = I::load_words(panel.offset_pair(pair, 1));
+#pragma GCC unroll 8
+        for (int j = 0; j < N; j++) {
+            const typename I::Reg x = I::broadcast(word_at(sum_pairs + 2 * (pair * N + j)));
+            I::dot_words(acc[j][0], o0, x);
+            I::dot_words(acc[j][1], o1, x);
+        }
+    }
+    const Vec::Reg unit0 = panel.unit_offset(0), unit1 = panel.unit_offset(1);
+#pragma GCC unroll 8
+    for (int j = 0; j < N; j++) {
+        total.add(j, 0, I::to_float(acc[j][0]), unit0);
+        total.add(j, 1, I::to_float(acc[j][1]), unit1);
+    }
+}
+
 // D: so many dot products may be summed before they are widened; 0: not one, factors have 16 bits.
 template <int N, int D, class Panel>
 void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
-    constexpr bool offsets = Panel::has_offsets;
+    // Offsets in steps are left to the piece's end, where a dot product of 16 bits takes two groups of them, for a multiply-add each.
+    constexpr bool offsets = Panel::has_offsets, late = Panel::offset_steps;
     constexpr bool in_words = D == 0, narrow_sums = !Ints::wide && !in_words;
     constexpr int quad_bytes = in_words ? 8 : 4;  // of activations
     constexpr int chunk = Panel::chunk, run = D == 0 || D > chunk ? chunk : D;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
     const int32_t *start = columns.starts;
+    const int16_t *sum_pairs = columns.sum_pairs;
     const float *sum = columns.sums, *column_scale = columns.scales;
     // What is stored at the end is fetched meanwhile: columns of C are pages apart, which the hardware does not see coming. 3 to 6 % of
     // 512 columns' time.
@@ -139,7 +166,7 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
                 total.add(j, 1, Ints::to_float(acc[j][1]), s1);
             }
             start += N;
-            if constexpr (offsets) {
+            if constexpr (offsets && !late) {
                 const Vec::Reg o0 = panel.offset(0), o1 = panel.offset(1);
 #pragma GCC unroll 8
                 for (int j = 0; j < N; j++) {
@@ -150,6 +177,10 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
                 sum += N;
             }
             panel.end_group();
+        }
+        if constexpr (late) {
+            add_offsets<N, Ints>(panel, sum_pairs, total);
+            sum_pairs += piece / (4 * Panel::group) * N;
         }
         panel.end_piece();
         const bool first = quads == k / 4;
@@ -171,7 +202,7 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
     }
 }
 
-template <int N, int G, int D, bool offsets>
+template <int N, int G, int D, Kept offsets>
 void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     multiply<N, D>(k, Unpacked<G, offsets>(panel), columns, c, ldc, m, accumulate);
 }
@@ -180,7 +211,7 @@ void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns
     multiply<N, D>(k, Packed<P>(panel), columns, c, ldc, m, false);
 }
 
-template <int N, int G, int D, bool offsets, class P>
+template <int N, int G, int D, Kept offsets, class P>
 void enter(LeafTable::IntegerFormat &format) {
     if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, D, offsets>;
     format.gemm_packed[N - 1] = gemm_packed<N, D, P>;
@@ -196,7 +227,7 @@ void enter(LeafTable::IntegerFormat &format) {
         // 8 cold columns, G/s, with tiles of 8 and of 6 and 2: q8_0 512 and 416, q6_K 504 and 473, q4_K 574 and 599, q4_0 644 and 698.
         constexpr int columns = P::low + P::high >= 6 ? Ints::most_columns : Ints::gemm_columns;
         format.packed_group = columns;
-        enter<columns, Format::scale_group / 4, dots, HasOffsets<Format>, P>(format);
+        enter<columns, Format::scale_group / 4, dots, kept_offsets<Format>, P>(format);
     }
 }
 

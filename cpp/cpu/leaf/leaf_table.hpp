@@ -19,7 +19,7 @@ constexpr int max_formats = 64;
 constexpr int max_integer_columns = 8;
 
 // A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], offsets
-// [k / offset_group][rows] where the format has them.
+// [k / offset_group][rows] where the format has them (in steps: cpu/leaf/panels_i8.hpp).
 struct CodePanel {
     const uint8_t *codes;
     const float *scales, *offsets;
@@ -32,12 +32,14 @@ struct PackedPanel {
 };
 
 // A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3), for each 256 elements a scale [.][n],
-// and what weights' zeros and offsets meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n].
+// and what weights' zeros and offsets meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n],
+// of two groups in 16 bits each where offsets are in steps.
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
     int32_t *starts;
     float *sums;
+    int16_t *sum_pairs;  // [k / offset_group / 2][n][2]
 };
 constexpr int scaled_bytes = 256;
 
@@ -77,6 +79,7 @@ struct LeafTable {
     // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.
     struct IntegerFormat {
         int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
+        bool offset_steps;                    // offsets are whole steps of a unit for 256 elements
         int column_bytes;                     // of an activation: 2 where products of bytes could overflow
         // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);

@@ -69,7 +69,14 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
                 if (r < rows) codes_of<Format>(*block, codes[r] + i);
                 float *scale = scales + (at + i) / Format::scale_group * panel_rows + r;
                 for (int g = 0; g < groups; g++) scale[g * panel_rows] = r < rows ? Format::group_scale(*block, g) : 0;
-                if constexpr (HasOffsets<Format>) {
+                if constexpr (kept_offsets<Format> == Kept::steps) {
+                    static_assert(size == piece);
+                    float *unit = offsets + at / piece * stepped_floats<Format::offset_group / 4>;
+                    auto *steps = reinterpret_cast<char *>(unit + panel_rows);
+                    unit[r] = r < rows ? Format::unit_offset(*block) : 0;
+                    for (int g = 0; g < size / Format::offset_group; g++)
+                        steps[PackingOf<Format>::offset_place(g, r)] = static_cast<char>(Format::offset_steps(*block, g));
+                } else if constexpr (HasOffsets<Format>) {
                     float *offset = offsets + (at + i) / Format::offset_group * panel_rows + r;
                     for (int g = 0; g < size / Format::offset_group; g++) {
                         offset[g * panel_rows] = r < rows ? Format::group_offset(*block, g) : 0;
@@ -121,7 +128,8 @@ void keep_scales(const typename Format::Block &block, int64_t at, int64_t n, int
         keep(P::scales, to + P::scales_at, place, Format::group_scale(block, g), steps);
         if constexpr (HasOffsets<Format>) {
             if constexpr (HasUnits<Format>) steps = Format::offset_steps(block, g);
-            keep(P::offsets, to + P::offsets_at(n), place, Format::group_offset(block, g), steps);
+            keep(P::offsets, to + P::offsets_at(n), P::offset_place(at / Format::offset_group + g, r), Format::group_offset(block, g),
+                 steps);
         }
     }
 }
@@ -209,7 +217,9 @@ void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &sca
         const int64_t place = (at / Format::scale_group + g) * panel_rows + r;
         if constexpr (HasUnits<Format>) {
             scales.scale_steps[g] = static_cast<signed char>(from[P::scales_at + place]);
-            if constexpr (HasOffsets<Format>) scales.offset_steps[g] = static_cast<signed char>(from[P::offsets_at(n) + place]);
+            if constexpr (HasOffsets<Format>)
+                scales.offset_steps[g] =
+                    static_cast<signed char>(from[P::offsets_at(n) + P::offset_place(at / Format::offset_group + g, r)]);
         } else {
             scales.scale[g] = kept_value(P::scales, from + P::scales_at, place);
             if constexpr (HasOffsets<Format>) scales.offset[g] = kept_value(P::offsets, from + P::offsets_at(n), place);
@@ -283,11 +293,16 @@ void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, 
             }
             for (int half = 0; half < 2; half++) Vec::store(scales + half * W, from.scale(half));
             scales += panel_rows;
-            if constexpr (Packed<P>::has_offsets) {
+            if constexpr (Packed<P>::has_offsets && !Packed<P>::offset_steps) {
                 for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.offset(half));
                 offsets += panel_rows;
             }
             from.end_group();
+        }
+        if constexpr (Packed<P>::offset_steps) {
+            for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.unit_offset(half));
+            __builtin_memcpy(offsets + panel_rows, from.offset_pair(0, 0), static_cast<size_t>(n / (4 * P::group) * panel_rows));
+            offsets += stepped_floats<P::group>;
         }
         from.end_piece();
     }
@@ -318,6 +333,7 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
         }
         if constexpr (HasOffsets<Format>) {
             format.offset_group = Format::offset_group;
+            format.offset_steps = kept_offsets<Format> == Kept::steps;
         } else {
             format.zero = Format::zero;
         }

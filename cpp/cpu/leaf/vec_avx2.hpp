@@ -102,6 +102,8 @@ struct Ints {
     // bits, added to the lane.
     static inline Reg even(Reg codes) { return _mm256_and_si256(codes, _mm256_set1_epi16(255)); }
     static inline Reg odd(Reg codes) { return _mm256_srli_epi16(codes, 8); }
+    // Bytes with a sign as 16 bits.
+    static inline Reg load_words(const char *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
     static inline void dot_words(Reg &sum, Reg codes, Reg words) {
         const Reg products = _mm256_madd_epi16(codes, words);
         __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(products));
