@@ -1,4 +1,6 @@
 // Every kernel on every level against double, at 1 to 8 threads; and that the plan picked the kernel that was meant.
+#include "cpu/dispatch.hpp"
+#include "dtype/dtype.hpp"
 #include "support.hpp"
 
 #include <limits>
@@ -225,6 +227,40 @@ INSTANTIATE_TEST_SUITE_P(shapes, Add,
                                          Sum{"add_f32_rows", {33, 5, 2, 3}, {1}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {33}},
                                          Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
                                          Sum{"add_f32_rows", {400, 300}, {1, 300}}));
+
+// Panels of F16 and BF16 as they are stored give the bits that the same numbers give as floats: a constant's copy, for which there may be
+// no memory, changes no result.
+TEST(Panels, of_16_bits_have_the_bits_of_floats) {
+    using namespace tl::core;
+    constexpr std::int64_t k = 38;
+    for (const std::string &isa : support::isa_levels()) {
+        const leaf::LeafTable &leaf = choose_isa(isa).kernels;
+        const auto rows = static_cast<std::size_t>(leaf.gemm_rows);
+        for (const DType type : {DType::f16, DType::bf16}) {
+            const bool pairs = type == DType::bf16;
+            const leaf::LeafTable::Gemm &gemm = pairs ? leaf.gemm_bf16_by_f32 : leaf.gemm_f16_by_f32;
+            if (!gemm.from_cache[0]) continue;
+            // Thirds: sums depend on their order.
+            std::vector<float> values(rows * k), b(static_cast<std::size_t>(leaf.gemm_columns) * k), widened(rows * k);
+            for (std::size_t i = 0; i < values.size(); i++) values[i] = support::value(4, static_cast<std::uint32_t>(i)) / 3;
+            for (std::size_t i = 0; i < b.size(); i++) b[i] = support::value(5, static_cast<std::uint32_t>(i)) / 3;
+            std::vector<std::uint16_t> stored(rows * k), panel(rows * k);
+            ASSERT_EQ(traits(type).encode(values.data(), nullptr, stored.data(), static_cast<std::int64_t>(values.size())), -1);
+            traits(type).decode(stored.data(), widened.data(), static_cast<std::int64_t>(values.size()));
+            for (std::size_t i = 0; i < k; i++) {
+                for (std::size_t r = 0; r < rows; r++) panel[pairs ? (i / 2 * rows + r) * 2 + i % 2 : i * rows + r] = stored[i * rows + r];
+            }
+            for (int n = 1; n <= leaf.gemm_columns; n++) {
+                std::vector<float> got(rows * static_cast<std::size_t>(n)), want(got.size());
+                for (const auto kernels : {&gemm.from_cache, &gemm.from_memory}) {
+                    (*kernels)[n - 1](pairs ? k / 2 : k, panel.data(), b.data(), got.data(), leaf.gemm_rows, leaf.gemm_rows, false);
+                    leaf.gemm_f32.from_cache[n - 1](k, widened.data(), b.data(), want.data(), leaf.gemm_rows, leaf.gemm_rows, false);
+                    EXPECT_EQ(got, want) << isa << " " << traits(type).name << " n " << n;
+                }
+            }
+        }
+    }
+}
 
 // Results past the caches are stored in another way; the same bits, wherever they begin and end, and nothing beside them.
 TEST(AddStream, any_place_and_length) {

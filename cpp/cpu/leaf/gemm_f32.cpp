@@ -55,14 +55,15 @@ struct PairsByFloats : Floats {
 constexpr int bytes_ahead = 8192;
 
 // A step of k takes a multiply-add's 4 cycles even where there are few columns, which for half a line of A (16 bits in narrow vectors) is
-// 31 GB/s. Two sets of accumulators, for even and odd k, take half as long: one cold column at 37 GB/s in place of 29.
-template <class A, int N>
-constexpr int sets = rows * A::bits / 8 <= 64 && N <= 3 ? 2 : 1;
+// 31 GB/s. Two sets of accumulators, for even and odd k, take half as long: one cold column at 37 GB/s in place of 29. It is the same for
+// all kinds of panels, so that a product has the same bits whether there was memory for a copy in 16 bits or not.
+template <int N>
+constexpr int sets = N <= 3 ? 2 : 1;
 
 template <class A, int N, bool from_memory>
 void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     const auto *a = static_cast<const typename A::Element *>(panel);
-    constexpr int S = sets<A, N>, together = S > A::floats ? S / A::floats : 1;
+    constexpr int S = sets<N>, together = S > A::floats ? S / A::floats : 1;
     Vec::Reg acc[N][2 * S];
     // Every loop over acc is unrolled: an index that is not a constant would put the accumulators into memory.
 #pragma GCC unroll 16
