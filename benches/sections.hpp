@@ -42,6 +42,7 @@ void report_codes(const Bench &bench);
 void report_products(const Bench &bench);
 void report_weights(const Bench &bench);
 void report_add(const Bench &bench);
+void report_copies(const Bench &bench);
 void report_threads(const Bench &bench);
 void report_formats(const Bench &bench);
 

@@ -22,14 +22,16 @@ void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::in
     for (std::int64_t i = 0; i < n; i += type.block_size, from += t.nb[0]) decode(from, values + i, type.block_size);
 }
 
-void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept {
+void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values,
+               const leaf::LeafTable &leaf) noexcept {
     const DTypeTraits &type = traits(t.type);
+    const auto encode = leaf.formats[dtype_index(t.type)].encode;
     std::byte *to = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     if (t.nb[0] == type.size) {
-        type.encode(values, nullptr, to, n);
+        encode(values, nullptr, to, n);
         return;
     }
-    for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) type.encode(values + i, nullptr, to, type.block_size);
+    for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) encode(values + i, nullptr, to, type.block_size);
 }
 
 }  // namespace tensorlib::core

@@ -32,6 +32,13 @@ extern const std::span<const CpuKernel> add, copies, mul_mat, mul_mat_id, rows;
 // core moves about this much.
 constexpr std::int64_t bytes_per_chunk = 128 << 10;
 
+// Whether a result goes past the caches: from this size on it is gone from them before anyone reads it, as it is more than the third-level
+// cache that a core has to itself on most machines.
+constexpr std::size_t streamed_bytes = std::size_t{64} << 20;
+inline bool streams(const Tensor &node) noexcept { return node.layout.nbytes() >= streamed_bytes; }
+// Runs shorter than this are not worth their partial lines.
+constexpr std::size_t shortest_stream = 1024;
+
 // Chunks for work over `units` that can be cut anywhere: one for small work, else enough for threads that are late.
 std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) noexcept;
 
@@ -48,6 +55,7 @@ inline Range part_of(std::int64_t units, std::int64_t chunk, std::int64_t n_chun
 // writes float types only).
 void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values,
               const leaf::LeafTable &leaf) noexcept;
-void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values) noexcept;
+void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values,
+               const leaf::LeafTable &leaf) noexcept;
 
 }  // namespace tensorlib::core

@@ -3,6 +3,7 @@
 #include "dtype/dtype.hpp"
 #include "support.hpp"
 
+#include <algorithm>
 #include <limits>
 
 using support::backend;
@@ -279,6 +280,88 @@ TEST(AddStream, any_place_and_length) {
                 }
             }
         }
+    }
+}
+
+TEST(CopyStream, any_place_and_length) {
+    for (const std::string &isa : support::isa_levels()) {
+        const tl::core::leaf::LeafTable &leaf = tl::core::choose_isa(isa).kernels;
+        for (const std::int64_t n : {0, 1, 3, 63, 64, 65, 127, 128, 1000, 4099}) {
+            for (std::size_t begin = 0; begin < 66; begin += 13) {
+                std::vector<unsigned char> from(4200), to(4400, 0xee);
+                for (std::size_t i = 0; i < from.size(); i++) from[i] = static_cast<unsigned char>(i * 7 % 251);
+                leaf.copy_stream(n, from.data() + 5, to.data() + begin);
+                leaf.stream_end();
+                for (std::size_t i = 0; i < to.size(); i++) {
+                    const bool inside = i >= begin && i < begin + static_cast<std::size_t>(n);
+                    ASSERT_EQ(to[i], inside ? from[i - begin + 5] : 0xee) << isa << " n " << n << " at " << i;
+                }
+            }
+        }
+    }
+}
+
+// Results large enough to go past the caches: rows that begin anywhere, of several types, by all ways of copying.
+class LargeCopies : public testing::TestWithParam<tl::Type> {};
+INSTANTIATE_TEST_SUITE_P(all, LargeCopies, testing::Values(tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::q8_0, tl::Type::i32),
+                         [](const auto &info) { return std::string(tl::type_name(info.param)); });
+
+TEST_P(LargeCopies, have_every_element) {
+    // Of a leaf with blocks rows are whole blocks; 1,120 and 1,059 elements end within the 512 that are converted at a time.
+    const bool blocks = GetParam() == tl::Type::q8_0;
+    const std::int64_t wide = blocks ? 1120 : 1059, rows = 300, copies = 100;
+    tl::Context ctx;
+    const auto a = leaf(ctx, {wide, rows}, 41, GetParam());
+    const auto want = a.read_f32();
+    std::vector<std::int32_t> numbers(static_cast<std::size_t>(rows * copies));
+    for (std::size_t i = 0; i < numbers.size(); i++) numbers[i] = static_cast<std::int32_t>(i * 37 % static_cast<std::size_t>(rows));
+    const auto by = ctx.zeros(tl::Type::i32, {rows * copies});
+    by.write<std::int32_t>(numbers);
+    const auto got = get_rows(a, by);
+    ASSERT_GE(got.nbytes(), std::size_t{64} << 20);
+    // All of it again into rows with gaps, of floats; and as another type.
+    const auto wider = ctx.zeros(tl::Type::f32, {wide + 3, rows * copies});
+    const std::size_t stride[] = {static_cast<std::size_t>(wide + 3) * sizeof(float)};
+    const auto gaps = wider.view({wide, rows * copies}, stride, sizeof(float));
+    const auto copied = cpy(got, gaps);
+    for (const std::string &isa : support::isa_levels()) {
+        const auto cpu = backend(isa, 3);
+        cpu.compute({got, copied});
+        const auto result = got.read_f32(), again = wider.read<float>();
+        for (std::size_t r = 0; r < numbers.size(); r++) {
+            const float *of = want.data() + static_cast<std::size_t>(numbers[r]) * static_cast<std::size_t>(wide);
+            const float *has = result.data() + r * static_cast<std::size_t>(wide);
+            const float *in_gap = again.data() + r * static_cast<std::size_t>(wide + 3);
+            ASSERT_TRUE(std::equal(of, of + wide, has)) << isa << " row " << r;
+            ASSERT_TRUE(std::equal(of, of + wide, in_gap + 1)) << isa << " row " << r;
+            ASSERT_EQ(in_gap[0], 0) << isa << " row " << r;
+            ASSERT_EQ(in_gap[wide + 1], 0) << isa << " row " << r;
+            ASSERT_EQ(in_gap[wide + 2], 0) << isa << " row " << r;
+        }
+    }
+}
+
+// Into types of half the size and back: exact, as the values are, but for one that I8 cannot hold, which the error names.
+TEST(LargeConversions, are_exact_and_name_what_does_not_fit) {
+    const std::int64_t n = (std::int64_t{34} << 20) + 7;
+    tl::Context ctx;
+    const auto a = ctx.zeros(tl::Type::f32, {n});
+    std::vector<float> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = static_cast<float>(i % 255) - 127;
+    a.write_f32(values);
+    for (const tl::Type type : {tl::Type::f16, tl::Type::bf16, tl::Type::i16}) {
+        const auto half = a.cast(type), back = half.cast(tl::Type::f32);
+        ASSERT_GE(half.nbytes(), std::size_t{64} << 20);
+        tl::Backend("cpu", {2}).compute({back});
+        EXPECT_TRUE(back.read<float>() == values) << tl::type_name(type);
+    }
+    values[30'000'001] = 40'000;
+    a.write_f32(values);
+    try {
+        tl::Backend("cpu", {2}).compute({a.cast(tl::Type::i16)});
+        FAIL() << "40,000 is no i16";
+    } catch (const tl::Error &e) {
+        EXPECT_NE(std::string(e.what()).find("30000001"), std::string::npos) << e.what();
     }
 }
 

@@ -38,16 +38,11 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
 
 float *floats(std::byte *p) noexcept { return reinterpret_cast<float *>(p); }
 
-// From this size on a result is gone from the caches before anyone reads it: more than the third-level cache that a core has to itself
-// on most machines.
-constexpr std::int64_t streamed_bytes = std::int64_t{64} << 20;
-
 // Same shape, all contiguous: one long row.
 void run_flat(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.n_elements();
     const Range part = part_of(n, slice.chunk, step.plan.n_chunks[0]);
-    const bool stream = n * static_cast<std::int64_t>(sizeof(float)) >= streamed_bytes;
-    const auto add = stream ? slice.leaf.add_stream_f32 : slice.leaf.add_f32;
+    const auto add = streams(*step.node) ? slice.leaf.add_stream_f32 : slice.leaf.add_f32;
     add(part.end - part.begin, floats(step.src[0].data) + part.begin, floats(step.src[1].data) + part.begin,
         floats(step.dst.data) + part.begin);
 }
@@ -89,7 +84,7 @@ void run_any(const Step &step, const Slice &slice) noexcept {
             load_row(a, from_a, i, count, left, slice.leaf);
             load_row(b, from_b, i % nb, count, right, slice.leaf);
             for (std::int64_t j = 0; j < count; j++) left[j] += right[j];
-            store_row(step.dst, to, i, count, left);
+            store_row(step.dst, to, i, count, left, slice.leaf);
         }
     }
 }

@@ -24,13 +24,17 @@ std::int64_t convert_plain(const void *from, void *to, std::int64_t n) noexcept 
 
 }  // namespace
 
-Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf) noexcept
+Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf, bool stream) noexcept
     : from_(traits(from)),
       to_(traits(to)),
       from_loops_(leaf.formats[dtype_index(from)]),
       to_loops_(leaf.formats[dtype_index(to)]),
-      unit_(conversion_unit(from, to)) {
-    if (unit_ != 1) return;
+      leaf_(leaf),
+      unit_(conversion_unit(from, to)),
+      stream_(stream) {
+    // F32, F16 and BF16 convert by way of F32, which is what the level's own loops do.
+    const auto by_floats = [](const DTypeTraits &t) { return t.kind == Kind::floating && t.size <= sizeof(float); };
+    if (unit_ != 1 || (by_floats(from_) && by_floats(to_))) return;
     plain_ = visit(from, [&](auto source) -> Plain {
         using From = decltype(source);
         return visit(to, [](auto target) -> Plain {
@@ -44,30 +48,63 @@ Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf) noexcept
     });
 }
 
-std::int64_t Converter::operator()(const void *from, void *to, std::int64_t n) const noexcept {
+std::int64_t Converter::encode(const float *values, std::byte *to, std::int64_t n) const noexcept {
+    std::int64_t bad = -1;
+    for (std::int64_t done = 0; done < n;) {
+        const std::int64_t wrong =
+            to_loops_.encode(values + done, nullptr, to + static_cast<std::size_t>(done / to_.block_size) * to_.size, n - done);
+        if (wrong < 0) break;
+        if (bad < 0) bad = done + wrong;
+        const std::int64_t block = (done + wrong) / to_.block_size;
+        std::memset(to + static_cast<std::size_t>(block) * to_.size, 0, to_.size);
+        done = (block + 1) * to_.block_size;
+    }
+    return bad;
+}
+
+namespace {
+
+constexpr std::int64_t stage = 512;  // elements, a multiple of every block
+// How far ahead of its conversion a long run is fetched.
+constexpr std::size_t bytes_ahead = 4096;
+
+}  // namespace
+
+std::int64_t Converter::convert(const std::byte *from, std::byte *to, std::int64_t n) const noexcept {
     if (plain_) return plain_(from, to, n);
-    constexpr std::int64_t stage = 512;  // a multiple of every block
+    if (from_.type == DType::f32) return encode(reinterpret_cast<const float *>(from), to, n);
+    if (to_.type == DType::f32) {
+        from_loops_.decode(from, reinterpret_cast<float *>(to), n);
+        return -1;
+    }
     float values[stage];
+    std::int64_t bad = -1;
+    for (std::int64_t i = 0; i < n; i += stage) {
+        const std::int64_t count = std::min(stage, n - i);
+        from_loops_.decode(from + static_cast<std::size_t>(i / from_.block_size) * from_.size, values, count);
+        const std::int64_t wrong = encode(values, to + static_cast<std::size_t>(i / to_.block_size) * to_.size, count);
+        if (wrong >= 0 && bad < 0) bad = i + wrong;
+    }
+    return bad;
+}
+
+std::int64_t Converter::operator()(const void *from, void *to, std::int64_t n) const noexcept {
     const auto *source = static_cast<const std::byte *>(from);
     auto *target = static_cast<std::byte *>(to);
+    if (!stream_ || n < stage) return convert(source, target, n);
+    alignas(64) std::byte values[stage * sizeof(double)];
     std::int64_t bad = -1;
-    for (std::int64_t i = 0; i < n;) {
+    for (std::int64_t i = 0; i < n; i += stage) {
         const std::int64_t count = std::min(stage, n - i);
-        from_loops_.decode(source, values, count);
-        std::int64_t done = 0;
-        while (done < count) {
-            const std::int64_t wrong =
-                to_loops_.encode(values + done, nullptr, target + static_cast<std::size_t>(done / to_.block_size) * to_.size, count - done);
-            if (wrong < 0) break;
-            if (bad < 0) bad = i + done + wrong;
-            const std::int64_t block = (done + wrong) / to_.block_size;
-            std::memset(target + static_cast<std::size_t>(block) * to_.size, 0, to_.size);
-            done = (block + 1) * to_.block_size;
-        }
-        i += count;
-        source += static_cast<std::size_t>(count / from_.block_size) * from_.size;
-        target += static_cast<std::size_t>(count / to_.block_size) * to_.size;
+        const std::byte *piece = source + static_cast<std::size_t>(i / from_.block_size) * from_.size;
+        const auto piece_bytes = static_cast<std::size_t>(count / from_.block_size) * from_.size;
+        for (std::size_t at = 0; at < piece_bytes; at += 64) __builtin_prefetch(piece + bytes_ahead + at, 0, 2);
+        const std::int64_t wrong = convert(piece, values, count);
+        if (wrong >= 0 && bad < 0) bad = i + wrong;
+        leaf_.copy_stream(count / to_.block_size * static_cast<std::int64_t>(to_.size), values,
+                          target + static_cast<std::size_t>(i / to_.block_size) * to_.size);
     }
+    leaf_.stream_end();
     return bad;
 }
 

@@ -15,7 +15,8 @@ inline std::int64_t conversion_unit(DType from, DType to) noexcept { return std:
 // zero in the target, with all of its block.
 class Converter {
 public:
-    Converter(DType from, DType to, const leaf::LeafTable &leaf) noexcept;
+    // With `stream`, long runs go past the caches.
+    Converter(DType from, DType to, const leaf::LeafTable &leaf, bool stream = false) noexcept;
 
     std::int64_t operator()(const void *from, void *to, std::int64_t n) const noexcept;
 
@@ -24,10 +25,15 @@ public:
 private:
     using Plain = std::int64_t (*)(const void *from, void *to, std::int64_t n) noexcept;
 
+    std::int64_t convert(const std::byte *from, std::byte *to, std::int64_t n) const noexcept;
+    std::int64_t encode(const float *values, std::byte *to, std::int64_t n) const noexcept;
+
     const DTypeTraits &from_, &to_;
     const leaf::LeafTable::FormatLoops &from_loops_, &to_loops_;
-    Plain plain_ = nullptr;  // where neither side has blocks
+    const leaf::LeafTable &leaf_;
+    Plain plain_ = nullptr;  // where one side is integers or F64, and neither has blocks
     std::int64_t unit_;
+    bool stream_;
 };
 
 // Notes that an element of an operand could not be taken.

@@ -42,6 +42,62 @@ void plan_get(const Problem &p, KernelPlan &plan) noexcept {
     plan.n_chunks[0] = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
 }
 
+// A row is got so many elements at a time, a multiple of every block, while as many of the next row are fetched: rows lie anywhere, and
+// without it each begins at memory's latency.
+constexpr std::int64_t piece = 512;
+
+// Rows of a into the result, of a's type or decoded to F32.
+class RowGetter {
+public:
+    RowGetter(const Step &step, const leaf::LeafTable &leaf) noexcept
+        : a_(step.src[0]),
+          leaf_(leaf),
+          decodes_(a_.type != step.dst.type),
+          side_by_side_(a_.nb[0] == traits(a_.type).size),
+          stream_(streams(*step.node) && step.node->layout.row_bytes() >= shortest_stream && (decodes_ || side_by_side_)) {}
+    ~RowGetter() {
+        if (stream_) leaf_.stream_end();
+    }
+    RowGetter(const RowGetter &) = delete;
+    RowGetter &operator=(const RowGetter &) = delete;
+
+    // next: the row that is got after this one, or null.
+    void get(const std::byte *source, const std::byte *next, std::byte *target) const noexcept {
+        const DTypeTraits &type = traits(a_.type);
+        const std::size_t size = decodes_ ? sizeof(float) : type.size;
+        for (std::int64_t i = 0; i < a_.ne[0]; i += piece) {
+            const std::int64_t n = std::min(piece, a_.ne[0] - i);
+            const auto at = static_cast<std::size_t>(i / type.block_size) * a_.nb[0];
+            if (next) fetch(next + at, static_cast<std::size_t>(n / type.block_size) * a_.nb[0]);
+            std::byte *to = target + static_cast<std::size_t>(i) * size;
+            if (decodes_ && stream_) {
+                alignas(64) float values[piece];
+                load_row(a_, source, i, n, values, leaf_);
+                leaf_.copy_stream(n * static_cast<std::int64_t>(size), values, to);
+            } else if (decodes_) {
+                load_row(a_, source, i, n, reinterpret_cast<float *>(to), leaf_);
+            } else if (stream_) {
+                leaf_.copy_stream(n * static_cast<std::int64_t>(size), source + at, to);
+            } else if (side_by_side_) {
+                std::memcpy(to, source + at, static_cast<std::size_t>(n) * size);
+            } else {
+                for (std::int64_t j = 0; j < n; j++)
+                    std::memcpy(to + static_cast<std::size_t>(j) * size, source + at + static_cast<std::size_t>(j) * a_.nb[0], size);
+            }
+        }
+    }
+
+private:
+    static void fetch(const std::byte *from, std::size_t n) noexcept {
+        constexpr std::size_t line = 64;
+        for (std::size_t i = 0; i < n; i += line) __builtin_prefetch(from + i, 0, 2);
+    }
+
+    const TensorRef &a_;
+    const leaf::LeafTable &leaf_;
+    bool decodes_, side_by_side_, stream_;
+};
+
 void run_get(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &c = step.dst;
     const std::size_t row_bytes = step.node->layout.row_bytes();
@@ -50,25 +106,23 @@ void run_get(const Step &step, const Slice &slice) noexcept {
     const GetParts parts(of);
     std::byte *stage = step.plan.unread ? step.workspace + static_cast<std::size_t>(slice.thread) * parts.size : nullptr;
     RebuiltBytes rebuilt(*of.root, stage);
-    for (std::int64_t r = part.begin; r < part.end; r++) {
+    const RowGetter getter(step, slice.leaf);
+    // The row of a for row r of the result; one that a lacks has the number -1.
+    const auto from_at = [&](std::int64_t r) {
         const RowIndex to = row_index(c.ne, r);
-        std::byte *target = row_address(c, to);
-        const std::int64_t number = row_number(step, 1, to.i1, to.i2, to.i3, a.ne[1]);
-        if (number < 0) {
+        return RowIndex{row_number(step, 1, to.i1, to.i2, to.i3, a.ne[1]), to.i2, to.i3};
+    };
+    for (std::int64_t r = part.begin; r < part.end; r++) {
+        std::byte *target = row_address(c, row_index(c.ne, r));
+        const RowIndex from = from_at(r);
+        if (from.i1 < 0) {
             std::memset(target, 0, row_bytes);
-            continue;
-        }
-        const RowIndex from{number, to.i2, to.i3};
-        const std::byte *source = stage ? stage + parts.row : row_address(a, from);
-        if (stage) rebuilt.read(of.root_offset + row_place(a, from), of.layout.row_bytes(), stage + parts.row);
-        if (a.type != c.type) {
-            load_row(a, source, 0, a.ne[0], reinterpret_cast<float *>(target), slice.leaf);
-        } else if (a.nb[0] == traits(a.type).size) {
-            std::memcpy(target, source, row_bytes);
+        } else if (stage) {
+            rebuilt.read(of.root_offset + row_place(a, from), of.layout.row_bytes(), stage + parts.row);
+            getter.get(stage + parts.row, nullptr, target);
         } else {
-            const std::size_t size = traits(a.type).size;
-            for (std::int64_t i = 0; i < a.ne[0]; i++)
-                std::memcpy(target + static_cast<std::size_t>(i) * size, source + static_cast<std::size_t>(i) * a.nb[0], size);
+            const RowIndex next = r + 1 < part.end ? from_at(r + 1) : RowIndex{-1, 0, 0};
+            getter.get(row_address(a, from), next.i1 < 0 ? nullptr : row_address(a, next), target);
         }
     }
 }

@@ -1,4 +1,5 @@
-// Element-by-element loops over contiguous floats: bound by memory, or for short rows by the loop's own overhead.
+// Element-by-element loops over contiguous floats, and copies past the caches: bound by memory, or for short rows by the loop's own
+// overhead.
 #include "cpu/leaf/level.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
@@ -22,8 +23,23 @@ void add_stream(int64_t n, const float *a, const float *b, float *dst) {
     for (; i < n; i++) dst[i] = a[i] + b[i];
     Vec::stream_end();
 }
+
+// Registers move any bytes unchanged.
+void copy_stream(int64_t n, const void *src, void *dst) {
+    const auto *from = static_cast<const char *>(src);
+    auto *to = static_cast<char *>(dst);
+    constexpr int64_t size = sizeof(Vec::Reg);
+    int64_t i = (size - static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % size)) % size;
+    if (i > n) i = n;
+    __builtin_memcpy(to, from, static_cast<size_t>(i));
+    for (; i + size <= n; i += size) Vec::stream(reinterpret_cast<float *>(to + i), Vec::load(reinterpret_cast<const float *>(from + i)));
+    __builtin_memcpy(to + i, from + i, static_cast<size_t>(n - i));
+}
+void stream_end() { Vec::stream_end(); }
 #else
 constexpr auto add_stream = add;
+void copy_stream(int64_t n, const void *src, void *dst) { __builtin_memcpy(dst, src, static_cast<size_t>(n)); }
+void stream_end() {}
 #endif
 
 void add_scalar(int64_t n, const float *a, float b, float *dst) {
@@ -39,6 +55,8 @@ void fill_elementwise(LeafTable &table) {
     table.add_f32 = add;
     table.add_stream_f32 = add_stream;
     table.add_scalar_f32 = add_scalar;
+    table.copy_stream = copy_stream;
+    table.stream_end = stream_end;
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

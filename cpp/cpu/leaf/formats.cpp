@@ -13,6 +13,17 @@ void decode(const void *blocks, float *values, int64_t n) {
     decode_blocks<Format>(blocks, values, n);
 }
 
+#if defined(TL_HAS_HALVES)
+// By the processor's own conversion, which gives the same bits: NaNs become quiet and keep their fraction.
+template <>
+void decode<F16>(const void *blocks, float *values, int64_t n) {
+    const auto *halves = static_cast<const uint16_t *>(blocks);
+    int64_t i = 0;
+    for (; i + Vec::width <= n; i += Vec::width) Vec::store(values + i, Vec::load_f16(halves + i));
+    decode_blocks<F16>(halves + i, values + i, n - i);
+}
+#endif
+
 template <class Format>
 int64_t encode(const float *values, const float *weights, void *blocks, int64_t n) {
     return encoding::encode_blocks<Format>(values, weights, blocks, n);

@@ -120,6 +120,9 @@ struct LeafTable {
     // The same with stores past the caches, for results that would not fit there.
     void (*add_stream_f32)(int64_t n, const float *a, const float *b, float *dst);
     void (*add_scalar_f32)(int64_t n, const float *a, float b, float *dst);
+    // n bytes past the caches, in order before what other threads see next only after stream_end().
+    void (*copy_stream)(int64_t n, const void *src, void *dst);
+    void (*stream_end)();
 
     // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks. encode:
     // as DTypeTraits::encode, which gives the same bytes.
