@@ -2,7 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|codes|products|weights|add|copies|formats|threads    one section
+//     --only chain|kernels|codes|products|weights|experts|add|copies|formats|threads    one section
 //     --types q4_0,q6_K                    of the sections weights and codes these alone
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
@@ -90,7 +90,8 @@ Options read_options(int argc, char **argv) {
             options.seconds = std::atof(argv[++i]);
         } else {
             die("'" + word +
-                "' is no option: --levels, --only chain|kernels|codes|products|weights|add|copies|formats|threads, --types LIST, --seconds "
+                "' is no option: --levels, --only chain|kernels|codes|products|weights|experts|add|copies|formats|threads, --types LIST, "
+                "--seconds "
                 "S, "
                 "--openblas-core NAME");
         }
@@ -120,9 +121,9 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},       {"kernels", report_kernels}, {"codes", report_codes},
-                    {"products", report_products}, {"weights", report_weights}, {"add", report_add},
-                    {"copies", report_copies},     {"formats", report_formats}, {"threads", report_threads}};
+    } sections[] = {{"chain", report_chain},     {"kernels", report_kernels}, {"codes", report_codes}, {"products", report_products},
+                    {"weights", report_weights}, {"experts", report_experts}, {"add", report_add},     {"copies", report_copies},
+                    {"formats", report_formats}, {"threads", report_threads}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;
@@ -130,7 +131,7 @@ void report(const Options &options) {
         std::fflush(stdout);
         any = true;
     }
-    if (!any) die("no section '" + options.only + "': chain, kernels, codes, products, weights, add, copies, formats, threads");
+    if (!any) die("no section '" + options.only + "': chain, kernels, codes, products, weights, experts, add, copies, formats, threads");
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

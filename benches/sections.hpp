@@ -41,6 +41,7 @@ void report_kernels(const Bench &bench);
 void report_codes(const Bench &bench);
 void report_products(const Bench &bench);
 void report_weights(const Bench &bench);
+void report_experts(const Bench &bench);
 void report_add(const Bench &bench);
 void report_copies(const Bench &bench);
 void report_threads(const Bench &bench);

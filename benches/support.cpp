@@ -38,12 +38,15 @@ std::vector<Shape> read_shapes(const char *path, const std::string &op) {
             const std::size_t equals = word.find('=');
             const std::string name = word.substr(0, equals);
             const long long value = equals == std::string::npos ? 0 : std::atoll(word.c_str() + equals + 1);
-            std::int64_t *field = name == "k"       ? &shape.k
-                                  : name == "m"     ? &shape.m
-                                  : name == "n"     ? &shape.n
-                                  : name == "nodes" ? &shape.nodes
-                                                    : nullptr;
-            if (!field || value < 1) die(std::string(path) + ":" + std::to_string(number) + ": '" + word + "' is no k=, m=, n=, nodes=");
+            std::int64_t *field = name == "k"         ? &shape.k
+                                  : name == "m"       ? &shape.m
+                                  : name == "n"       ? &shape.n
+                                  : name == "nodes"   ? &shape.nodes
+                                  : name == "experts" ? &shape.experts
+                                  : name == "used"    ? &shape.used
+                                                      : nullptr;
+            if (!field || value < 1)
+                die(std::string(path) + ":" + std::to_string(number) + ": '" + word + "' is no k=, m=, n=, nodes=, experts=, used=");
             *field = value;
         }
         if (shape.op == op) shapes.push_back(shape);

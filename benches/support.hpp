@@ -14,7 +14,7 @@ namespace tensorlib::bench {
 // A line of shapes.txt: "mul_mat k=4096 m=4096 n=1".
 struct Shape {
     std::string op;
-    std::int64_t k = 0, m = 0, n = 0, nodes = 0;
+    std::int64_t k = 0, m = 0, n = 0, nodes = 0, experts = 0, used = 0;
 };
 
 // Exits with a message naming the line where the file is missing or not of that form.
