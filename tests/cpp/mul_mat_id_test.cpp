@@ -104,6 +104,45 @@ std::vector<Size> sizes() {
 
 INSTANTIATE_TEST_SUITE_P(sizes, MulMatId, testing::ValuesIn(sizes()));
 
+// Copies of F32, F16 and BF16: experts in panels, columns in groups of 6 or 12, up to 96 at a time and past them; blocks of k of 512.
+TEST_P(MulMatId, of_constants_agrees_with_double) {
+    const Size &s = GetParam();
+    for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+        tl::Context ctx;
+        const auto a = leaf(ctx, {s.k, s.m, s.experts}, 1, type), b = leaf(ctx, {s.k, s.columns, s.tokens}, 2);
+        const auto ids = ctx.tensor<std::int32_t>({s.used, s.tokens}, routed(s.routing, s.used * s.tokens, s.experts));
+        a.set_constant();
+        expect_on_all(mul_mat_id(a, b, ids), a, b, ids, nullptr);
+    }
+}
+
+bool is_packed(tl::Type type, const std::string &isa) { return type == tl::Type::f32 || isa == "avx512" || isa == "avx2"; }
+
+TEST(MulMatIdConstants, are_read_from_their_copies) {
+    for (const tl::Type type : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
+        tl::Context ctx;
+        const auto a = leaf(ctx, {1100, 70, 3}, 1, type), b = leaf(ctx, {1100, 1, 250}, 2);
+        const auto ids = ctx.tensor<std::int32_t>({1, 250}, routed(Routing::mixed, 250, 3));
+        a.set_constant();
+        const auto c = mul_mat_id(a, b, ids);
+        const auto av = a.read_f32();
+        for (const std::string &isa : support::isa_levels()) {
+            const tl::Graph graph({c});
+            EXPECT_EQ(graph.plan_text(backend(isa, 2)).find(": mul_mat_id_constant") != std::string::npos, is_packed(type, isa)) << isa;
+        }
+        expect_on_all(c, a, b, ids, nullptr);
+        if (!is_packed(type, support::isa_levels().front())) continue;
+        // The original is not needed any more.
+        const auto cpu = backend(support::isa_levels().front(), 2);
+        cpu.compute({c});
+        const auto before = c.read<float>();
+        a.drop_original();
+        cpu.compute({c});
+        EXPECT_EQ(c.read<float>(), before);
+        EXPECT_EQ(a.read_f32(), av);
+    }
+}
+
 class MulMatIdTypes : public testing::TestWithParam<DType> {};
 
 std::vector<DType> types() {

@@ -155,6 +155,9 @@ bool packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept;
 void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
                  const leaf::LeafTable &leaf) noexcept;
 
+// The micro-kernels of a copy of this type by floats.
+const leaf::LeafTable::Gemm &gemm_of_copy(DType type, const leaf::LeafTable &leaf) noexcept;
+
 const char *refuse(const Problem &problem) noexcept;
 const char *refuse_pairs(const Problem &problem) noexcept;
 const char *refuse_constant(const Problem &problem) noexcept;

@@ -113,6 +113,7 @@ const char *take_all(const Problem &) noexcept { return nullptr; }
 constexpr CpuKernel table[] = {
     {{Op::mul_mat_id, "mul_mat_id_empty", refuse_unless_empty, plan_empty}, run_empty},
     {{Op::mul_mat_id, "mul_mat_id_integer", integer::refuse, plan_integers}, run_integers},
+    {{Op::mul_mat_id, "mul_mat_id_constant", packed::refuse_constant, plan_constant}, run_floats},
     {{Op::mul_mat_id, "mul_mat_id_f32", take_all, plan_floats}, run_floats},
 };
 

@@ -125,10 +125,11 @@ std::int64_t rows_of_chunk(const Problem &problem, std::int64_t tile, std::int64
 void plan_rounds(const Problem &problem, const Blocking &b, std::int64_t places_per_chunk, std::size_t columns, std::size_t thread,
                  KernelPlan &plan) noexcept;
 
-// The rows of the table: weights in blocks by activations rounded to bytes, in mul_mat_id_integer.cpp; any types and strides, in
-// mul_mat_id_f32.cpp.
+// The rows of the table: weights in blocks by activations rounded to bytes, in mul_mat_id_integer.cpp; constants of floats, and any types
+// and strides, in mul_mat_id_f32.cpp.
 void plan_integers(const Problem &problem, KernelPlan &plan) noexcept;
 void run_integers(const Step &step, const Slice &slice) noexcept;
+void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_floats(const Problem &problem, KernelPlan &plan) noexcept;
 void run_floats(const Step &step, const Slice &slice) noexcept;
 

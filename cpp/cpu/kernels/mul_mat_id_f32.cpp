@@ -1,4 +1,7 @@
 // mul_mat_id of any types and strides, in F32. A place has K floats of the shared workspace: its column, or its share of a panel [K][n].
+//
+// Few columns meet a's rows where they are, by dot products; more meet panels of them, which are made for all rows of a chunk, a block of
+// k at a time. Of a constant's copy a panel is met by some groups of columns for all of k at once, sums in tiles of the thread's.
 #include "cpu/kernels/mul_mat_id.hpp"
 
 #include "base/checked.hpp"
@@ -12,21 +15,37 @@ using namespace by_expert;
 
 namespace {
 
+// With a copy: groups of columns whose panels for all of k stay in the second-level cache (96 columns), and a block of k.
+constexpr std::int64_t most_groups = 8, copy_kc = 512;
+
 struct Floats : Blocking {
     std::int64_t MR, NR, most_dots;
     DotTiles as_they_lie;
+    // The constant's copy, or null; its micro-kernels, elements of a step of theirs, and bytes of a panel and of its part for a step.
+    const std::byte *copy;
+    const leaf::LeafTable::Gemm &gemm;
+    std::int64_t per_step;
+    std::size_t copy_panel, copy_step;
     Parts columns, thread;
     std::size_t panels, decoded, tile;
 
     Floats(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : Blocking(node, plan), MR(leaf.gemm_rows), NR(leaf.gemm_columns), as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)) {
-        // Rows of F32 that do not lie along k are gathered by packing.
-        most_dots = as_they_lie || node.src[0]->layout.type != DType::f32 ? most_dot_columns : 0;
+        : Blocking(node, plan),
+          MR(leaf.gemm_rows),
+          NR(leaf.gemm_columns),
+          as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)),
+          copy(plan.copy),
+          gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm_f32),
+          per_step(copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
+          copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
+          copy_step(copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
+        // Rows of F32 that do not lie along k are gathered by packing; with a copy a is not read.
+        most_dots = !copy && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
         columns.add<float>(places * K);
-        panels = thread.add<float>(ceil_div(rows_per_chunk, MR) * MR * KC);
+        panels = thread.add<float>(copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
         const auto dot_rows = static_cast<std::int64_t>(leaf::max_dot_rows * decoded_floats(K));
-        decoded = thread.add<float>(std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
-        tile = thread.add<float>(std::max<std::int64_t>(MR * NR, leaf::max_dot_rows * leaf::max_dot_columns));
+        decoded = thread.add<float>(copy ? NR * KC : std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
+        tile = thread.add<float>(std::max<std::int64_t>(MR * NR * (copy ? most_groups : 1), leaf::max_dot_rows * leaf::max_dot_columns));
     }
 
     float *column(const Step &step, std::int64_t place) const noexcept {
@@ -108,12 +127,39 @@ void multiply_packed(const Floats &b, const Step &step, const Slice &slice, cons
     }
 }
 
+void multiply_copy(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run, const Range &rows) noexcept {
+    float *tiles = b.of_thread(step, slice, b.tile);
+    for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
+        // Panels of all experts are numbered through.
+        const std::byte *panel = b.copy + static_cast<std::size_t>(run.expert * ceil_div(b.M, b.MR) + m / b.MR) * b.copy_panel;
+        for (std::int64_t first = run.first; first < run.end; first += most_groups * b.NR) {
+            const std::int64_t end = std::min(first + most_groups * b.NR, run.end);
+            for (std::int64_t k = 0; k < b.K; k += b.KC) {
+                const std::int64_t steps = std::min(b.KC, b.K - k) / b.per_step;
+                const void *part = panel + static_cast<std::size_t>(k / b.per_step) * b.copy_step;
+                for (std::int64_t place = first; place < end; place += b.NR) {
+                    const std::int64_t n = std::min(b.NR, end - place);
+                    const auto kernel = (place == run.first ? b.gemm.from_memory : b.gemm.from_cache)[n - 1];
+                    kernel(steps, part, b.column(step, place) + k * n, tiles + (place - first) * b.MR, b.MR, static_cast<int>(b.MR), k > 0);
+                }
+            }
+            scatter(step, round.entries(first), end - first, tiles, b.MR, m, std::min(b.MR, rows.end - m), false);
+        }
+    }
+}
+
 }  // namespace
+
+void by_expert::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
+    plan_copy(p, plan);
+    plan_floats(p, plan);
+}
 
 void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    plan.choice[choice_kc] = even_block(a.ne[0], packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] =
+        even_block(a.ne[0], plan.copy ? copy_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm_rows, packed::largest_mc / leaf.gemm_rows);
     const Floats b(p.node, plan, leaf);
@@ -134,7 +180,9 @@ void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
     Run run;
     Range rows;
     if (!b.work_of(round, slice, run, rows)) return;
-    if (run.size() <= b.most_dots) {
+    if (b.copy) {
+        multiply_copy(b, step, slice, round, run, rows);
+    } else if (run.size() <= b.most_dots) {
         multiply_dots(b, step, slice, round, run, rows);
     } else {
         multiply_packed(b, step, slice, round, run, rows);

@@ -252,6 +252,18 @@ void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, 
     leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
+namespace {
+
+Product product_of_copy(DType type) noexcept {
+    return type == DType::f16 ? Product::halves_by_floats : type == DType::bf16 ? Product::pairs_by_floats : Product::floats;
+}
+
+}  // namespace
+
+const leaf::LeafTable::Gemm &packed::gemm_of_copy(DType type, const leaf::LeafTable &leaf) noexcept {
+    return gemm_of(product_of_copy(type), leaf);
+}
+
 const char *packed::refuse(const Problem &) noexcept { return nullptr; }
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
@@ -312,10 +324,7 @@ void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
     const DType type = p.node.src[0]->layout.type;
     const bool pairs = !refuse_pairs(p) && p.node.layout.ne[1] > most_dot_columns;
     // Without a copy, for which there may be no memory, panels are made of floats or pairs.
-    const Product of_copy = type == DType::f16    ? Product::halves_by_floats
-                            : type == DType::bf16 ? Product::pairs_by_floats
-                                                  : Product::floats;
-    plan_product(p, pairs ? Product::pairs : plan.copy ? of_copy : Product::floats, plan);
+    plan_product(p, pairs ? Product::pairs : plan.copy ? product_of_copy(type) : Product::floats, plan);
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
