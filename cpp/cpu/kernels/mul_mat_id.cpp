@@ -79,6 +79,14 @@ void by_expert::scatter(const Step &step, const Entry *slots, std::int64_t n, co
     }
 }
 
+void by_expert::fetch_targets(const Step &step, const Entry *slots, std::int64_t n, std::int64_t first, std::int64_t rows) noexcept {
+    constexpr std::int64_t line = 64 / sizeof(float);
+    for (std::int64_t j = 0; j < n; j++) {
+        const float *to = column_of_c(step, slots[j].slot) + first;
+        for (std::int64_t i = 0; i < rows; i += line) __builtin_prefetch(to + i, 1, 3);
+    }
+}
+
 std::int64_t by_expert::rows_of_chunk(const Problem &p, std::int64_t tile, std::int64_t most) noexcept {
     const std::int64_t tiles = ceil_div(p.node.layout.ne[0], tile);
     return tile * std::clamp<std::int64_t>(p.n_threads == 1 ? most : tiles / (4 * p.n_threads), 1, std::min(most, tiles));

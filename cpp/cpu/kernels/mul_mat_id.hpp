@@ -92,6 +92,9 @@ private:
 void scatter(const Step &step, const Entry *slots, std::int64_t n, const float *tile, std::int64_t height, std::int64_t first,
              std::int64_t rows, bool add) noexcept;
 
+// Fetches the lines that it will store into: columns lie anywhere.
+void fetch_targets(const Step &step, const Entry *slots, std::int64_t n, std::int64_t first, std::int64_t rows) noexcept;
+
 // What both products are cut into. Kept in KernelPlan::choice but for what follows from the shapes.
 enum Choice { choice_kc, choice_places, choice_rows, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);

@@ -78,6 +78,7 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
         if (b.copy && run.size() <= b.format.packed_columns) {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
+                fetch_targets(step, round.entries(place), n, m, rows);
                 b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, b.rows, rows);
                 scatter(step, round.entries(place), n, tile, b.rows, m, rows, false);
             }
@@ -88,6 +89,7 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
             integer::unpack_panel(b.format, packed, a, {m, run.expert, 0}, k, kc, rows, codes, scales, offsets);
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
+                fetch_targets(step, round.entries(place), n, m, rows);
                 b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
                 scatter(step, round.entries(place), n, tile, b.rows, m, rows, k > 0);
             }
