@@ -3,7 +3,7 @@
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
 //     --only chain|kernels|codes|products|weights|experts|add|copies|formats|threads    one section
-//     --types q4_0,q6_K                    of the sections weights and codes these alone
+//     --types q4_0,q6_K                    of the sections weights, codes and experts these alone
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -66,6 +66,8 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 
 namespace {
 
+const std::string section_names = "chain|kernels|codes|products|weights|experts|add|copies|formats|threads";
+
 struct Options {
     std::string only, openblas_core;
     std::vector<std::string> types;
@@ -89,11 +91,7 @@ Options read_options(int argc, char **argv) {
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word +
-                "' is no option: --levels, --only chain|kernels|codes|products|weights|experts|add|copies|formats|threads, --types LIST, "
-                "--seconds "
-                "S, "
-                "--openblas-core NAME");
+            die("'" + word + "' is no option: --levels, --only " + section_names + ", --types LIST, --seconds S, --openblas-core NAME");
         }
     }
     return options;
@@ -131,7 +129,7 @@ void report(const Options &options) {
         std::fflush(stdout);
         any = true;
     }
-    if (!any) die("no section '" + options.only + "': chain, kernels, codes, products, weights, experts, add, copies, formats, threads");
+    if (!any) die("no section '" + options.only + "': " + section_names);
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

@@ -9,6 +9,10 @@ namespace tensorlib::core {
 
 namespace {
 
+constexpr std::int64_t stage = 512;  // elements, a multiple of every block
+// How far ahead of its conversion a long run is fetched.
+constexpr std::size_t bytes_ahead = 4096;
+
 template <class From, class To>
 std::int64_t convert_plain(const void *from, void *to, std::int64_t n) noexcept {
     const auto *source = static_cast<const typename From::Block *>(from);
@@ -61,14 +65,6 @@ std::int64_t Converter::encode(const float *values, std::byte *to, std::int64_t 
     }
     return bad;
 }
-
-namespace {
-
-constexpr std::int64_t stage = 512;  // elements, a multiple of every block
-// How far ahead of its conversion a long run is fetched.
-constexpr std::size_t bytes_ahead = 4096;
-
-}  // namespace
 
 std::int64_t Converter::convert(const std::byte *from, std::byte *to, std::int64_t n) const noexcept {
     if (plain_) return plain_(from, to, n);

@@ -72,7 +72,7 @@ struct ByteLayout {
 
     ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
         Parts parts;
-        bytes = parts.add<std::int8_t>(K * columns * format.column_bytes),
+        bytes = parts.add<std::int8_t>(K * columns * format.column_bytes);
         scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
         starts = parts.add<std::int32_t>(K / format.scale_group * columns);
         const std::int64_t of_offsets = format.offset_group ? K / format.offset_group * columns : 0;
@@ -141,6 +141,8 @@ namespace packed {
 // KC: an A panel (MR = 32: 24 KiB) stays in the first-level cache of 32 or 48 KiB while B panels (NR = 12: 9 KiB) and tiles of sums
 // (1.5 KiB) pass through it.
 constexpr std::int64_t largest_kc = 192;
+// So few columns' B panels stay in the second-level cache for all of k, of which A's panels then take more at a time.
+constexpr std::int64_t most_few_columns = 96, few_columns_kc = 512;
 // MC: sums of 512 rows x 516 columns are 1 MiB: beyond the second-level cache, but read and written once per KC multiply-adds; while
 // fewer rows would bring the unit's B panels back from the third-level cache more often.
 constexpr std::int64_t largest_mc = 512;

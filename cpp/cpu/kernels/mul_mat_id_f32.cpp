@@ -15,16 +15,13 @@ using namespace by_expert;
 
 namespace {
 
-// With a copy: groups of columns whose panels for all of k stay in the second-level cache (96 columns), and a block of k.
-constexpr std::int64_t most_groups = 8, copy_kc = 512;
-
 struct Floats : Blocking {
     std::int64_t MR, NR, most_dots;
     DotTiles as_they_lie;
     // The constant's copy, or null; its micro-kernels, elements of a step of theirs, and bytes of a panel and of its part for a step.
     const std::byte *copy;
     const leaf::LeafTable::Gemm &gemm;
-    std::int64_t per_step;
+    std::int64_t per_step, together;  // whole groups of columns whose panels stay in the second-level cache for all of k
     std::size_t copy_panel, copy_step;
     Parts columns, thread;
     std::size_t panels, decoded, tile;
@@ -37,6 +34,7 @@ struct Floats : Blocking {
           copy(plan.copy),
           gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm_f32),
           per_step(copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
+          together(packed::most_few_columns / NR * NR),
           copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
           copy_step(copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
         // Rows of F32 that do not lie along k are gathered by packing; with a copy a is not read.
@@ -45,7 +43,7 @@ struct Floats : Blocking {
         panels = thread.add<float>(copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
         const auto dot_rows = static_cast<std::int64_t>(leaf::max_dot_rows * decoded_floats(K));
         decoded = thread.add<float>(copy ? NR * KC : std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
-        tile = thread.add<float>(std::max<std::int64_t>(MR * NR * (copy ? most_groups : 1), leaf::max_dot_rows * leaf::max_dot_columns));
+        tile = thread.add<float>(std::max<std::int64_t>(MR * (copy ? together : NR), leaf::max_dot_rows * leaf::max_dot_columns));
     }
 
     float *column(const Step &step, std::int64_t place) const noexcept {
@@ -132,8 +130,8 @@ void multiply_copy(const Floats &b, const Step &step, const Slice &slice, const 
     for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
         // Panels of all experts are numbered through.
         const std::byte *panel = b.copy + static_cast<std::size_t>(run.expert * ceil_div(b.M, b.MR) + m / b.MR) * b.copy_panel;
-        for (std::int64_t first = run.first; first < run.end; first += most_groups * b.NR) {
-            const std::int64_t end = std::min(first + most_groups * b.NR, run.end);
+        for (std::int64_t first = run.first; first < run.end; first += b.together) {
+            const std::int64_t end = std::min(first + b.together, run.end);
             for (std::int64_t k = 0; k < b.K; k += b.KC) {
                 const std::int64_t steps = std::min(b.KC, b.K - k) / b.per_step;
                 const void *part = panel + static_cast<std::size_t>(k / b.per_step) * b.copy_step;
@@ -159,7 +157,7 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
     plan.choice[choice_kc] =
-        even_block(a.ne[0], plan.copy ? copy_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+        even_block(a.ne[0], plan.copy ? packed::few_columns_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm_rows, packed::largest_mc / leaf.gemm_rows);
     const Floats b(p.node, plan, leaf);

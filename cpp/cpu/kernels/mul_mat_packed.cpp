@@ -33,8 +33,6 @@ namespace {
 // NC: for one block of k the B panels of a unit (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of A meet
 // them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
 constexpr std::int64_t largest_nc = 516;
-// So few columns' B panels stay in the second-level cache for all of k, of which A's panels then take more at a time.
-constexpr std::int64_t most_few_columns = 96, few_columns_kc = 512;
 // B panels packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
 
@@ -94,7 +92,7 @@ struct Blocking {
           copy(plan.copy),
           copy_panel(plan.copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
           copy_word(plan.copy ? copy_panel / static_cast<std::size_t>(K) : 0),
-          few_columns(units.NC <= most_few_columns) {
+          few_columns(units.NC <= packed::most_few_columns) {
         panel = thread.add<float>(copy ? 0 : MR * KC);
         const bool decodes =
             product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(copy || packed::packs_as_it_lies(a.type, leaf));
@@ -292,9 +290,9 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] =
-        even_block(a.ne[0] / elements_per_word(product), plan.choice[choice_nc] <= most_few_columns ? few_columns_kc : packed::largest_kc,
-                   std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = even_block(a.ne[0] / elements_per_word(product),
+                                        plan.choice[choice_nc] <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
+                                        std::max<std::int64_t>(16, traits(a.type).block_size));
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];

@@ -112,18 +112,20 @@ void run_get(const Step &step, const Slice &slice) noexcept {
         const RowIndex to = row_index(c.ne, r);
         return RowIndex{row_number(step, 1, to.i1, to.i2, to.i3, a.ne[1]), to.i2, to.i3};
     };
+    constexpr RowIndex none{-1, 0, 0};
+    RowIndex from = part.begin < part.end ? from_at(part.begin) : none;
     for (std::int64_t r = part.begin; r < part.end; r++) {
         std::byte *target = row_address(c, row_index(c.ne, r));
-        const RowIndex from = from_at(r);
+        const RowIndex next = r + 1 < part.end ? from_at(r + 1) : none;
         if (from.i1 < 0) {
             std::memset(target, 0, row_bytes);
         } else if (stage) {
             rebuilt.read(of.root_offset + row_place(a, from), of.layout.row_bytes(), stage + parts.row);
             getter.get(stage + parts.row, nullptr, target);
         } else {
-            const RowIndex next = r + 1 < part.end ? from_at(r + 1) : RowIndex{-1, 0, 0};
             getter.get(row_address(a, from), next.i1 < 0 ? nullptr : row_address(a, next), target);
         }
+        from = next;
     }
 }
 

@@ -52,16 +52,17 @@ int32_t word_at(const void *bytes) {
     return word;
 }
 
-// Four codes of each row by those of N columns: bytes [N][4], or in 16 bits [N][0, 2, 1, 3]. (I is Ints; not every level has both.)
-template <int N, class I>
-inline void dot_bytes(typename I::Reg (&sums)[N][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x) {
+// Four codes of each row by those of N columns: bytes [N][4].
+template <int N>
+inline void dot_bytes(Ints::Reg (&sums)[N][2], Ints::Reg w0, Ints::Reg w1, const int8_t *x) {
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
-        const typename I::Reg xj = I::broadcast(word_at(x + 4 * j));
-        I::dot(sums[j][0], w0, xj);
-        I::dot(sums[j][1], w1, xj);
+        const Ints::Reg xj = Ints::broadcast(word_at(x + 4 * j));
+        Ints::dot(sums[j][0], w0, xj);
+        Ints::dot(sums[j][1], w1, xj);
     }
 }
+// The same in 16 bits, [N][0, 2, 1, 3]. (I is Ints, which has even() and odd() only where a level needs this.)
 template <int N, class I>
 inline void dot_words(typename I::Reg (&sums)[N][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x) {
     const typename I::Reg even0 = I::even(w0), even1 = I::even(w1), odd0 = I::odd(w0), odd1 = I::odd(w1);
@@ -76,27 +77,27 @@ inline void dot_words(typename I::Reg (&sums)[N][2], typename I::Reg w0, typenam
 }
 
 // The offsets of a piece, whose steps are whole numbers, by the columns' sums.
-template <int N, class I, class Panel>
+template <int N, class Panel>
 inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> &total) {
     constexpr int pairs = piece / (4 * Panel::group) / 2;
-    typename I::Reg acc[N][2];
+    Ints::Reg acc[N][2];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = I::broadcast(0);
+    for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(0);
 #pragma GCC unroll 8
     for (int pair = 0; pair < pairs; pair++) {
-        const typename I::Reg o0 = I::load_words(panel.offset_pair(pair, 0)), o1 = I::load_words(panel.offset_pair(pair, 1));
+        const Ints::Reg o0 = Ints::load_words(panel.offset_pair(pair, 0)), o1 = Ints::load_words(panel.offset_pair(pair, 1));
 #pragma GCC unroll 8
         for (int j = 0; j < N; j++) {
-            const typename I::Reg x = I::broadcast(word_at(sum_pairs + 2 * (pair * N + j)));
-            I::dot_words(acc[j][0], o0, x);
-            I::dot_words(acc[j][1], o1, x);
+            const Ints::Reg x = Ints::broadcast(word_at(sum_pairs + 2 * (pair * N + j)));
+            Ints::dot_words(acc[j][0], o0, x);
+            Ints::dot_words(acc[j][1], o1, x);
         }
     }
     const Vec::Reg unit0 = panel.unit_offset(0), unit1 = panel.unit_offset(1);
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
-        total.add(j, 0, I::to_float(acc[j][0]), unit0);
-        total.add(j, 1, I::to_float(acc[j][1]), unit1);
+        total.add(j, 0, Ints::to_float(acc[j][0]), unit0);
+        total.add(j, 1, Ints::to_float(acc[j][1]), unit1);
     }
 }
 
@@ -145,7 +146,7 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
                         if constexpr (in_words) {
                             dot_words<N, Ints>(sums, w0, w1, quad);
                         } else {
-                            dot_bytes<N, Ints>(sums, w0, w1, quad);
+                            dot_bytes<N>(sums, w0, w1, quad);
                         }
                     }
                     if constexpr (narrow_sums) {
@@ -179,7 +180,7 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
             panel.end_group();
         }
         if constexpr (late) {
-            add_offsets<N, Ints>(panel, sum_pairs, total);
+            add_offsets<N>(panel, sum_pairs, total);
             sum_pairs += piece / (4 * Panel::group) * N;
         }
         panel.end_piece();
