@@ -53,8 +53,9 @@ template <class Format>
 concept HasLevels = requires { Format::levels; };
 
 // Packed copies of constants (cpu/leaf/panels_i8.hpp) keep scales and offsets in few bits: as F16, which all formats' are exactly but for
-// those with wide_scales (BF16 has these), or, where a block of 256 has units, as steps of them from -128 to 127. And codes as
-// places in code_set where a format has one: the code at place (code - first_place) >> place_shift.
+// those with wide_scales (BF16 has these), or, where a block of 256 has units, as steps of them from -128 to 127; offsets from 0 to 127,
+// and four bits for both where a format has a largest_step of 15. Units are kept as F16 where blocks can be made again (below). And codes
+// as places in code_set where a format has one: the code at place (code - first_place) >> place_shift.
 template <class Format>
 concept HasUnits = requires { &Format::unit_scale; };
 template <class Format>

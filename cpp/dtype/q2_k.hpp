@@ -26,7 +26,7 @@ struct Q2_K {
     static constexpr Kind kind = Kind::weight;
     using Partner = Q8_K;
 
-    static constexpr int scale_group = 16, offset_group = 16, largest_code = 3;
+    static constexpr int scale_group = 16, offset_group = 16, largest_code = 3, largest_step = 15;
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const std::uint8_t *qs = block.qs + run / 16 * 32 + run % 4 * run_length;
         const int shift = run / 4 % 4 * 2;

@@ -85,7 +85,7 @@ inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> 
     for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(0);
 #pragma GCC unroll 8
     for (int pair = 0; pair < pairs; pair++) {
-        const Ints::Reg o0 = Ints::load_words(panel.offset_pair(pair, 0)), o1 = Ints::load_words(panel.offset_pair(pair, 1));
+        const Ints::Reg o0 = panel.offset_pair(pair, 0), o1 = panel.offset_pair(pair, 1);
 #pragma GCC unroll 8
         for (int j = 0; j < N; j++) {
             const Ints::Reg x = Ints::broadcast(word_at(sum_pairs + 2 * (pair * N + j)));
@@ -130,7 +130,6 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
             for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = offsets ? Ints::broadcast(0) : Ints::broadcast(start[j]);
 #pragma GCC unroll 1
             for (int done = 0; done < Panel::group; done += chunk) {
-                panel.begin_chunk();
 #pragma GCC unroll 8
                 for (int begin = 0; begin < chunk; begin += run) {
                     Ints::Reg narrow[N][2];

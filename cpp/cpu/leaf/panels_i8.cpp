@@ -69,13 +69,13 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
                 if (r < rows) codes_of<Format>(*block, codes[r] + i);
                 float *scale = scales + (at + i) / Format::scale_group * panel_rows + r;
                 for (int g = 0; g < groups; g++) scale[g * panel_rows] = r < rows ? Format::group_scale(*block, g) : 0;
-                if constexpr (kept_offsets<Format> == Kept::steps) {
+                if constexpr (in_steps(kept_offsets<Format>)) {
                     static_assert(size == piece);
                     float *unit = offsets + at / piece * stepped_floats<Format::offset_group / 4>;
                     auto *steps = reinterpret_cast<char *>(unit + panel_rows);
                     unit[r] = r < rows ? Format::unit_offset(*block) : 0;
                     for (int g = 0; g < size / Format::offset_group; g++)
-                        steps[PackingOf<Format>::offset_place(g, r)] = static_cast<char>(Format::offset_steps(*block, g));
+                        steps[PackingOf<Format>::pair_place(g, r)] = static_cast<char>(Format::offset_steps(*block, g));
                 } else if constexpr (HasOffsets<Format>) {
                     float *offset = offsets + (at + i) / Format::offset_group * panel_rows + r;
                     for (int g = 0; g < size / Format::offset_group; g++) {
@@ -94,18 +94,43 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
     }
 }
 
-void keep(Kept kept, char *to, int64_t at, float value, int steps) {
-    if (kept == Kept::steps) {
-        to[at] = static_cast<char>(steps);
+// One value of 16 bits.
+template <Kept kept>
+void keep(char *to, float value) {
+    uint16_t bits;
+    if constexpr (kept == Kept::brain) {
+        BF16::encode(&value, bits);
     } else {
-        uint16_t bits;
-        if (kept == Kept::half) {
-            bits = to_half(value);
-        } else {
-            BF16::encode(&value, bits);
-        }
-        __builtin_memcpy(to + 2 * at, &bits, sizeof bits);
+        bits = to_half(value);
     }
+    __builtin_memcpy(to, &bits, sizeof bits);
+}
+template <Kept kept>
+float kept_value(const char *from) {
+    uint16_t bits;
+    __builtin_memcpy(&bits, from, sizeof bits);
+    float value;
+    if constexpr (kept == Kept::brain) {
+        BF16::decode(bits, &value);
+    } else {
+        value = from_half(bits);
+    }
+    return value;
+}
+template <class P>
+void keep_unit(char *to, float value) {
+    if constexpr (P::half_units) {
+        keep<Kept::half>(to, value);
+    } else {
+        __builtin_memcpy(to, &value, sizeof value);
+    }
+}
+template <class P>
+float kept_unit(const char *from) {
+    if constexpr (P::half_units) return kept_value<Kept::half>(from);
+    float value;
+    __builtin_memcpy(&value, from, sizeof value);
+    return value;
 }
 
 // Scales and offsets of a block, whose first element is the piece's `at`th of n.
@@ -113,23 +138,27 @@ template <class Format>
 void keep_scales(const typename Format::Block &block, int64_t at, int64_t n, int r, char *to) {
     using P = PackingOf<Format>;
     constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
+    char *scales = to + P::scales_at, *offsets = to + P::offsets_at(n);
     if constexpr (HasUnits<Format>) {
-        const float unit = Format::unit_scale(block);
-        __builtin_memcpy(to + 4 * r, &unit, sizeof unit);
-        if constexpr (HasOffsets<Format>) {
-            const float unit_offset = Format::unit_offset(block);
-            __builtin_memcpy(to + 4 * (panel_rows + r), &unit_offset, sizeof unit_offset);
-        }
+        keep_unit<P>(to + P::unit_bytes * r, Format::unit_scale(block));
+        if constexpr (HasOffsets<Format>) keep_unit<P>(to + P::unit_bytes * (panel_rows + r), Format::unit_offset(block));
     }
     for (int g = 0; g < groups; g++) {
-        const int64_t place = (at / Format::scale_group + g) * panel_rows + r;
-        int steps = 0;
-        if constexpr (HasUnits<Format>) steps = Format::scale_steps(block, g);
-        keep(P::scales, to + P::scales_at, place, Format::group_scale(block, g), steps);
+        const int64_t of_scale = P::scale_place(at / Format::scale_group + g, r);
+        if constexpr (P::scales == Kept::nibbles) {
+            scales[of_scale] = static_cast<char>(Format::scale_steps(block, g) | Format::offset_steps(block, g) << 4);
+        } else if constexpr (P::scales == Kept::steps) {
+            scales[of_scale] = static_cast<char>(Format::scale_steps(block, g));
+        } else {
+            keep<P::scales>(scales + 2 * of_scale, Format::group_scale(block, g));
+        }
         if constexpr (HasOffsets<Format>) {
-            if constexpr (HasUnits<Format>) steps = Format::offset_steps(block, g);
-            keep(P::offsets, to + P::offsets_at(n), P::offset_place(at / Format::offset_group + g, r), Format::group_offset(block, g),
-                 steps);
+            const int64_t of_offset = P::offset_place(at / Format::offset_group + g, r);
+            if constexpr (P::offsets == Kept::steps) {
+                offsets[of_offset] = static_cast<char>(Format::offset_steps(block, g));
+            } else if constexpr (P::offsets != Kept::nibbles) {
+                keep<P::offsets>(offsets + 2 * of_offset, Format::group_offset(block, g));
+            }
         }
     }
 }
@@ -193,36 +222,33 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
     }
 }
 
-// What keep() has written.
-float kept_value(Kept kept, const char *from, int64_t at) {
-    uint16_t bits;
-    __builtin_memcpy(&bits, from + 2 * at, sizeof bits);
-    float value;
-    if (kept == Kept::half) {
-        value = from_half(bits);
-    } else {
-        BF16::decode(bits, &value);
-    }
-    return value;
-}
-
 // What keep_scales() has written of a block.
 template <class Format>
-void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &scales) {
+void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &kept) {
     using P = PackingOf<Format>;
     constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
-    if constexpr (HasUnits<Format>) __builtin_memcpy(scales.scale, from + 4 * r, sizeof(float));
-    if constexpr (HasUnits<Format> && HasOffsets<Format>) __builtin_memcpy(scales.offset, from + 4 * (panel_rows + r), sizeof(float));
+    const char *scales = from + P::scales_at, *offsets = from + P::offsets_at(n);
+    if constexpr (HasUnits<Format>) {
+        kept.scale[0] = kept_unit<P>(from + P::unit_bytes * r);
+        if constexpr (HasOffsets<Format>) kept.offset[0] = kept_unit<P>(from + P::unit_bytes * (panel_rows + r));
+    }
     for (int g = 0; g < groups; g++) {
-        const int64_t place = (at / Format::scale_group + g) * panel_rows + r;
-        if constexpr (HasUnits<Format>) {
-            scales.scale_steps[g] = static_cast<signed char>(from[P::scales_at + place]);
-            if constexpr (HasOffsets<Format>)
-                scales.offset_steps[g] =
-                    static_cast<signed char>(from[P::offsets_at(n) + P::offset_place(at / Format::offset_group + g, r)]);
+        const int64_t of_scale = P::scale_place(at / Format::scale_group + g, r);
+        if constexpr (P::scales == Kept::nibbles) {
+            const int both = static_cast<unsigned char>(scales[of_scale]);
+            kept.scale_steps[g] = both & 15, kept.offset_steps[g] = both >> 4;
+        } else if constexpr (P::scales == Kept::steps) {
+            kept.scale_steps[g] = static_cast<signed char>(scales[of_scale]);
         } else {
-            scales.scale[g] = kept_value(P::scales, from + P::scales_at, place);
-            if constexpr (HasOffsets<Format>) scales.offset[g] = kept_value(P::offsets, from + P::offsets_at(n), place);
+            kept.scale[g] = kept_value<P::scales>(scales + 2 * of_scale);
+        }
+        if constexpr (HasOffsets<Format>) {
+            const int64_t of_offset = P::offset_place(at / Format::offset_group + g, r);
+            if constexpr (P::offsets == Kept::steps) {
+                kept.offset_steps[g] = static_cast<unsigned char>(offsets[of_offset]);
+            } else if constexpr (P::offsets != Kept::nibbles) {
+                kept.offset[g] = kept_value<P::offsets>(offsets + 2 * of_offset);
+            }
         }
     }
 }
@@ -282,7 +308,6 @@ void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, 
         from.begin_piece(n / 4);
         for (int64_t g = 0; g < n / (4 * P::group); g++) {
             for (int done = 0; done < P::group; done += P::chunk) {
-                from.begin_chunk();
 #pragma GCC unroll 8
                 for (int i = 0; i < P::chunk; i++) {
                     Ints::store(codes, from.quad(i, 0));
@@ -301,7 +326,14 @@ void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, 
         }
         if constexpr (Packed<P>::offset_steps) {
             for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.unit_offset(half));
-            __builtin_memcpy(offsets + panel_rows, from.offset_pair(0, 0), static_cast<size_t>(n / (4 * P::group) * panel_rows));
+            const char *steps = from.offsets;
+            const auto bytes = n / (4 * P::group) * panel_rows;
+            auto *to = reinterpret_cast<char *>(offsets + panel_rows);
+            if constexpr (P::offsets == Kept::nibbles) {
+                for (int64_t i = 0; i < bytes; i++) to[i] = static_cast<char>(steps[i] >> 4 & 15);
+            } else {
+                __builtin_memcpy(to, steps, static_cast<size_t>(bytes));
+            }
             offsets += stepped_floats<P::group>;
         }
         from.end_piece();
@@ -333,7 +365,7 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
         }
         if constexpr (HasOffsets<Format>) {
             format.offset_group = Format::offset_group;
-            format.offset_steps = kept_offsets<Format> == Kept::steps;
+            format.offset_steps = in_steps(kept_offsets<Format>);
         } else {
             format.zero = Format::zero;
         }

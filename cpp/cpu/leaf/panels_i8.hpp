@@ -12,8 +12,8 @@
 //
 // (offsets in steps: [group / 2][row][2], so that a dot product of 16 bits takes two groups), where a byte of a vector holds low bits of 8
 // / low quads, the first quad's lowest. So 4-bit codes take a shift and an `and` for each second quad, and are read at half the bytes.
-// Scales are kept as F16, or as steps of 8 bits of a unit per 256: Q4_0's panels take 4.5 bits a weight, as its blocks do, Q4_K's 4.75
-// (blocks 4.5), Q6_K's 6.625 (6.5625).
+// Scales are kept as F16, or as steps of 8 bits of a unit per 256; where scales and offsets have 4 bits, a byte has both. Q4_0's, Q6_K's
+// and Q2_K's panels take as many bits a weight as their blocks, 4.5, 6.5625 and 2.625, Q4_K's 4.625 (blocks 4.5).
 #pragma once
 
 #include "cpu/leaf/level.hpp"
@@ -28,30 +28,35 @@ constexpr int lanes = Vec::width, panel_rows = 2 * lanes;
 // Elements of a row whose activations share a scale, and of a packed panel's piece.
 constexpr int piece = scaled_bytes;
 
-// How scales and offsets are kept.
-enum class Kept { nothing, half, brain, steps };
-constexpr int kept_bytes(Kept kept) { return kept == Kept::nothing ? 0 : kept == Kept::steps ? 1 : 2; }
+// How scales and offsets are kept. Nibbles: steps of both in a byte, the scale's low.
+enum class Kept { nothing, half, brain, steps, nibbles };
+constexpr bool in_steps(Kept kept) { return kept == Kept::steps || kept == Kept::nibbles; }
+constexpr int kept_bytes(Kept kept) { return kept == Kept::nothing ? 0 : in_steps(kept) ? 1 : 2; }
 
 // Bits of a code, or of its place in a table; quads of k to a group.
-template <int low_, int high_, bool looked_up_, int group_, Kept scales_, Kept offsets_>
+template <int low_, int high_, bool looked_up_, int group_, Kept scales_, Kept offsets_, bool half_units_>
 struct Packing {
     static constexpr int low = low_, high = high_, group = group_;
     static constexpr bool looked_up = looked_up_;
     static constexpr Kept scales = scales_, offsets = offsets_;
 
     static constexpr int chunk = group < 8 ? group : 8;
-    // Where the offset of a row and group is, in units of one.
-    static constexpr int64_t offset_place(int64_t g, int row) {
-        return offsets == Kept::steps ? g / 2 * 2 * panel_rows + 2 * row + g % 2 : g * panel_rows + row;
-    }
+    // Where the scale or the offset of a row and group is, in units of one.
+    static constexpr int64_t pair_place(int64_t g, int row) { return g / 2 * 2 * panel_rows + 2 * row + g % 2; }
+    static constexpr int64_t scale_place(int64_t g, int row) { return scales == Kept::nibbles ? pair_place(g, row) : g * panel_rows + row; }
+    static constexpr int64_t offset_place(int64_t g, int row) { return in_steps(offsets) ? pair_place(g, row) : g * panel_rows + row; }
     static constexpr int quads_per_vector = 8 / low;
     static_assert(chunk % quads_per_vector == 0 && (high == 0 || chunk * high <= 8));
     static constexpr int high_bytes = high ? 4 * panel_rows : 0;
     static constexpr int chunk_bytes = high_bytes + chunk / quads_per_vector * 4 * panel_rows;
 
     // Of n elements of a piece.
-    static constexpr int64_t scales_at = 4 * panel_rows * ((scales == Kept::steps) + (offsets == Kept::steps));
-    static constexpr int64_t offsets_at(int64_t n) { return scales_at + n / (4 * group) * panel_rows * kept_bytes(scales); }
+    static constexpr bool half_units = half_units_;
+    static constexpr int units = in_steps(scales) + in_steps(offsets), unit_bytes = half_units ? 2 : 4;
+    static constexpr int64_t scales_at = unit_bytes * panel_rows * units;
+    static constexpr int64_t offsets_at(int64_t n) {
+        return scales_at + (offsets == Kept::nibbles ? 0 : n / (4 * group) * panel_rows * kept_bytes(scales));
+    }
     static constexpr int64_t codes_at(int64_t n) { return offsets_at(n) + n / (4 * group) * panel_rows * kept_bytes(offsets); }
     static constexpr int64_t bytes(int64_t n) { return codes_at(n) + n / (4 * chunk) * chunk_bytes; }
     static constexpr int64_t panel_bytes(int64_t k) { return k / piece * bytes(piece) + (k % piece ? bytes(k % piece) : 0); }
@@ -61,8 +66,12 @@ template <class Format>
 constexpr bool looked_up = HasLevels<Format> || HasCodeSet<Format>;
 template <class Format>
 constexpr int largest_place = looked_up<Format> ? 15 : Format::largest_code;
+// Steps of both scales and offsets that fit into 4 bits.
 template <class Format>
-constexpr Kept kept_scales = HasUnits<Format>        ? Kept::steps
+constexpr bool few_steps = requires { requires Format::largest_step <= 15; };
+template <class Format>
+constexpr Kept kept_scales = few_steps<Format>       ? Kept::nibbles
+                             : HasUnits<Format>      ? Kept::steps
                              : HasWideScales<Format> ? Kept::brain
                                                      : Kept::half;
 template <class Format>
@@ -73,7 +82,7 @@ constexpr int high_bits(int largest) { return largest < 16 || largest >= 64 ? 0 
 
 template <class Format>
 using PackingOf = Packing<low_bits(largest_place<Format>), high_bits(largest_place<Format>), looked_up<Format>, Format::scale_group / 4,
-                          kept_scales<Format>, kept_offsets<Format>>;
+                          kept_scales<Format>, kept_offsets<Format>, HasUnits<Format> && HasInverse<Format>>;
 
 // Both as they are read: piece by piece, of that group by group, of that `chunk` quads at a time.
 // Of `chunk` and of quads in it the numbers are constants once loops are unrolled, so shifts and masks are too.
@@ -85,7 +94,7 @@ constexpr int64_t stepped_floats = panel_rows + piece / (4 * group) * panel_rows
 template <int group_, Kept offsets>
 struct Unpacked {
     static constexpr int group = group_, chunk = group < 8 ? group : 8;
-    static constexpr bool has_offsets = offsets != Kept::nothing, offset_steps = offsets == Kept::steps;
+    static constexpr bool has_offsets = offsets != Kept::nothing, offset_steps = in_steps(offsets);
     const uint8_t *codes;
     const float *scales, *of_zero;
 
@@ -94,13 +103,12 @@ struct Unpacked {
     void end_piece() {
         if (offset_steps) of_zero += stepped_floats<group>;
     }
-    void begin_chunk() {}
     Ints::Reg quad(int i, int half) const { return Ints::load(codes + (2 * i + half) * 4 * lanes); }
     void end_chunk() { codes += chunk * 4 * panel_rows; }
     Vec::Reg scale(int half) const { return Vec::load(scales + half * lanes); }
     Vec::Reg offset(int half) const { return Vec::load(of_zero + half * lanes); }
-    const char *offset_pair(int pair, int half) const {
-        return reinterpret_cast<const char *>(of_zero + panel_rows) + (pair * panel_rows + half * lanes) * 2;
+    Ints::Reg offset_pair(int pair, int half) const {
+        return Ints::load_words(reinterpret_cast<const uint8_t *>(of_zero + panel_rows) + (pair * panel_rows + half * lanes) * 2);
     }
     Vec::Reg unit_offset(int half) const { return Vec::load(of_zero + half * lanes); }
     void end_group() {
@@ -112,24 +120,44 @@ struct Unpacked {
 template <class P>
 struct Packed {
     static constexpr int group = P::group, chunk = P::chunk;
-    static constexpr bool has_offsets = P::offsets != Kept::nothing, offset_steps = P::offsets == Kept::steps;
+    static constexpr bool has_offsets = P::offsets != Kept::nothing, offset_steps = in_steps(P::offsets);
     // So many bytes ahead a panel is fetched, scales too, or they are waited for; in the caches it costs nothing. One column of cold Q4_0
-    // reads 23 of 41 GB/s with none, 33 with 2 KiB, 36 with 4 or 8, 35 with three pieces (14 KiB); Q4_K 24, 29, 35, 36, 34.
-    static constexpr int64_t ahead = 8192;
-    const char *data, *codes, *scales, *offsets;
+    // reads (Zen 5) 23 of 41 GB/s with none, 33 with 2 KiB, 36 with 4 or 8, 35 with three pieces (14 KiB); Q4_K 24, 29, 35, 36, 34.
+    // A line or two with each quad: where a chunk's 8 lines and a piece's scales were asked for at once, Zen 4 read 69 % of what memory
+    // gives in place of 84 (Q4_0). Codes of 8 bits come too fast for that: from memory to the second-level cache 8 KiB ahead, from there
+    // 2 KiB, 69 and 90 % (Q8_0); the others lose by it.
+    static constexpr int64_t ahead = P::low == 8 ? 2048 : 8192, far_ahead = P::low == 8 ? 8192 : 0;
+    static constexpr int chunks = piece / (4 * chunk);
+    static constexpr int all_lines = static_cast<int>(P::bytes(piece) + 63) / 64, lines = all_lines / chunks;
+    const char *data, *codes, *scales, *offsets, *fetched;
     const uint8_t *levels;
+    alignas(64) float units[P::units ? P::units * panel_rows : 1];  // of the piece
 
     explicit Packed(const PackedPanel &panel) : data(panel.data), levels(panel.levels) {}
     void begin_piece(int64_t quads) {
         scales = data + P::scales_at, offsets = data + P::offsets_at(4 * quads), codes = data + P::codes_at(4 * quads);
-        for (int line = 0; line < P::codes_at(piece); line += 64) __builtin_prefetch(data + ahead + line, 0, 3);
+        fetched = data;
+        fetch(0, all_lines % chunks);
+        fetched += all_lines % chunks * 64;
+#pragma GCC unroll 4
+        for (int i = 0; i < P::units * panel_rows; i += lanes) {
+            if constexpr (P::half_units) {
+                Vec::store(units + i, Vec::load_f16(reinterpret_cast<const uint16_t *>(data) + i));
+            } else {
+                Vec::store(units + i, Vec::load(reinterpret_cast<const float *>(data) + i));
+            }
+        }
+    }
+    void fetch(int line, int end) const {
+#pragma GCC unroll 16
+        for (; line < end; line++) {
+            __builtin_prefetch(fetched + ahead + 64 * line, 0, 3);
+            if constexpr (far_ahead != 0) __builtin_prefetch(fetched + far_ahead + 64 * line, 0, 2);
+        }
     }
     void end_piece() { data = codes; }
-    void begin_chunk() {
-#pragma GCC unroll 16
-        for (int line = 0; line < P::chunk_bytes; line += 64) __builtin_prefetch(codes + line + ahead, 0, 3);
-    }
     Ints::Reg quad(int i, int half) const {
+        if (half == 0) fetch(i * lines / chunk, (i + 1) * lines / chunk);
         const auto vector = [&](int v) {
             return Ints::load(reinterpret_cast<const uint8_t *>(codes) + P::high_bytes + (2 * v + half) * 4 * lanes);
         };
@@ -142,24 +170,40 @@ struct Packed {
         if constexpr (P::looked_up) code = Ints::look_up(levels, code);
         return code;
     }
-    void end_chunk() { codes += P::chunk_bytes; }
+    void end_chunk() { codes += P::chunk_bytes, fetched += lines * 64; }
     template <Kept kept>
-    static Vec::Reg load(const char *from, const char *unit, int half) {
-        if constexpr (kept == Kept::steps) {
-            return Vec::mul(Vec::load_i8(from + half * lanes), Vec::load(reinterpret_cast<const float *>(unit) + half * lanes));
-        } else if constexpr (kept == Kept::half) {
+    static Vec::Reg load(const char *from, int half) {
+        if constexpr (kept == Kept::half) {
             return Vec::load_f16(reinterpret_cast<const uint16_t *>(from) + half * lanes);
         } else {
             return Vec::load_bf16(reinterpret_cast<const uint16_t *>(from) + half * lanes);
         }
     }
-    Vec::Reg scale(int half) const { return load<P::scales>(scales, data, half); }
-    Vec::Reg offset(int half) const { return load<P::offsets>(offsets, data, half); }
-    // Of pairs of groups, and what their steps are multiplied by.
-    const char *offset_pair(int pair, int half) const { return offsets + (pair * panel_rows + half * lanes) * 2; }
-    Vec::Reg unit_offset(int half) const { return Vec::load(reinterpret_cast<const float *>(data) + panel_rows + half * lanes); }
+    Vec::Reg scale(int half) const {
+        if constexpr (P::scales == Kept::steps) {
+            return Vec::mul(Vec::load_i8(scales + half * lanes), Vec::load(units + half * lanes));
+        } else if constexpr (P::scales == Kept::nibbles) {
+            // Of each lane the first byte is the group's: for odd groups `scales` is one byte on.
+            const Ints::Reg steps = Ints::each(Ints::load_words(reinterpret_cast<const uint8_t *>(scales) + 2 * half * lanes), 15);
+            return Vec::mul(Ints::to_float(steps), Vec::load(units + half * lanes));
+        } else {
+            return load<P::scales>(scales, half);
+        }
+    }
+    Vec::Reg offset(int half) const { return load<P::offsets>(offsets, half); }
+    // Steps of a pair of groups in 16 bits each, and what they are multiplied by.
+    Ints::Reg offset_pair(int pair, int half) const {
+        const auto *at = reinterpret_cast<const uint8_t *>(offsets) + (pair * panel_rows + half * lanes) * 2;
+        if constexpr (P::offsets == Kept::nibbles) return Ints::bits(Ints::load_words(at), 4, 15);
+        return Ints::load_words(at);
+    }
+    Vec::Reg unit_offset(int half) const { return Vec::load(units + panel_rows + half * lanes); }
     void end_group() {
-        scales += panel_rows * kept_bytes(P::scales);
+        if constexpr (P::scales == Kept::nibbles) {
+            scales += (scales - offsets) % 2 ? 2 * panel_rows - 1 : 1;
+        } else {
+            scales += panel_rows * kept_bytes(P::scales);
+        }
         if constexpr (!offset_steps) offsets += panel_rows * kept_bytes(P::offsets);
     }
 };

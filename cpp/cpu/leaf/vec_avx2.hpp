@@ -102,8 +102,8 @@ struct Ints {
     // bits, added to the lane.
     static inline Reg even(Reg codes) { return _mm256_and_si256(codes, _mm256_set1_epi16(255)); }
     static inline Reg odd(Reg codes) { return _mm256_srli_epi16(codes, 8); }
-    // Bytes with a sign as 16 bits.
-    static inline Reg load_words(const char *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
+    // Bytes without a sign as 16 bits.
+    static inline Reg load_words(const uint8_t *p) { return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))); }
     static inline void dot_words(Reg &sum, Reg codes, Reg words) {
         const Reg products = _mm256_madd_epi16(codes, words);
         __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(products));
@@ -116,6 +116,8 @@ struct Ints {
         const Reg shifted = shift < 0 ? _mm256_slli_epi32(v, -shift) : _mm256_srli_epi32(v, shift);
         return _mm256_and_si256(shifted, _mm256_set1_epi8(static_cast<char>(mask)));
     }
+    // These bits of each lane.
+    static inline Reg each(Reg v, int mask) { return _mm256_and_si256(v, _mm256_set1_epi32(mask)); }
     static inline Reg either(Reg a, Reg b) { return _mm256_or_si256(a, b); }
     // table[place] for each byte, places 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {

@@ -96,8 +96,10 @@ struct Ints {
     // Each lane's four bytes without a sign by four with one, added to the lane.
     // (In place: GCC 12 gives the intrinsic's result a register of its own, and a product of 12 sums 24 moves and spills.)
     static inline void dot(Reg &sum, Reg codes, Reg words) { __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
-    // Bytes with a sign as 16 bits, and each lane's two of these by two, added to the lane.
-    static inline Reg load_words(const char *p) { return _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p))); }
+    // Bytes without a sign as 16 bits, and each lane's two of these by two, added to the lane.
+    static inline Reg load_words(const uint8_t *p) {
+        return _mm512_cvtepu8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+    }
     static inline void dot_words(Reg &sum, Reg codes, Reg words) { __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
     static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
@@ -107,6 +109,8 @@ struct Ints {
             shift < 0 ? _mm512_slli_epi32(v, static_cast<unsigned>(-shift)) : _mm512_srli_epi32(v, static_cast<unsigned>(shift));
         return _mm512_and_si512(shifted, _mm512_set1_epi8(static_cast<char>(mask)));
     }
+    // These bits of each lane.
+    static inline Reg each(Reg v, int mask) { return _mm512_and_si512(v, _mm512_set1_epi32(mask)); }
     static inline Reg either(Reg a, Reg b) { return _mm512_or_si512(a, b); }
     // table[place] for each byte, places 0..15.
     static inline Reg look_up(const uint8_t *table, Reg places) {
