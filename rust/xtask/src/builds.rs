@@ -9,7 +9,8 @@ use crate::tools;
 use crate::workspace::{jobs, remove_dir};
 
 /// Shared, with all tests and examples, and no warning overlooked.
-const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", "-DTENSORLIB_WERROR=ON"];
+const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", WERROR];
+const WERROR: &str = "-DTENSORLIB_WERROR=ON";
 
 /// For the build of a package for machines with a GPU: its programs take no C++ runtime of the machine; and of the one
 /// that is linked in, parts that nobody calls would ask for a later C library (std::random_device of Debian 12's wants
@@ -65,7 +66,7 @@ impl Builds {
         let options = cuda_options(architectures)?;
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let linkage = if shared { "-DBUILD_SHARED_LIBS=ON" } else { "-DBUILD_SHARED_LIBS=OFF" };
-        let library = [linkage, "-DBUILD_TESTING=OFF", "-DTENSORLIB_WERROR=ON"];
+        let library = [linkage, "-DBUILD_TESTING=OFF", WERROR];
         Self::cmake(run, name, &[&library[..], &options].concat())
     }
 
@@ -77,10 +78,11 @@ impl Builds {
         Self::targets(run, "simt", &options, Some(reaches_devices))
     }
 
-    /// The library alone, as users build it.
+    /// The library alone, as users build it; but that its warnings are errors, as they are in the tests' build, which
+    /// has the same objects.
     pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
         let (name, linkage) = if shared { ("shared", "ON") } else { ("static", "OFF") };
-        Self::cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF"])
+        Self::cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
     }
 
     /// All tests with AddressSanitizer and UBSan, the simulated GPU's too.
@@ -152,22 +154,7 @@ impl Builds {
     ) -> Result<PathBuf, String> {
         Self::once(run, name, |run| {
             tools::native(run.ws)?;
-            println!("   building {name}");
-            let build = run.ws.out.join("build").join(name);
-            let mut configure = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
-            // Some systems say lib64; the suites that look into a prefix say lib.
-            configure = configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
-            if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
-                configure = configure.args(["-G", "Ninja"]);
-            }
-            run.step(configure)?;
-            let mut make = run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]);
-            if let Some(wanted) = wanted {
-                let help = run.ws.cmd("cmake").arg("--build").arg(&build).args(["--target", "help"]).capture()?;
-                make = make.arg("--target").args(target_names(&help).into_iter().filter(|name| wanted(name)));
-            }
-            run.step(make)?;
-            Ok(build)
+            run.timed(&format!("building {name}"), || configure_and_build(run, name, options, wanted))
         })
     }
 
@@ -183,6 +170,30 @@ impl Builds {
         run.builds.done.insert(name.into(), result.clone());
         result
     }
+}
+
+/// One of CMake's trees, configured and built, below target/xtask/build.
+fn configure_and_build(
+    run: &Run,
+    name: &str,
+    options: &[&str],
+    wanted: Option<fn(&str) -> bool>,
+) -> Result<PathBuf, String> {
+    let build = run.ws.out.join("build").join(name);
+    let mut configure = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
+    // Some systems say lib64; the suites that look into a prefix say lib.
+    configure = configure.args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]).args(options);
+    if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
+        configure = configure.args(["-G", "Ninja"]);
+    }
+    run.step(run.ws.sharing_objects(configure))?;
+    let mut make = run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]);
+    if let Some(wanted) = wanted {
+        let help = run.ws.cmd("cmake").arg("--build").arg(&build).args(["--target", "help"]).capture()?;
+        make = make.arg("--target").args(target_names(&help).into_iter().filter(|name| wanted(name)));
+    }
+    run.step(run.ws.sharing_objects(make))?;
+    Ok(build)
 }
 
 /// The names in CMake's list of targets: `NAME: phony` by Ninja, `... NAME` by make.

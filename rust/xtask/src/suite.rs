@@ -4,6 +4,8 @@
 //! added up (`run.tests`), checks things itself (`run.check`) and names what it leaves out (`run.skip`). An
 //! error that it returns is one failure more, so `?` is the way to stop where nothing further makes sense.
 
+use std::cell::Cell;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -31,6 +33,7 @@ pub struct Run<'a> {
     /// Builds shared with the other suites.
     pub builds: &'a mut Builds,
     log: PathBuf,
+    line: Cell<Instant>, // when the last line was printed
     result: SuiteResult,
 }
 
@@ -76,7 +79,8 @@ impl<'a> Run<'a> {
 
     fn of(name: &str, ws: &'a Workspace, builds: &'a mut Builds) -> Self {
         let log = ws.out.join("logs").join(format!("{name}.log"));
-        Run { ws, builds, log, result: SuiteResult { name: name.into(), ..SuiteResult::default() } }
+        let result = SuiteResult { name: name.into(), ..SuiteResult::default() };
+        Run { ws, builds, log, line: Cell::new(Instant::now()), result }
     }
 
     fn start_log(&self) -> Result<(), String> {
@@ -97,8 +101,7 @@ impl<'a> Run<'a> {
     /// summary, is one failure.
     pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
         let title = title.trim_end(); // a level in it may be empty
-        println!("   {title}");
-        let out = cmd.logged(&self.log)?;
+        let out = self.timed(title, || cmd.logged(&self.log))?;
         let lines = case_lines(&out.text);
         let mut counts = Counts::default();
         for line in &lines {
@@ -123,11 +126,30 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Says what is being done, and, when it was, how long it took.
+    pub fn timed<T>(&self, title: &str, work: impl FnOnce() -> T) -> T {
+        print!("   {title}");
+        let _ = std::io::stdout().flush(); // nobody there to read it is no reason to stop
+        let result = work();
+        println!("{}", self.lap());
+        result
+    }
+
+    /// The seconds since the line before, where they are worth a word.
+    fn lap(&self) -> String {
+        let seconds = self.line.replace(Instant::now()).elapsed().as_secs_f64();
+        if seconds < 0.1 {
+            String::new()
+        } else {
+            format!("  {seconds:.1} s")
+        }
+    }
+
     /// Counts a check of the suite's own.
     pub fn check(&mut self, title: &str, outcome: Result<(), String>) {
         match outcome {
             Ok(()) => {
-                println!("   {title}");
+                println!("   {title}{}", self.lap());
                 self.result.counts.passed += 1;
             }
             Err(why) => self.fail(title, &why),

@@ -3,6 +3,7 @@
 //! what to install.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use crate::cuda_toolkit;
 use crate::process::{on_path, Cmd};
@@ -30,6 +31,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
     note("zig", zig().map(|z| z.describe()));
     note("clang-format", clang_format().map(|c| c.describe()));
     note("CUDA toolkit", cuda().map(|p| p.display().to_string()));
+    note("ccache", compiler_cache().map(|p| p.display().to_string()).ok_or("builds go without".into()));
     note("valgrind", system_tool("valgrind", "valgrind").map(|p| p.display().to_string()));
     if missing.is_empty() {
         return Ok(());
@@ -56,6 +58,14 @@ pub fn system_tool(program: &str, package: &str) -> Result<PathBuf, String> {
         apt_install(&[package], program)?;
     }
     on_path(program).ok_or(format!("{package} was installed, but {program} is not on the PATH"))
+}
+
+/// ccache: a run builds the same sources a dozen times, in CMake's trees and in cargo's, and most objects are alike.
+/// None where it can not be had: everything works without, and takes longer.
+pub fn compiler_cache() -> Option<PathBuf> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let find = || system_tool("ccache", "ccache").map_err(|why| println!("xtask: going on without ccache: {why}")).ok();
+    FOUND.get_or_init(find).clone()
 }
 
 /// Python 3, for the generator of the cases and for the tools that come as Python packages.

@@ -8,7 +8,7 @@ use super::c::expect;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
-use crate::workspace::{make_dir, remove_dir};
+use crate::workspace::{make_dir, remove_dir, LAUNCHERS};
 
 const PROGRAM: &str = "use tensorlib::{Backend, Context};
 
@@ -66,6 +66,7 @@ fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
 /// Cargo with nothing of this machine but its toolchain.
 fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
     let mut cargo = run.ws.cargo().dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
+    cargo = LAUNCHERS.iter().fold(cargo, |cargo, name| cargo.env_remove(name));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("CARGO_BUILD_")
