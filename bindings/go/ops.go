@@ -28,7 +28,8 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 // Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with
 // a scale for each 256 elements of k, the largest magnitude / 127: an element of
 // the result is then off by up to the sum over k of |a| * (largest |b| of the 256)
-// / 254, beside F32's own rounding. MulMatExact does without.
+// / 254, beside F32's own rounding. Where a is BF16, b may be rounded to BF16, by
+// up to 2^-8 of an element. MulMatExact does without both.
 func (c *Context) MulMat(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul_mat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_mul_mat(c.ptr, a.ptr, b.ptr)
@@ -37,8 +38,8 @@ func (c *Context) MulMat(a, b *Tensor) (*Tensor, error) {
 
 // MulMatExact is MulMat of operands as they are: nothing is rounded but sums, in
 // F32. Shapes and types are the same. It is slower where MulMat rounds b (on the
-// CPU with weights in blocks, at the level avx512); on other levels and devices the
-// two are one.
+// CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512);
+// elsewhere the two are one.
 func (c *Context) MulMatExact(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul_mat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_mul_mat_exact(c.ptr, a.ptr, b.ptr)

@@ -155,14 +155,15 @@ pub const Context = struct {
     ///
     /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a scale for each 256
     /// elements of k, the largest magnitude / 127: an element of the result is then off by up to the sum over k of
-    /// |a| * (largest |b| of the 256) / 254, beside f32's own rounding. `mulMatExact` does without.
+    /// |a| * (largest |b| of the 256) / 254, beside f32's own rounding. Where a is bf16, b may be rounded to bf16, by
+    /// up to 2^-8 of an element. `mulMatExact` does without both.
     pub fn mulMat(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat, .{ a.handle, b.handle });
     }
 
     /// `mulMat` of operands as they are: nothing is rounded but sums, in f32. Shapes and types are the same. Slower
-    /// where `mulMat` rounds b (on the CPU with weights in blocks, at the level avx512); on other levels and devices
-    /// the two are one.
+    /// where `mulMat` rounds b (on the CPU with weights in blocks at the levels avx512 and avx2, bf16 at avx512);
+    /// elsewhere the two are one.
     pub fn mulMatExact(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat_exact, .{ a.handle, b.handle });
     }

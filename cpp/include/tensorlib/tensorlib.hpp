@@ -284,9 +284,10 @@ Tensor add(const Tensor &a, const Tensor &b);
 inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
 // a {k, m, ...} and b {k, n, ...} give {m, n, ...}. Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a
 // scale for each 256 elements of k, largest / 127: an element is then off by up to the sum over k of |a| * (largest |b| of the 256)
-// / 254, beside F32's own rounding.
+// / 254, beside F32's own rounding. Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
 Tensor mul_mat(const Tensor &a, const Tensor &b);
-// The same of operands as they are. Slower where mul_mat rounds b (on the CPU at the level avx512); elsewhere the two are one.
+// The same of operands as they are. Slower where mul_mat rounds b (on the CPU with blocks at the levels avx512 and avx2, BF16 at
+// avx512); elsewhere the two are one.
 Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), x dividing used, give {m, used, tokens}: column (u, t) is the
 // product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. A

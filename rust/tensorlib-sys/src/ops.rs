@@ -48,13 +48,13 @@ extern "C" {
     /// a any float or weight type, b F32, F16 or BF16. Where a is of a type with blocks, b may be rounded
     /// on the way in to 8 bits, with a scale for each 256 elements of k, the largest magnitude / 127: an
     /// element of the result is then off by up to the sum over k of |a| * (largest |b| of the 256) / 254,
-    /// beside F32's own rounding; tl_mul_mat_exact() does without. The context owns the result; NULL on
-    /// failure. Since 0.1.
+    /// beside F32's own rounding. Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
+    /// tl_mul_mat_exact() does without both. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
     /// tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
-    /// same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b
-    /// (on the CPU with weights in blocks, at the level avx512); on other levels and devices the two are
+    /// same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b (on
+    /// the CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512); elsewhere the two are
     /// one. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat_exact(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 

@@ -43,7 +43,8 @@ impl Context {
     ///
     /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a scale for each 256 elements of
     /// k, the largest magnitude / 127: an element of the result is then off by up to the sum over k of
-    /// |a| * (largest |b| of the 256) / 254, beside F32's own rounding. [`Context::mul_mat_exact`] does without.
+    /// |a| * (largest |b| of the 256) / 254, beside F32's own rounding. Where a is BF16, b may be rounded to BF16, by up
+    /// to 2^-8 of an element. [`Context::mul_mat_exact`] does without both.
     ///
     /// # Errors
     /// As [`Context::add`].
@@ -53,8 +54,8 @@ impl Context {
     }
 
     /// [`Context::mul_mat`] of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the same.
-    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks, at the level avx512); on other levels and
-    /// devices the two are one.
+    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512);
+    /// elsewhere the two are one.
     ///
     /// # Errors
     /// As [`Context::add`].
