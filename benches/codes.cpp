@@ -70,7 +70,7 @@ struct Operands {
         quantize();
     }
     leaf::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data, sum_pairs.data}; }
-    leaf::PackedPanel panel() const { return {packed.data, format.levels}; }
+    leaf::PackedPanel panel() const { return {packed.data, format.levels, leaf.fetched_ahead[columns - 1]}; }
     void unpack() { format.unpack(depth, stored.data, row_bytes, rows, codes.data, scales.data, offsets.data); }
     void expand() { format.expand(0, depth, panel(), codes.data, scales.data, offsets.data); }
     void quantize() {

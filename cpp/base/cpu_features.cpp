@@ -40,6 +40,9 @@ CpuFeatures cpu_features() noexcept {
     CpuFeatures features;
     const Registers base = cpuid(1), extended = cpuid(7), extended1 = cpuid(7, 1);
     if (!bit(base.ecx, 27)) return features;
+    // Family 19h: the base family, which is full, and 0ah of the extended one.
+    const Registers vendor = cpuid(0);
+    features.follows_streams = vendor.ebx == 0x68747541 && (base.eax >> 8 & 15) == 15 && (base.eax >> 20 & 255) == 10;  // "Auth"enticAMD
     const std::uint64_t saved = saved_registers();
     // XCR0: bits 1 and 2 are the 128- and 256-bit registers, 5 to 7 the masks and the two parts of the 512-bit ones.
     const bool saves_256 = (saved & 0x06) == 0x06, saves_512 = (saved & 0xe6) == 0xe6;

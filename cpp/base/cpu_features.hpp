@@ -11,6 +11,8 @@ struct CpuFeatures {
     bool avx2 = false;
     // AVX-512 F, BW, CD, DQ, VL, VNNI and BF16, likewise.
     bool avx512 = false;
+    // A Zen 3 or Zen 4: its prefetchers follow one stream of lines as fast as memory gives them.
+    bool follows_streams = false;
 };
 
 CpuFeatures cpu_features() noexcept;

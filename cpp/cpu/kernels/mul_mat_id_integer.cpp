@@ -74,11 +74,12 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
         const int rows = static_cast<int>(std::min(b.rows, b.M - m));
         // Panels of all experts are numbered through.
         const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
-        const leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels};
+        leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels, slice.leaf.fetched_ahead[0]};
         if (b.copy && run.size() <= b.format.packed_columns) {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
+                packed.ahead = slice.leaf.fetched_ahead[n - 1];
                 b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, b.rows, rows);
                 scatter(step, round.entries(place), n, tile, b.rows, m, rows, false);
             }

@@ -99,12 +99,13 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::i
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(b.rows, b.M - first_row));
-    leaf::PackedPanel packed{nullptr, b.format.levels};
+    leaf::PackedPanel packed{nullptr, b.format.levels, leaf.fetched_ahead[0]};
     if (b.copy)
         packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
     if (!b.through_bytes) {
         for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, unit.columns - column);
+            packed.ahead = leaf.fetched_ahead[n - 1];
             b.format.gemm_packed[n - 1](b.K, packed, b.unit.at(b.unit_base(step, unit.in_round), column, n, 0),
                                         batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows);
             finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);

@@ -25,10 +25,11 @@ struct CodePanel {
     const float *scales, *offsets;
 };
 
-// One of a constant's copy. levels: of the format, for codes that are places.
+// One of a constant's copy. levels: of the format, for codes that are places. ahead: of LeafTable::fetched_ahead.
 struct PackedPanel {
     const char *data;
     const uint8_t *levels;
+    int64_t ahead;
 };
 
 // A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3), for each 256 elements a scale [.][n],
@@ -112,6 +113,9 @@ struct LeafTable {
         void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *to);
     };
     PanelFormat panels[max_formats];
+    // So many bytes before n columns meet them, lines of packed panels are asked for; 0 where the processor does better by itself
+    // (cpu/dispatch).
+    int64_t fetched_ahead[max_integer_columns];
     // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
     void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
 

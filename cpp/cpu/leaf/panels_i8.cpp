@@ -302,7 +302,7 @@ void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
 // k elements of a packed panel as an unpacked one.
 template <class P>
 void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets) {
-    Packed<P> from({panel.data + P::panel_bytes(first), panel.levels});
+    Packed<P> from({panel.data + P::panel_bytes(first), panel.levels, panel.ahead});
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
         from.begin_piece(n / 4);

@@ -121,22 +121,22 @@ template <class P>
 struct Packed {
     static constexpr int group = P::group, chunk = P::chunk;
     static constexpr bool has_offsets = P::offsets != Kept::nothing, offset_steps = in_steps(P::offsets);
-    // So many bytes ahead a panel is fetched, scales too, or they are waited for; in the caches it costs nothing. One column of cold Q4_0
-    // reads (Zen 5) 23 of 41 GB/s with none, 33 with 2 KiB, 36 with 4 or 8, 35 with three pieces (14 KiB); Q4_K 24, 29, 35, 36, 34.
-    // A line or two with each quad: where a chunk's 8 lines and a piece's scales were asked for at once, Zen 4 read 69 % of what memory
-    // gives in place of 84 (Q4_0). Codes of 8 bits come too fast for that: from memory to the second-level cache 8 KiB ahead, from there
-    // 2 KiB, 69 and 90 % (Q8_0); the others lose by it.
-    static constexpr int64_t ahead = P::low == 8 ? 2048 : 8192, far_ahead = P::low == 8 ? 8192 : 0;
+    // Lines of a panel are fetched `ahead` of their use, one or two with each quad: a chunk's and a piece's scales at once would wait for
+    // each other. In the caches it costs nothing.
     static constexpr int chunks = piece / (4 * chunk);
     static constexpr int all_lines = static_cast<int>(P::bytes(piece) + 63) / 64, lines = all_lines / chunks;
     const char *data, *codes, *scales, *offsets, *fetched;
+    int64_t ahead;
     const uint8_t *levels;
     alignas(64) float units[P::units ? P::units * panel_rows : 1];  // of the piece
 
-    explicit Packed(const PackedPanel &panel) : data(panel.data), levels(panel.levels) {}
+    explicit Packed(const PackedPanel &panel) : data(panel.data), ahead(panel.ahead), levels(panel.levels) {}
     void begin_piece(int64_t quads) {
         scales = data + P::scales_at, offsets = data + P::offsets_at(4 * quads), codes = data + P::codes_at(4 * quads);
-        fetched = data;
+        // Before the codes, so that lines are asked for in the order of memory, which the hardware recognises: without these Zen 4 reads
+        // half of what memory gives, as scales and codes take turns.
+        for (int line = 0; line < P::codes_at(piece); line += 64) __builtin_prefetch(data + line, 0, 3);
+        fetched = data + ahead;
         fetch(0, all_lines % chunks);
         fetched += all_lines % chunks * 64;
 #pragma GCC unroll 4
@@ -150,10 +150,7 @@ struct Packed {
     }
     void fetch(int line, int end) const {
 #pragma GCC unroll 16
-        for (; line < end; line++) {
-            __builtin_prefetch(fetched + ahead + 64 * line, 0, 3);
-            if constexpr (far_ahead != 0) __builtin_prefetch(fetched + far_ahead + 64 * line, 0, 2);
-        }
+        for (; line < end; line++) __builtin_prefetch(fetched + 64 * line, 0, 3);
     }
     void end_piece() { data = codes; }
     Ints::Reg quad(int i, int half) const {
