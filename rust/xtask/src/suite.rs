@@ -7,12 +7,14 @@
 use std::cell::Cell;
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Instant;
 
 use crate::builds::Builds;
 use crate::counts::{case_lines, parse, CaseLine, Counts, Style};
 use crate::process::{Cmd, Output};
-use crate::workspace::{make_dir, Workspace};
+use crate::workspace::{append_file, make_dir, parallelism, remove_file, Workspace};
 
 /// One row of the table.
 pub struct Suite {
@@ -100,8 +102,44 @@ impl<'a> Run<'a> {
     /// Runs a test program and adds its counts. No summary, or a bad exit status without a failed test in the
     /// summary, is one failure.
     pub fn tests(&mut self, title: &str, style: Style, cmd: Cmd) -> Result<(), String> {
+        let out = self.timed(title.trim_end(), || cmd.logged(&self.log))?;
+        self.count(title, style, &cmd, &out);
+        Ok(())
+    }
+
+    /// [`Run::tests`] of several programs, as many at a time as there are processors; each is told of when it ends.
+    pub fn tests_together(&mut self, style: Style, programs: &[(String, Cmd)]) -> Result<(), String> {
+        let logs: Vec<PathBuf> = (0..programs.len()).map(|i| self.log.with_extension(format!("{i}.part"))).collect();
+        let next = AtomicUsize::new(0);
+        let (ended, results) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..parallelism().min(programs.len()) {
+                let (ended, logs, next) = (ended.clone(), &logs, &next);
+                scope.spawn(move || loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((_, cmd)) = programs.get(i) else { return };
+                    let start = Instant::now();
+                    let out = remove_file(&logs[i]).and_then(|()| cmd.logged(&logs[i]));
+                    if ended.send((i, out, start.elapsed())).is_err() {
+                        return; // the suite has stopped
+                    }
+                });
+            }
+            drop(ended);
+            for (i, out, took) in results {
+                let (out, (title, cmd)) = (out?, &programs[i]);
+                println!("   {}  {:.1} s", title.trim_end(), took.as_secs_f64());
+                self.line.set(Instant::now());
+                append_file(&logs[i], &self.log)?;
+                self.count(title, style, cmd, &out);
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds what a test program's output says.
+    fn count(&mut self, title: &str, style: Style, cmd: &Cmd, out: &Output) {
         let title = title.trim_end(); // a level in it may be empty
-        let out = self.timed(title, || cmd.logged(&self.log))?;
         let lines = case_lines(&out.text);
         let mut counts = Counts::default();
         for line in &lines {
@@ -116,14 +154,13 @@ impl<'a> Run<'a> {
             self.note_skip(title, &skip_reasons(&out.text));
         }
         if out.ok && known && counts.failed == 0 {
-            return Ok(());
+            return;
         }
         if counts.failed == 0 {
             self.result.counts.failed += 1;
         }
-        let why = if out.ok && !known { "no summary in its output".into() } else { out.status };
+        let why = if out.ok && !known { "no summary in its output" } else { &out.status };
         println!("{}\n   FAILED {title}: {why}\n   again: {}", tail(&out.text), cmd.describe());
-        Ok(())
     }
 
     /// Says what is being done, and, when it was, how long it took.
@@ -175,14 +212,15 @@ impl<'a> Run<'a> {
         self.result.counts.failed += 1;
     }
 
-    /// `body` once for each instruction-set level of this machine, best first.
-    pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
+    /// The instruction-set levels of this machine, best first.
+    pub fn levels(&mut self) -> Result<Vec<String>, String> {
         let program = Builds::isa_levels(self)?;
-        let levels = self.ws.cmd(program).capture()?;
-        for isa in levels.lines() {
-            body(self, isa)?;
-        }
-        Ok(())
+        Ok(self.ws.cmd(program).capture()?.lines().map(String::from).collect())
+    }
+
+    /// `body` once for each of them.
+    pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
+        self.levels()?.iter().try_for_each(|isa| body(self, isa))
     }
 }
 

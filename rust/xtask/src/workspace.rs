@@ -83,9 +83,30 @@ impl Workspace {
 /// What CMake, on its own or called by a build script, takes a compiler's launcher from.
 pub const LAUNCHERS: [&str; 2] = ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
 
+/// How many processors there are for builds and tests.
+pub fn parallelism() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
 /// How many jobs a build may use.
 pub fn jobs() -> String {
-    std::thread::available_parallelism().map_or(2, usize::from).to_string()
+    parallelism().to_string()
+}
+
+/// Removes a file, if it is there.
+pub fn remove_file(path: &Path) -> Result<(), String> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
+        _ => Ok(()),
+    }
+}
+
+/// Moves the contents of a file to another one's end.
+pub fn append_file(from: &Path, to: &Path) -> Result<(), String> {
+    let open = || std::fs::OpenOptions::new().create(true).append(true).open(to);
+    let copied = std::fs::File::open(from).and_then(|mut file| std::io::copy(&mut file, &mut open()?));
+    copied.map_err(|e| format!("{} to {}: {e}", from.display(), to.display()))?;
+    remove_file(from)
 }
 
 /// Removes a folder with all that is in it, if it is there.

@@ -8,21 +8,23 @@ use crate::suite::Run;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = Builds::tests(run)?;
-    run.for_each_isa(|run, isa| all_programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
+    let levels = run.levels()?;
+    let envs: Vec<_> = levels.iter().map(|isa| vec![("TENSORLIB_ISA", isa.as_str())]).collect();
+    some_programs(run, &build.join("tests/cpp"), |_| true, &envs)?;
     super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))
 }
 
 /// Runs each program with these variables set.
 pub fn all_programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    some_programs(run, &build.join("tests/cpp"), |_| true, envs)
+    some_programs(run, &build.join("tests/cpp"), |_| true, &[envs.to_vec()])
 }
 
-/// Runs the programs in a folder whose names `chosen` takes; none is an error.
+/// Runs the programs in a folder whose names `chosen` takes, with each of these sets of variables; none is an error.
 pub fn some_programs(
     run: &mut Run,
     dir: &Path,
     chosen: impl Fn(&str) -> bool,
-    envs: &[(&str, &str)],
+    envs: &[Vec<(&str, &str)>],
 ) -> Result<(), String> {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut found = programs(dir)?;
@@ -30,11 +32,13 @@ pub fn some_programs(
     if found.is_empty() {
         return Err(format!("none of the programs that were meant is in {}", dir.display()));
     }
-    for program in found {
-        let cmd = run.ws.cmd(&program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
-        run.tests(&format!("{} {}", name(&program), super::c::title_of(envs)), Style::GoogleTest, cmd)?;
-    }
-    Ok(())
+    let ws = run.ws;
+    let of = |program: &PathBuf, envs: &Vec<(&str, &str)>| {
+        let cmd = ws.cmd(program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
+        (format!("{} {}", name(program), super::c::title_of(envs)), cmd)
+    };
+    let commands: Vec<_> = envs.iter().flat_map(|envs| found.iter().map(move |program| of(program, envs))).collect();
+    run.tests_together(Style::GoogleTest, &commands)
 }
 
 /// The programs that a build has left in a folder.

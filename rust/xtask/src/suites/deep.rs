@@ -48,13 +48,11 @@ pub fn long(run: &mut Run) -> Result<(), String> {
 /// The order of blocks, warps, lanes and streams follows from the seed; every fourth one also runs work early.
 pub fn seeds(run: &mut Run) -> Result<(), String> {
     let build = Builds::simt(run)?;
-    for seed in 2..=16u64 {
-        let seed = seed.to_string();
-        let envs = [("TENSORLIB_DEVICE", super::simt::DEVICE), ("TENSORLIB_SIMT_SEED", seed.as_str())];
-        super::cpp::some_programs(run, &build.join("tests/cpp"), |name| name.starts_with("cuda_"), &envs)?;
-        super::c::cases(run, &build, &envs)?;
-    }
-    Ok(())
+    let seeds: Vec<_> = (2..=16u64).map(|seed| seed.to_string()).collect();
+    let device = ("TENSORLIB_DEVICE", super::simt::DEVICE);
+    let envs: Vec<_> = seeds.iter().map(|seed| vec![device, ("TENSORLIB_SIMT_SEED", seed.as_str())]).collect();
+    super::cpp::some_programs(run, &build.join("tests/cpp"), |name| name.starts_with("cuda_"), &envs)?;
+    envs.iter().try_for_each(|envs| super::c::cases(run, &build, envs))
 }
 
 /// Each fuzz target for a while, from its corpus on; what it finds stays in target/xtask/fuzz.

@@ -21,11 +21,10 @@ const GPU: [(&str, &str); 3] = [
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = Builds::address_sanitized(run)?;
-    run.for_each_isa(|run, isa| {
-        let envs = [&[("TENSORLIB_ISA", isa)], &CPU[..]].concat();
-        c::programs(run, &build, &envs)?;
-        cpp::some_programs(run, &build.join("tests/cpp"), |name| !name.starts_with("cuda_"), &envs)
-    })?;
+    let levels = run.levels()?;
+    let envs: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat()).collect();
+    envs.iter().try_for_each(|envs| c::programs(run, &build, envs))?;
+    cpp::some_programs(run, &build.join("tests/cpp"), |name| !name.starts_with("cuda_"), &envs)?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
 }

@@ -22,7 +22,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 
 /// The tests of the simulator itself.
 pub fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    cpp::some_programs(run, &build.join("tests/simt"), |name| name.starts_with("simt_"), envs)
+    cpp::some_programs(run, &build.join("tests/simt"), |name| name.starts_with("simt_"), &[envs.to_vec()])
 }
 
 /// What `cargo xtask gpu` would pack, of the simulated GPU: its script must work before a GPU is to be had.
