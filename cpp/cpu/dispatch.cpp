@@ -34,13 +34,13 @@ bool runs(std::string_view level) {
 // One cold column of Q4_0 by a packed constant reads on Zen 5 23 of 41 GB/s if nothing is fetched ahead, 33 with 2 KiB, 36 with 4 or 8, 35
 // with 14. On Zen 4 it is 107 % of what a plain loop reads with nothing, 92 with 2 or 8 KiB (its 24 buffers of misses are all there is for
 // lines that programs ask for, the second-level cache's prefetchers have more); 3 columns 96, 79 and 80, 4 75, 78 and 78, 6 59, 65 and 63;
-// 8 of Q8_0, in one tile, 57 % of the roof with 2 KiB, 59 with 8.
+// 8 of Q8_0, in one tile, 71, 57 and 49, but of Q6_K 52, 53 and 53.
 // (Panels of floats: one column of F16 93 to 98 % as the kernels fetch them, 100 to 103 without; of BF16 92 to 96, and 96 to 103; 8 of
 // F16 82 % of the peak, and 75.)
 void choose_fetching(leaf::LeafTable &table) {
     const bool follows = cpu_features().follows_streams;
     for (int n = 1; n <= leaf::max_integer_columns; n++) {
-        table.fetched_ahead[n - 1] = !follows ? 8192 : n <= 4 ? 0 : n <= 6 ? 2048 : 8192;
+        table.fetched_ahead[n - 1] = !follows ? 8192 : n <= 4 ? 0 : 2048;
     }
     if (!follows) return;
     for (leaf::LeafTable::Gemm *gemm : {&table.gemm_f32, &table.gemm_bf16, &table.gemm_f16_by_f32, &table.gemm_bf16_by_f32}) {
