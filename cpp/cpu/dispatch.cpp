@@ -24,8 +24,7 @@ constexpr std::size_t max_levels = 4;
 // Every level that a build might have, so that a misspelt name and a missing processor are told apart.
 constexpr const char *known_levels[] = {"avx512", "avx2", "baseline"};
 
-bool runs(std::string_view level) {
-    const CpuFeatures features = cpu_features();
+bool runs(std::string_view level, const CpuFeatures &features) {
     if (level == "avx512") return features.avx512;
     if (level == "avx2") return features.avx2;
     return level == "baseline";
@@ -37,8 +36,7 @@ bool runs(std::string_view level) {
 // 8 of Q8_0, in one tile, 71, 57 and 49, but of Q6_K 52, 53 and 53.
 // (Panels of floats: one column of F16 93 to 98 % as the kernels fetch them, 100 to 103 without; of BF16 92 to 96, and 96 to 103; 8 of
 // F16 82 % of the peak, and 75.)
-void choose_fetching(leaf::LeafTable &table) {
-    const bool follows = cpu_features().follows_streams;
+void choose_fetching(leaf::LeafTable &table, bool follows) {
     for (int n = 1; n <= leaf::max_integer_columns; n++) {
         table.fetched_ahead[n - 1] = !follows ? 8192 : n <= 4 ? 0 : 2048;
     }
@@ -65,14 +63,15 @@ struct Levels {
         };
         constexpr std::size_t n = sizeof names / sizeof names[0];
         static_assert(n <= max_levels);
+        const CpuFeatures features = cpu_features();
         for (std::size_t i = 0; i < n; i++) {
-            if (!runs(names[i])) continue;
+            if (!runs(names[i], features)) continue;
             IsaLevel &entry = level[count++];
             entry.name = names[i];
             // The baseline fills first, tuned kernels override: a level may leave to it what it does no better.
             fills[n - 1](entry.kernels);
             fills[i](entry.kernels);
-            choose_fetching(entry.kernels);
+            choose_fetching(entry.kernels, features.follows_streams);
         }
     }
 };

@@ -31,7 +31,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
     note("zig", zig().map(|z| z.describe()));
     note("clang-format", clang_format().map(|c| c.describe()));
     note("CUDA toolkit", cuda().map(|p| p.display().to_string()));
-    note("ccache", compiler_cache().map(|p| p.display().to_string()).ok_or("builds go without".into()));
+    note("ccache", Ok(compiler_cache().map_or("not here, builds go without".into(), |p| p.display().to_string())));
     note("valgrind", system_tool("valgrind", "valgrind").map(|p| p.display().to_string()));
     if missing.is_empty() {
         return Ok(());

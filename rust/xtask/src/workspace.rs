@@ -95,10 +95,7 @@ pub fn jobs() -> String {
 
 /// Removes a file, if it is there.
 pub fn remove_file(path: &Path) -> Result<(), String> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
-        _ => Ok(()),
-    }
+    gone(path, std::fs::remove_file(path))
 }
 
 /// Moves the contents of a file to another one's end.
@@ -111,7 +108,11 @@ pub fn append_file(from: &Path, to: &Path) -> Result<(), String> {
 
 /// Removes a folder with all that is in it, if it is there.
 pub fn remove_dir(path: &Path) -> Result<(), String> {
-    match std::fs::remove_dir_all(path) {
+    gone(path, std::fs::remove_dir_all(path))
+}
+
+fn gone(path: &Path, removed: std::io::Result<()>) -> Result<(), String> {
+    match removed {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(format!("{}: {e}", path.display())),
         _ => Ok(()),
     }
