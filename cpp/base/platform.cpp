@@ -29,23 +29,21 @@ namespace tensorlib::core::platform {
 // calloc rather than mmap: it gives untouched zero pages for large sizes all the same, and valgrind and
 // LeakSanitizer see when they are lost. Its pointer is kept in the word before the aligned block.
 void *allocate_pages(std::size_t size) noexcept {
+    // Large pages: a 4096 x 4096 F32 matrix is 16,384 small ones, so that panels which walk down its columns miss the TLB on every row,
+    // and prefetchers stop at each one's end. They begin at a multiple of their size. What comes before it is never touched.
+    constexpr std::size_t huge = std::size_t{2} << 20;
+    const bool large = size >= 2 * huge;
+    const std::size_t alignment = large ? huge : page_size;
     std::size_t padded;
-    if (!checked_add(size, page_size + sizeof(void *), padded)) return nullptr;
+    if (!checked_add(size, alignment + sizeof(void *), padded)) return nullptr;
     void *raw = std::calloc(1, padded);
     if (!raw) return nullptr;
     const auto first = reinterpret_cast<std::uintptr_t>(raw) + sizeof(void *);
-    void *pages = reinterpret_cast<void *>((first + page_size - 1) & ~(page_size - 1));
+    void *pages = reinterpret_cast<void *>((first + alignment - 1) & ~(alignment - 1));
     std::memcpy(static_cast<char *>(pages) - sizeof(void *), &raw, sizeof raw);
 #if defined(TL_LINUX) && defined(MADV_HUGEPAGE)
-    // A 4096 x 4096 F32 matrix is 16,384 small pages, or 32 large ones: panels that walk down its columns
-    // otherwise miss the TLB on every row.
-    constexpr std::size_t huge = std::size_t{2} << 20;
-    if (size >= 2 * huge) {
-        const auto begin = (reinterpret_cast<std::uintptr_t>(pages) + huge - 1) & ~(huge - 1);
-        const auto end = (reinterpret_cast<std::uintptr_t>(pages) + size) & ~(huge - 1);
-        // Advice only: where the kernel declines, small pages serve.
-        (void)madvise(reinterpret_cast<void *>(begin), end - begin, MADV_HUGEPAGE);
-    }
+    // Advice only: where the kernel declines, small pages serve.
+    if (large) (void)madvise(pages, size & ~(huge - 1), MADV_HUGEPAGE);
 #endif
     return pages;
 }

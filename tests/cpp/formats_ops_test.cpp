@@ -100,6 +100,47 @@ TEST_P(Products, of_views) {
     }
 }
 
+// Sums of products in 16 bits: every code at an end of its range, by activations that are all at an end of theirs and so are not rounded.
+TEST(Extremes, of_codes_and_activations_do_not_overflow) {
+    constexpr std::int64_t k = 512, m = 35, most_columns = 7;
+    struct Kind {
+        DType type;
+        std::size_t head;             // bytes of a block before its codes
+        std::vector<int> code_bytes;  // -128 and 127; places of the least and the largest level
+    };
+    for (const Kind &kind : {Kind{DType::q8_0, 2, {0x80, 0x7f, 0x81}}, Kind{DType::iq4_nl, 2, {0x00, 0xff, 0xf0, 0x0f}},
+                             Kind{DType::iq4_xs, 8, {0x00, 0xff, 0xf0, 0x0f}}, Kind{DType::q4_0, 2, {0x00, 0xff, 0xf0}},
+                             Kind{DType::q4_1, 4, {0x00, 0xff}}, Kind{DType::q5_0, 2, {0x00, 0xff}}}) {
+        tl::Context ctx;
+        const DTypeTraits &type = traits(kind.type);
+        const auto a = blocks_leaf(ctx, kind.type, {k, m}, 12);
+        std::vector<std::byte> bytes(a.nbytes());
+        a.read_bytes(bytes.data(), 0, bytes.size());
+        for (std::size_t i = 0; i < bytes.size(); i++) {
+            const std::size_t in_row = i % a.strides()[1], row = i / a.strides()[1];
+            if (in_row % type.size >= kind.head) bytes[i] = static_cast<std::byte>(kind.code_bytes[row % kind.code_bytes.size()]);
+        }
+        a.write_bytes(bytes.data(), 0, bytes.size());
+        const auto constant = ctx.zeros(static_cast<tl::Type>(kind.type), {k, m});
+        constant.write_bytes(bytes.data(), 0, bytes.size());
+        constant.set_constant();
+        for (std::int64_t n = 1; n <= most_columns; n++) {
+            const auto b = support::leaf(ctx, {k, n}, 13);
+            auto values = b.read_f32();
+            for (std::size_t i = 0; i < values.size(); i++) values[i] = i / k % 3 == 0 || (i / k % 3 == 1 && i % 2 == 0) ? -1.0f : 1.0f;
+            b.write_f32(values);
+            const auto c = mul_mat(a, b), of_constant = mul_mat(constant, b);
+            const tl::Graph graph({c, of_constant});
+            const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::Rounded::no);
+            for (const std::string &isa : support::isa_levels()) {
+                graph.compute(backend(isa, 1));
+                EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " " << type.name << " n " << n;
+                EXPECT_EQ(support::first_wrong(of_constant.read<float>(), expected), "") << isa << " " << type.name << " constant, n " << n;
+            }
+        }
+    }
+}
+
 // Each 256 of k have a scale of their own: an outlier that meets weights of zero costs the others no digits.
 TEST(Rounding, an_outlier_widens_the_error_of_its_own_256_alone) {
     constexpr std::int64_t k = 768, m = 7, n = 5;

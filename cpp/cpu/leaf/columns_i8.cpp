@@ -65,6 +65,12 @@ void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &
         if (format.column_bytes == 1) {
             int8_t *to = columns.bytes + at * n + 4 * j;
             for (int i = 0; i < length; i += 4, to += 4 * n) __builtin_memcpy(to, bytes + i, 4);
+        } else if (n == 1 && format.one_by_signs) {
+            int8_t *to = columns.bytes + 2 * at;
+            for (int i = 0; i < length; i += 4, to += 8) {
+                for (int q = 0; q < 4; q++)
+                    to[q] = bytes[i + q], to[4 + q] = static_cast<int8_t>(bytes[i + q] < 0 ? -bytes[i + q] : bytes[i + q]);
+            }
         } else {
             int16_t even[scaled_bytes / 2], odd[scaled_bytes / 2];
             for (int i = 0; i < scaled_bytes / 2; i++) even[i] = bytes[2 * i], odd[i] = bytes[2 * i + 1];

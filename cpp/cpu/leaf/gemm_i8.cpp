@@ -52,12 +52,18 @@ int32_t word_at(const void *bytes) {
     return word;
 }
 
-// Four codes of each row by those of N columns: bytes [N][4].
-template <int N>
-inline void dot_bytes(Ints::Reg (&sums)[N][2], Ints::Reg w0, Ints::Reg w1, const int8_t *x) {
+// Four codes of each row by those of N columns: bytes [N][4]. The first ones of sums in 16 bits are these sums.
+template <int N, bool narrow, class I>
+inline void dot_bytes(typename I::Reg (&sums)[N][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x, bool first) {
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
         const Ints::Reg xj = Ints::broadcast(word_at(x + 4 * j));
+        if constexpr (narrow) {
+            if (first) {
+                sums[j][0] = I::products(w0, xj), sums[j][1] = I::products(w1, xj);
+                continue;
+            }
+        }
         Ints::dot(sums[j][0], w0, xj);
         Ints::dot(sums[j][1], w1, xj);
     }
@@ -74,6 +80,19 @@ inline void dot_words(typename I::Reg (&sums)[N][2], typename I::Reg w0, typenam
         I::dot_words(sums[j][0], odd0, odd);
         I::dot_words(sums[j][1], odd1, odd);
     }
+}
+
+template <int zero, class I>
+inline typename I::Reg with_signs(typename I::Reg codes) {
+    if constexpr (zero != 0) return I::minus(codes, zero);
+    return codes;
+}
+// One column's with codes that have signs: its bytes and their magnitudes, [2][4].
+template <class I>
+inline void dot_signed(typename I::Reg (&sums)[1][2], typename I::Reg w0, typename I::Reg w1, const int8_t *x) {
+    const typename I::Reg words = I::broadcast(word_at(x)), magnitudes = I::broadcast(word_at(x + 4));
+    I::dot_signed(sums[0][0], w0, magnitudes, words);
+    I::dot_signed(sums[0][1], w1, magnitudes, words);
 }
 
 // The offsets of a piece, whose steps are whole numbers, by the columns' sums.
@@ -101,14 +120,16 @@ inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> 
     }
 }
 
-// D: so many dot products may be summed before they are widened; 0: not one, factors have 16 bits.
-template <int N, int D, class Panel>
+// D: so many dot products may be summed before they are widened; in_words: not one, factors have 16 bits; in_signs: dot_signed(), of codes
+// less `zero`.
+constexpr int in_words = 0, in_signs = -1;
+template <int N, int D, int zero, class Panel>
 void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     // Offsets in steps are left to the piece's end, where a dot product of 16 bits takes two groups of them, for a multiply-add each.
     constexpr bool offsets = Panel::has_offsets, late = Panel::offset_steps;
-    constexpr bool in_words = D == 0, narrow_sums = !Ints::wide && !in_words;
-    constexpr int quad_bytes = in_words ? 8 : 4;  // of activations
-    constexpr int chunk = Panel::chunk, run = D == 0 || D > chunk ? chunk : D;
+    constexpr bool narrow_sums = !Ints::wide && D > 0;
+    constexpr int quad_bytes = D > 0 ? 4 : 8;  // of activations
+    constexpr int chunk = Panel::chunk, run = D <= 0 || D > chunk ? chunk : D;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
     const int32_t *start = columns.starts;
@@ -122,30 +143,29 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
     for (int64_t quads = k / 4; quads > 0; quads -= quads_per_piece) {
         const int64_t here = quads < quads_per_piece ? quads : quads_per_piece;
         panel.begin_piece(here);
+        if constexpr (N == 1) panel.begin_page();
         Totals<N> total;
         total.clear();
         for (int64_t g = 0; g < here / Panel::group; g++) {
             Ints::Reg acc[N][2];
 #pragma GCC unroll 8
-            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = offsets ? Ints::broadcast(0) : Ints::broadcast(start[j]);
+            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(offsets || D == in_signs ? 0 : start[j]);
 #pragma GCC unroll 1
             for (int done = 0; done < Panel::group; done += chunk) {
 #pragma GCC unroll 8
                 for (int begin = 0; begin < chunk; begin += run) {
                     Ints::Reg narrow[N][2];
-                    if constexpr (narrow_sums) {
-#pragma GCC unroll 8
-                        for (int j = 0; j < N; j++) narrow[j][0] = narrow[j][1] = Ints::broadcast(0);
-                    }
                     auto &sums = narrow_sums ? narrow : acc;
 #pragma GCC unroll 8
                     for (int i = begin; i < begin + run; i++) {
                         const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
                         const int8_t *quad = bytes + quad_bytes * i * N;
-                        if constexpr (in_words) {
+                        if constexpr (D == in_words) {
                             dot_words<N, Ints>(sums, w0, w1, quad);
+                        } else if constexpr (D == in_signs) {
+                            dot_signed<Ints>(sums, with_signs<zero, Ints>(w0), with_signs<zero, Ints>(w1), quad);
                         } else {
-                            dot_bytes<N>(sums, w0, w1, quad);
+                            dot_bytes<N, narrow_sums, Ints>(sums, w0, w1, quad, i == begin);
                         }
                     }
                     if constexpr (narrow_sums) {
@@ -202,20 +222,35 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
     }
 }
 
-template <int N, int G, int D, Kept offsets>
+template <int N, int G, int D, int zero, Kept offsets>
 void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
-    multiply<N, D>(k, Unpacked<G, offsets>(panel), columns, c, ldc, m, accumulate);
+    multiply<N, D, zero>(k, Unpacked<G, offsets>(panel), columns, c, ldc, m, accumulate);
 }
-template <int N, int D, class P>
+template <int N, int D, int zero, class P>
 void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m) {
-    multiply<N, D>(k, Packed<P>(panel), columns, c, ldc, m, false);
+    if constexpr (D == in_signs) {
+        uint8_t levels[16];
+        for (int place = 0; place < 16; place++) levels[place] = static_cast<uint8_t>(panel.levels[place] - zero);
+        multiply<N, D, 0>(k, Packed<P>({panel.data, levels, panel.ahead}), columns, c, ldc, m, false);
+    } else {
+        multiply<N, D, 0>(k, Packed<P>(panel), columns, c, ldc, m, false);
+    }
 }
 
-template <int N, int G, int D, Kept offsets, class P>
+template <int N, int G, int D, int zero, Kept offsets, class P>
 void enter(LeafTable::IntegerFormat &format) {
-    if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, D, offsets>;
-    format.gemm_packed[N - 1] = gemm_packed<N, D, P>;
-    if constexpr (N > 1) enter<N - 1, G, D, offsets, P>(format);
+    constexpr bool signs = N == 1 && zero > 0;
+    constexpr int dots = signs ? in_signs : D, less = signs ? zero : 0;
+    if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, dots, less, offsets>;
+    format.gemm_packed[N - 1] = gemm_packed<N, dots, less, P>;
+    if constexpr (N > 1) enter<N - 1, G, D, zero, offsets, P>(format);
+}
+
+// What codes with signs are less than those without; 0 where a format has no use for them.
+template <class Format>
+constexpr int zero_of_signs() {
+    if constexpr (one_by_signs<Format>) return Format::zero;
+    return 0;
 }
 
 template <class Format>
@@ -227,7 +262,7 @@ void enter(LeafTable::IntegerFormat &format) {
         // 8 cold columns, G/s, with tiles of 8 and of 6 and 2: q8_0 512 and 416, q6_K 504 and 473, q4_K 574 and 599, q4_0 644 and 698.
         constexpr int columns = P::low + P::high >= 6 ? Ints::most_columns : Ints::gemm_columns;
         format.packed_group = columns;
-        enter<columns, Format::scale_group / 4, dots, kept_offsets<Format>, P>(format);
+        enter<columns, Format::scale_group / 4, dots, zero_of_signs<Format>(), kept_offsets<Format>, P>(format);
     }
 }
 

@@ -32,9 +32,10 @@ struct PackedPanel {
     int64_t ahead;
 };
 
-// A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3), for each 256 elements a scale [.][n],
-// and what weights' zeros and offsets meet: -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n],
-// of two groups in 16 bits each where offsets are in steps.
+// A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3, or of one column bytes and their
+// magnitudes [k / 4][2][4]: LeafTable::IntegerFormat), for each 256 elements a scale [.][n], and what weights' zeros and offsets meet:
+// -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n], of two groups in 16 bits each where offsets are in
+// steps.
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
@@ -82,6 +83,7 @@ struct LeafTable {
         int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
         bool offset_steps;                    // offsets are whole steps of a unit for 256 elements
         int column_bytes;                     // of an activation: 2 where products of bytes could overflow
+        bool one_by_signs;                    // and then one column is kept as bytes and their magnitudes
         // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.

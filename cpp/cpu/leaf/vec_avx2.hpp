@@ -92,10 +92,11 @@ struct Ints {
         _mm_storel_epi64(reinterpret_cast<__m128i *>(p), _mm_packs_epi16(halves, halves));
     }
     static inline Reg broadcast(int32_t x) { return _mm256_set1_epi32(x); }
-    // Each lane's bytes without a sign by those with one, in pairs, added to the lane's two 16-bit sums.
-    // (The sum by name: GCC 12 turns a row of them into a tree, whose branches it keeps in memory.)
+    // Each lane's bytes without a sign by those with one, in pairs: the lane's two 16-bit sums.
+    static inline Reg products(Reg codes, Reg words) { return _mm256_maddubs_epi16(codes, words); }
+    // Added to sums. (By name: GCC 12 turns a row of them into a tree, whose branches it keeps in memory.)
     static inline void dot(Reg &sum, Reg codes, Reg words) {
-        const Reg products = _mm256_maddubs_epi16(codes, words);
+        const Reg products = Ints::products(codes, words);
         __asm__("vpaddw %1, %0, %0" : "+x"(sum) : "x"(products));
     }
     // For codes up to 255: of each lane's four the first and third, or the second and fourth, in 16 bits each, by two activations in 16
@@ -108,6 +109,13 @@ struct Ints {
         const Reg products = _mm256_madd_epi16(codes, words);
         __asm__("vpaddd %1, %0, %0" : "+x"(sum) : "x"(products));
     }
+    // Codes with a sign, of which none is -128, by each lane's four activations, given as bytes with a sign and as magnitudes, added to
+    // the lane: 2 * 127 * 127 fits into 16 bits.
+    static inline void dot_signed(Reg &sum, Reg codes, Reg magnitudes, Reg words) {
+        const Reg products = _mm256_maddubs_epi16(magnitudes, _mm256_sign_epi8(codes, words));
+        sum = widened(products, sum);
+    }
+    static inline Reg minus(Reg codes, int zero) { return _mm256_sub_epi8(codes, _mm256_set1_epi8(static_cast<char>(zero))); }
     // A lane's two sums and start.
     static inline Reg widened(Reg sum, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, _mm256_set1_epi16(1)), start); }
     static inline __m256 to_float(Reg v) { return _mm256_cvtepi32_ps(v); }
