@@ -141,8 +141,8 @@ struct Packed {
         scales = data + P::scales_at, offsets = data + P::offsets_at(4 * quads), codes = data + P::codes_at(4 * quads);
         // Loaded, and before the codes: the hardware sees lines asked for in the order of memory, where fetches are not counted. By
         // turns with the codes Zen 4 reads half of what memory gives.
-        for (int line = 0; line < P::codes_at(piece); line += 64) {
-            const char first = data[line];
+        for (const char *line = data; line < codes; line += 64) {
+            const char first = *line;
             __asm__ volatile("" : : "r"(first));
         }
         fetched = data + ahead;
