@@ -40,7 +40,8 @@ TEST_P(PackedConstants, give_the_same_bits) {
     struct Size {
         std::int64_t blocks, m, n, x, X;
     };
-    // Whole and short pieces of 256; whole panels of 16 and 32 rows, and ends of one; below and past the columns that are expanded for.
+    // Whole and short pieces of 256; whole panels of 16 and 32 rows, and ends of one; below and past the columns that are expanded for;
+    // several panels one after the other.
     for (const Size &s : {Size{1, 16, 1, 1, 1},
                           {1, 33, 6, 1, 1},
                           {std::max<std::int64_t>(1, 544 / block), 40, 7, 1, 1},
@@ -50,6 +51,8 @@ TEST_P(PackedConstants, give_the_same_bits) {
                           {std::max<std::int64_t>(2, 1120 / block), 64, 13, 1, 1},
                           {1, 40, 30, 2, 4},
                           {1, 33, 135, 1, 1},
+                          {1, 1061, 1, 1, 1},
+                          {std::max<std::int64_t>(1, 288 / block), 1061, 5, 1, 2},
                           {std::max<std::int64_t>(1, 512 / block), 17, 1, 3, 3}}) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;

@@ -93,12 +93,12 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
     }
 }
 
-void compute_panel(const Blocking &b, const Step &step, const Unit &unit, std::int64_t panel, std::byte *base,
-                   const leaf::LeafTable &leaf) noexcept {
-    const Batch batch = batch_at(step, unit.batch);
+// `count` panels one after the other: more than one only of a copy and by one group of columns.
+void compute_panel(const Blocking &b, const Step &step, const Unit &unit, const Batch &batch, std::int64_t panel, std::int64_t count,
+                   std::byte *base, const leaf::LeafTable &leaf) noexcept {
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
-    const int rows = static_cast<int>(std::min(b.rows, b.M - first_row));
+    const int rows = static_cast<int>(std::min(count * b.rows, b.M - first_row));
     leaf::PackedPanel packed{nullptr, b.format.levels, leaf.fetched_ahead[0]};
     if (b.copy)
         packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
@@ -131,7 +131,12 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
     Unit unit;
     if (!unit_at(b.units, slice.phase, slice.chunk / b.row_chunks, unit)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
-    for (std::int64_t panel = first; panel < end; panel++) compute_panel(b, step, unit, panel, b.thread_at(step, slice.thread), slice.leaf);
+    const Batch batch = batch_at(step, unit.batch);
+    // Few columns wait for memory, which is read without a stop from one panel to the next.
+    const std::int64_t count = !b.through_bytes && unit.columns <= b.columns ? end - first : 1;
+    for (std::int64_t panel = first; panel < end; panel += count) {
+        compute_panel(b, step, unit, batch, panel, count, b.thread_at(step, slice.thread), slice.leaf);
+    }
 }
 
 }  // namespace

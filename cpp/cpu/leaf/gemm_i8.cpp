@@ -124,7 +124,7 @@ inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> 
 // less `zero`.
 constexpr int in_words = 0, in_signs = -1;
 template <int N, int D, int zero, class Panel>
-void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
+void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     // Offsets in steps are left to the piece's end, where a dot product of 16 bits takes two groups of them, for a multiply-add each.
     constexpr bool offsets = Panel::has_offsets, late = Panel::offset_steps;
     constexpr bool narrow_sums = !Ints::wide && D > 0;
@@ -224,17 +224,18 @@ void multiply(int64_t k, Panel panel, const ByteColumns &columns, float *c, ptrd
 
 template <int N, int G, int D, int zero, Kept offsets>
 void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
-    multiply<N, D, zero>(k, Unpacked<G, offsets>(panel), columns, c, ldc, m, accumulate);
+    Unpacked<G, offsets> codes(panel);
+    multiply<N, D, zero>(k, codes, columns, c, ldc, m, accumulate);
 }
 template <int N, int D, int zero, class P>
 void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m) {
+    Packed<P> panels(panel);
+    uint8_t levels[16];
     if constexpr (D == in_signs) {
-        uint8_t levels[16];
         for (int place = 0; place < 16; place++) levels[place] = static_cast<uint8_t>(panel.levels[place] - zero);
-        multiply<N, D, 0>(k, Packed<P>({panel.data, levels, panel.ahead}), columns, c, ldc, m, false);
-    } else {
-        multiply<N, D, 0>(k, Packed<P>(panel), columns, c, ldc, m, false);
+        panels.levels = levels;
     }
+    for (; m > 0; m -= rows, c += rows) multiply<N, D, 0>(k, panels, columns, c, ldc, m < rows ? m : rows, false);
 }
 
 template <int N, int G, int D, int zero, Kept offsets, class P>

@@ -89,7 +89,8 @@ struct LeafTable {
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
-        // Products with a panel of a constant's copy (panels below), over all of k.
+        // Products with a panel of a constant's copy (panels below), over all of k; with those that lie behind it where m is more than
+        // a panel's rows.
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
         // gemm_packed takes so many columns, integer_columns or more, which pays where these are all: a panel is read from memory once.
