@@ -4,6 +4,7 @@
 
 #include "support.hpp"
 
+#include <algorithm>
 #include <random>
 #include <thread>
 
@@ -20,10 +21,16 @@ std::vector<DType> weights() {
     return all;
 }
 
-// Values that every format can hold, encoded.
+// Values that every format can hold, encoded. Encoders are slow: rows come again after 37, so that panels of 16 and 32 rows differ.
 tl::Tensor weights_leaf(const tl::Context &ctx, DType type, const tl::Shape &shape, unsigned seed) {
     const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
-    t.write_f32(support::leaf(ctx, shape, seed).read_f32());
+    const std::size_t row = t.strides()[1], rows = t.nbytes() / row;
+    const tl::Shape some{shape[0], static_cast<std::int64_t>(std::min<std::size_t>(rows, 37))};
+    const tl::Tensor encoded = ctx.zeros(static_cast<tl::Type>(type), some);
+    encoded.write_f32(support::leaf(ctx, some, seed).read_f32());
+    std::vector<std::byte> bytes(encoded.nbytes());
+    encoded.read_bytes(bytes.data(), 0, bytes.size());
+    for (std::size_t at = 0; at < rows; at += 37) t.write_bytes(bytes.data(), at * row, std::min(bytes.size(), (rows - at) * row));
     return t;
 }
 
@@ -51,8 +58,8 @@ TEST_P(PackedConstants, give_the_same_bits) {
                           {std::max<std::int64_t>(2, 1120 / block), 64, 13, 1, 1},
                           {1, 40, 30, 2, 4},
                           {1, 33, 135, 1, 1},
-                          {1, 1061, 1, 1, 1},
-                          {std::max<std::int64_t>(1, 288 / block), 1061, 5, 1, 2},
+                          {1, 525, 1, 1, 1},
+                          {1, 525, 5, 1, 1},
                           {std::max<std::int64_t>(1, 512 / block), 17, 1, 3, 3}}) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
