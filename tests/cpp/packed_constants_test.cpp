@@ -21,16 +21,17 @@ std::vector<DType> weights() {
     return all;
 }
 
-// Values that every format can hold, encoded. Encoders are slow: rows come again after 37, so that panels of 16 and 32 rows differ.
+// Values that every format can hold, encoded. Encoders are slow: few are encoded and come again, so that panels of 16 and 32 rows differ.
 tl::Tensor weights_leaf(const tl::Context &ctx, DType type, const tl::Shape &shape, unsigned seed) {
     const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
+    constexpr std::size_t distinct = 37;
     const std::size_t row = t.strides()[1], rows = t.nbytes() / row;
-    const tl::Shape some{shape[0], static_cast<std::int64_t>(std::min<std::size_t>(rows, 37))};
+    const tl::Shape some{shape[0], static_cast<std::int64_t>(std::min(rows, distinct))};
     const tl::Tensor encoded = ctx.zeros(static_cast<tl::Type>(type), some);
     encoded.write_f32(support::leaf(ctx, some, seed).read_f32());
     std::vector<std::byte> bytes(encoded.nbytes());
     encoded.read_bytes(bytes.data(), 0, bytes.size());
-    for (std::size_t at = 0; at < rows; at += 37) t.write_bytes(bytes.data(), at * row, std::min(bytes.size(), (rows - at) * row));
+    for (std::size_t at = 0; at < rows; at += distinct) t.write_bytes(bytes.data(), at * row, std::min(bytes.size(), (rows - at) * row));
     return t;
 }
 

@@ -175,8 +175,8 @@ struct Packed {
     }
     void end_piece() { data = codes; }
     Ints::Reg quad(int i, int half) const {
-        // Compilers may not load vectors in another order than that of memory, for which they know no reason not to: with one line of
-        // eight loaded early one column of Q4_0 took 84 in place of 103 G/s.
+        // A barrier, as compilers know no reason to load vectors in the order of memory: where one line of eight was loaded early, one
+        // column of Q4_0 took 84 in place of 103 G/s.
         const char *from = codes;
         if (half == 0 && i % P::quads_per_vector == 0) __asm__ volatile("" : "+r"(from));
         if (half == 0) fetch(i * lines / chunk, (i + 1) * lines / chunk);
