@@ -35,7 +35,7 @@ struct Bytes : Blocking {
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
-        row = thread.add<float>(K), tile = thread.add<float>(rows * columns);
+        row = thread.add<float>(K), tile = thread.add<float>((copy ? rows_per_chunk : rows) * columns);
     }
 
     std::byte *columns_at(const Step &step) const noexcept { return step.workspace + slots.parts.size; }
@@ -70,18 +70,21 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
     auto *codes = b.of_thread<std::uint8_t>(step, slice, b.codes);
     auto *scales = b.of_thread<float>(step, slice, b.code_scales), *offsets = b.of_thread<float>(step, slice, b.code_offsets);
     auto *tile = b.of_thread<float>(step, slice, b.tile);
-    for (std::int64_t m = chunk.begin; m < chunk.end; m += b.rows) {
-        const int rows = static_cast<int>(std::min(b.rows, b.M - m));
+    const bool as_packed = b.copy && run.size() <= b.format.packed_columns;
+    // Few columns wait for memory, which is read without a stop from one panel to the next.
+    const std::int64_t height = as_packed && run.size() <= b.columns ? b.rows_per_chunk : b.rows;
+    for (std::int64_t m = chunk.begin; m < chunk.end; m += height) {
+        const int rows = static_cast<int>(std::min(height, chunk.end - m));
         // Panels of all experts are numbered through.
         const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
         leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels, slice.leaf.fetched_ahead[0]};
-        if (b.copy && run.size() <= b.format.packed_columns) {
+        if (as_packed) {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
                 packed.ahead = slice.leaf.fetched_ahead[n - 1];
-                b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, b.rows, rows);
-                scatter(step, round.entries(place), n, tile, b.rows, m, rows, false);
+                b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
+                scatter(step, round.entries(place), n, tile, height, m, rows, false);
             }
             continue;
         }

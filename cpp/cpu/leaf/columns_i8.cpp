@@ -67,9 +67,11 @@ void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &
             for (int i = 0; i < length; i += 4, to += 4 * n) __builtin_memcpy(to, bytes + i, 4);
         } else if (n == 1 && format.one_by_signs) {
             int8_t *to = columns.bytes + 2 * at;
+            int8_t magnitudes[scaled_bytes];
+            for (int i = 0; i < scaled_bytes; i++) magnitudes[i] = static_cast<int8_t>(bytes[i] < 0 ? -bytes[i] : bytes[i]);
             for (int i = 0; i < length; i += 4, to += 8) {
-                for (int q = 0; q < 4; q++)
-                    to[q] = bytes[i + q], to[4 + q] = static_cast<int8_t>(bytes[i + q] < 0 ? -bytes[i + q] : bytes[i + q]);
+                __builtin_memcpy(to, bytes + i, 4);
+                __builtin_memcpy(to + 4, magnitudes + i, 4);
             }
         } else {
             int16_t even[scaled_bytes / 2], odd[scaled_bytes / 2];
