@@ -6,6 +6,7 @@
 #include "runtime/executor.hpp"
 #include "sections.hpp"
 #include "support.hpp"
+#include "tensors.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -15,7 +16,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 namespace tensorlib::bench {
 
@@ -27,23 +27,12 @@ using core::Ref;
 // 256 MiB of floats, past every cache, in rows as of an embedding.
 constexpr std::int64_t row = 4096, n_rows = 16384;
 
-core::Tensor *leaf(core::Context &context, DType type, std::array<std::int64_t, 2> ne) {
-    return context.new_leaf(core::contiguous_layout("bench", type, ne));
-}
-
 // Small integers, which F16 and BF16 hold, of a type with floats or blocks.
 core::Tensor *matrix(core::Context &context, DType type) {
-    core::Tensor *t = leaf(context, type, {row, n_rows});
-    std::vector<float> values(static_cast<std::size_t>(row));
-    const auto bytes = static_cast<std::int64_t>(t->layout.row_bytes());
-    for (std::int64_t r = 0; r < n_rows; r++) {
-        if (r < 64) fill(values, static_cast<std::uint64_t>(r + 1));
-        if (r < 64) {
-            check(core::traits(type).encode(values.data(), nullptr, t->address() + r * bytes, row) == -1, "encode");
-        } else {
-            std::memcpy(t->address() + r * bytes, t->address() + r % 64 * bytes, static_cast<std::size_t>(bytes));
-        }
-    }
+    core::Tensor *t = leaf(context, type, std::array{row, n_rows});
+    std::vector<float> rows(static_cast<std::size_t>(row * different_rows));
+    fill(rows, 1);
+    repeat_rows(*t, rows);
     return t;
 }
 
@@ -121,9 +110,9 @@ void report_copies(const Bench &bench) {
     std::printf("\ncpy and get_rows, from and to memory; GB/s read and written%51s\n  %-28s %3s  %8s %8s %7s  %8s %8s\n", "", "", "thr",
                 "best", "median", "spread", "limit", "of it");
     const Ref<core::Context> context = core::Context::create({});
-    core::Tensor *floats = matrix(*context, DType::f32), *to = leaf(*context, DType::f32, {row, n_rows});
+    core::Tensor *floats = matrix(*context, DType::f32), *to = leaf(*context, DType::f32, std::array{row, n_rows});
     // Every row once, in an order without order: 9973 is coprime to 16384.
-    core::Tensor *numbers = context->new_leaf(core::contiguous_layout("bench", DType::i32, std::array<std::int64_t, 1>{n_rows}));
+    core::Tensor *numbers = leaf(*context, DType::i32, std::array{n_rows});
     for (std::int64_t r = 0; r < n_rows; r++)
         reinterpret_cast<std::int32_t *>(numbers->address())[r] = static_cast<std::int32_t>(r * 9973 % n_rows);
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::q8_0, DType::q4_0}) {
@@ -134,7 +123,7 @@ void report_copies(const Bench &bench) {
         report_copy(bench, *context, {"cpy " + name + " to f32", copy});
         report_copy(bench, *context, {"get_rows of " + name, got});
         if (type != DType::f16 && type != DType::bf16) continue;
-        src = {floats, leaf(*context, type, {row, n_rows})};
+        src = {floats, leaf(*context, type, std::array{row, n_rows})};
         core::Tensor *back = core::build_node(*context, core::Op::cpy, src);
         report_copy(bench, *context, {"cpy f32 to " + name, back});
     }

@@ -8,6 +8,7 @@
 #include "runtime/executor.hpp"
 #include "sections.hpp"
 #include "support.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,13 +22,6 @@ namespace {
 
 using core::DType;
 using core::Ref;
-
-constexpr std::int64_t cold_bytes = 257'000'000, different_rows = 64;
-
-template <std::size_t N>
-core::Tensor *leaf(core::Context &context, DType type, const std::array<std::int64_t, N> &ne) {
-    return context.new_leaf(core::contiguous_layout("bench", type, ne));
-}
 
 // Experts enough to be cold, in one tensor, and for several runs tokens that go to experts of their own.
 struct Experts {
@@ -48,10 +42,7 @@ struct Experts {
         b = leaf(*context, DType::f32, std::array{s.k, std::int64_t{1}, s.n});
         std::vector<float> rows(static_cast<std::size_t>(s.k * different_rows));
         fill_normal(rows, 1, 1e-2f);
-        std::vector<std::byte> blocks(static_cast<std::size_t>(row_bytes * different_rows));
-        check(type.encode(rows.data(), nullptr, blocks.data(), s.k * different_rows) == -1, type.name);
-        for (std::int64_t r = 0; r < s.m * experts; r += different_rows)
-            std::memcpy(a->address() + r * row_bytes, blocks.data(), blocks.size());
+        repeat_rows(*a, rows);
         fill_normal({reinterpret_cast<float *>(b->address()), static_cast<std::size_t>(s.k * s.n)}, 7, 1e-2f);
         core::set_constant(*a);
         std::uint64_t state = 1;

@@ -8,6 +8,7 @@
 #include "runtime/executor.hpp"
 #include "sections.hpp"
 #include "support.hpp"
+#include "tensors.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -25,14 +26,8 @@ using core::Ref;
 
 // OpenBLAS's threads spin some 26 ms for more work (2^26 cycles), OpenMP's of oneDNN some milliseconds; ours only 50 us.
 constexpr double pause_between_pools = 0.040;
-// Weights are rotated over more than 256 MB.
-constexpr std::int64_t cold_bytes = 257'000'000;
 
 float *floats(core::Tensor *t) { return reinterpret_cast<float *>(t->address()); }
-
-core::Tensor *leaf(core::Context &context, std::array<std::int64_t, 2> ne) {
-    return context.new_leaf(core::contiguous_layout("bench", core::DType::f32, ne));
-}
 
 core::Tensor *node(core::Context &context, core::Op op, core::Tensor *a, core::Tensor *b) {
     std::array<core::Tensor *, 2> src{a, b};
@@ -58,10 +53,10 @@ struct Product {
 
     explicit Product(const Shape &s) : shape(s) {
         const std::int64_t copies = cold_bytes / (4 * s.k * s.m) + 1;
-        b = leaf(*context, {s.k, s.n});
+        b = leaf(*context, core::DType::f32, std::array{s.k, s.n});
         fill(values(b), 1);
         for (std::int64_t i = 0; i < copies; i++) {
-            a.push_back(leaf(*context, {s.k, s.m}));
+            a.push_back(leaf(*context, core::DType::f32, std::array{s.k, s.m}));
             fill(values(a.back()), static_cast<std::uint64_t>(i + 2));
             c.push_back(node(*context, core::Op::mul_mat, a.back(), b));
             graphs.push_back(core::Graph::create(*context, {&c.back(), 1}));
@@ -155,7 +150,7 @@ void report_add(const Bench &bench) {
     std::printf("\nadd, F32, from and to memory%42s %8s %8s %7s\n", "", "best", "median", "spread");
     for (const Shape &shape : read_shapes(TENSORLIB_SHAPES, "add")) {
         const Ref<core::Context> context = core::Context::create({});
-        core::Tensor *a = leaf(*context, {shape.n, 1}), *b = leaf(*context, {shape.n, 1});
+        core::Tensor *a = leaf(*context, core::DType::f32, std::array{shape.n}), *b = leaf(*context, core::DType::f32, std::array{shape.n});
         core::Tensor *c = node(*context, core::Op::add, a, b);
         fill(values(a), 1);
         fill(values(b), 2);

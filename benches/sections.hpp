@@ -38,6 +38,7 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 
 void report_chain(const Bench &bench);
 void report_kernels(const Bench &bench);
+void report_packing(const Bench &bench);
 void report_codes(const Bench &bench);
 void report_products(const Bench &bench);
 void report_weights(const Bench &bench);

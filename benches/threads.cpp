@@ -12,6 +12,7 @@
 #include "runtime/executor.hpp"
 #include "sections.hpp"
 #include "support.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +34,6 @@ using core::DType;
 using core::Ref;
 
 // Weights that are read once are rotated over more than 256 MB.
-constexpr std::int64_t cold_bytes = 257'000'000;
 
 // Another program that wants all of a core, until the end of the scope.
 class BusyProcess {
@@ -72,11 +72,8 @@ struct Work {
     std::vector<core::Tensor *> results{};
     std::size_t next = 0;
 
-    core::Tensor *leaf(DType type, std::int64_t k, std::int64_t n) {
-        return context->new_leaf(core::contiguous_layout("bench", type, std::array<std::int64_t, 2>{k, n}));
-    }
     core::Tensor *normal_leaf(std::int64_t k, std::int64_t n, std::uint32_t seed) {
-        core::Tensor *t = leaf(DType::f32, k, n);
+        core::Tensor *t = leaf(*context, DType::f32, std::array{k, n});
         fill_normal({reinterpret_cast<float *>(t->address()), static_cast<std::size_t>(k * n)}, seed, 1e-2f);
         return t;
     }
@@ -101,7 +98,7 @@ Work products_of(DType type, std::int64_t size, std::int64_t n) {
         n == 1 ? cold_bytes / static_cast<std::int64_t>(core::contiguous_layout("bench", type, std::array{size, size}).nbytes()) + 1 : 1;
     core::Tensor *first = nullptr;
     for (std::int64_t i = 0; i < copies; i++) {
-        core::Tensor *a = work.leaf(type, size, size);
+        core::Tensor *a = leaf(*work.context, type, std::array{size, size});
         if (first) {
             std::memcpy(a->address(), first->address(), a->layout.nbytes());
         } else {

@@ -9,6 +9,7 @@
 #include "runtime/executor.hpp"
 #include "sections.hpp"
 #include "support.hpp"
+#include "tensors.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,9 +25,6 @@ using core::DType;
 using core::DTypeTraits;
 using core::Ref;
 
-// Weights are rotated over more than 256 MB. Rows repeat after this many, which no cache notices.
-constexpr std::int64_t cold_bytes = 257'000'000, different_rows = 64;
-
 // One type's matrices, and a graph for each number of columns and matrix.
 struct Weights {
     const DTypeTraits &type;
@@ -38,14 +36,11 @@ struct Weights {
     Weights(const DTypeTraits &t, std::int64_t k_, std::int64_t m_) : type(t), k(k_), m(m_) {
         std::vector<float> rows(static_cast<std::size_t>(k * different_rows));
         fill_normal(rows, 1, 1e-2f);
-        const std::size_t part = rows.size() / static_cast<std::size_t>(type.block_size) * type.size;
-        std::vector<std::byte> blocks(part);
-        check(type.encode(rows.data(), nullptr, blocks.data(), k * different_rows) == -1, type.name);
-        const auto bytes = static_cast<std::int64_t>(part) * (m / different_rows);
-        for (std::int64_t i = 0; i < cold_bytes / bytes + 1; i++) {
-            a.push_back(context->new_leaf(core::contiguous_layout("bench", type.type, std::array<std::int64_t, 2>{k, m})));
-            for (std::int64_t r = 0; r < m / different_rows; r++)
-                std::memcpy(a.back()->address() + r * static_cast<std::int64_t>(part), blocks.data(), part);
+        a.push_back(leaf(*context, type.type, std::array{k, m}));
+        repeat_rows(*a[0], rows);
+        for (std::int64_t i = 0; i < cold_bytes / bytes(); i++) {
+            a.push_back(leaf(*context, type.type, std::array{k, m}));
+            std::memcpy(a.back()->address(), a[0]->address(), a[0]->layout.nbytes());
         }
     }
     // From now on plans may keep copies.
@@ -85,7 +80,7 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
     const Ref<core::Backend> cpu = core::open_backend("cpu", params);
     core::ThreadPool pool(threads);
     const Ref<core::Context> context = core::Context::create({});
-    core::Tensor *b = context->new_leaf(core::contiguous_layout("bench", DType::f32, std::array<std::int64_t, 2>{w.k, n}));
+    core::Tensor *b = leaf(*context, DType::f32, std::array{w.k, n});
     fill_normal({reinterpret_cast<float *>(b->address()), static_cast<std::size_t>(w.k * n)}, 7, 1e-2f);
     std::vector<Ref<core::Graph>> graphs;
     for (core::Tensor *a : w.a) {

@@ -14,7 +14,7 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 namespace {
 
 constexpr int panel_rows = 2 * Vec::width;
-// What is turned at a time: 32 words of all rows are 4 KiB.
+// What is turned back at a time: 32 words of all rows are 4 KiB.
 constexpr int most_words = 32;
 
 template <int size>
@@ -42,12 +42,13 @@ void rebuild_words(int64_t words, const char *panel, int row, int rows, char *to
 
 #if defined(TL_HAS_HALVES)
 
-// Words of two elements are turned, and then taken apart.
+// Words of two elements are turned, and then taken apart. 1 KiB of a row at a time, so that prefetchers follow it.
 void pack_halves(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
-    float words[most_words * panel_rows];
+    constexpr int at_a_time = 256;
+    float words[at_a_time * panel_rows];
     auto *halves = reinterpret_cast<uint16_t *>(panel);
-    for (int64_t at = 0; at < k / 2; at += most_words) {
-        const int64_t n = k / 2 - at < most_words ? k / 2 - at : most_words;
+    for (int64_t at = 0; at < k / 2; at += at_a_time) {
+        const int64_t n = k / 2 - at < at_a_time ? k / 2 - at : at_a_time;
         pack_words(n, src + 4 * at, 4, row_stride, rows, panel_rows, words);
         for (int64_t word = 0; word < n; word++) {
             uint32_t both[panel_rows];

@@ -10,9 +10,15 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 namespace {
 
 constexpr int W = lanes;
-// How far ahead of its codes a piece is fetched: a panel's rows are more streams than the hardware follows. Without it, cold weights at
-// n = 1 take 3 times as long; 4 or 8 pieces are no better.
-constexpr int pieces_ahead = 2;
+// A row's piece is fetched two ahead of the one at `at`, behind the row's end that of the same row of the next panel: a panel's rows are
+// more streams than the hardware follows. Without it, cold weights at n = 1 take 3 times as long; 4 or 8 pieces are no better.
+template <class Format>
+inline void fetch_ahead(int64_t at, int64_t k, const char *blocks, ptrdiff_t row_stride, int r) {
+    constexpr ptrdiff_t size = Format::block_size, bytes = sizeof(typename Format::Block);
+    const int64_t next = at + 2 * piece;
+    const char *ahead = blocks + (next < k ? r : panel_rows + r) * row_stride + (next < k ? next : next - k) / size * bytes;
+    for (int line = 0; line < piece / size * bytes; line += 64) __builtin_prefetch(ahead + line, 0, 2);
+}
 
 // (In line, with all that it calls: out of line GCC 12 takes 3 times as long for some formats.)
 template <class Format>
@@ -53,18 +59,13 @@ template <class Format>
 void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *panel, float *scales, float *offsets) {
     using Block = typename Format::Block;
     constexpr int size = static_cast<int>(Format::block_size), groups = size / Format::scale_group;
-    constexpr int bytes_of_piece = piece / size * static_cast<int>(sizeof(Block));
     alignas(64) uint8_t codes[panel_rows][piece];
     for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, piece);
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
         for (int r = 0; r < panel_rows; r++) {
             const auto *block = reinterpret_cast<const Block *>(blocks + (r < rows ? r : 0) * row_stride) + at / size;
-            // Behind the row's end the same row of the next panel.
-            const int64_t next = at + pieces_ahead * piece;
-            const char *ahead = blocks + (next < k ? r : panel_rows + r) * row_stride +
-                                (next < k ? next : next - k) / size * static_cast<ptrdiff_t>(sizeof(Block));
-            for (int line = 0; line < bytes_of_piece; line += 64) __builtin_prefetch(ahead + line, 0, 2);
+            fetch_ahead<Format>(at, k, blocks, row_stride, r);
             for (int i = 0; i < n; i += size, block++) {
                 if (r < rows) codes_of<Format>(*block, codes[r] + i);
                 float *scale = scales + (at + i) / Format::scale_group * panel_rows + r;
@@ -203,6 +204,7 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
         if (rows < panel_rows) __builtin_memset(panel, 0, static_cast<size_t>(P::codes_at(n)));
         for (int r = 0; r < rows; r++) {
             const auto *block = reinterpret_cast<const Block *>(blocks + r * row_stride) + at / size;
+            fetch_ahead<Format>(at, k, blocks, row_stride, r);
             for (int i = 0; i < n; i += size, block++) {
                 codes_of<Format>(*block, codes[r] + i);
                 keep_scales<Format>(*block, i, n, r, panel);
