@@ -2,8 +2,8 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|formats|threads    one section
-//     --types q4_0,q6_K                    of the sections packing, weights, codes and experts these alone
+//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|formats|accuracy|threads    one section
+//     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
@@ -66,7 +66,7 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 
 namespace {
 
-const std::string section_names = "chain|kernels|packing|codes|products|weights|experts|add|copies|formats|threads";
+const std::string section_names = "chain|kernels|packing|codes|products|weights|experts|add|copies|formats|accuracy|threads";
 
 struct Options {
     std::string only, openblas_core;
@@ -119,9 +119,9 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},       {"kernels", report_kernels}, {"packing", report_packing}, {"codes", report_codes},
-                    {"products", report_products}, {"weights", report_weights}, {"experts", report_experts}, {"add", report_add},
-                    {"copies", report_copies},     {"formats", report_formats}, {"threads", report_threads}};
+    } sections[] = {{"chain", report_chain},       {"kernels", report_kernels}, {"packing", report_packing},   {"codes", report_codes},
+                    {"products", report_products}, {"weights", report_weights}, {"experts", report_experts},   {"add", report_add},
+                    {"copies", report_copies},     {"formats", report_formats}, {"accuracy", report_accuracy}, {"threads", report_threads}};
     bool any = false;
     for (const auto &section : sections) {
         if (!options.only.empty() && options.only != section.name) continue;
