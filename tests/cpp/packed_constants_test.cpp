@@ -108,15 +108,20 @@ TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
 }
 
 // Experts' matrices have one copy. Few columns each, and more than are taken apart in registers.
+// Of one panel or two, few columns and many; more panels than a chunk takes, of which few columns meet all in one call.
 TEST_P(PackedConstants, of_experts_give_the_same_bits) {
     const std::int64_t k = std::max<std::int64_t>(512 / traits(GetParam()).block_size, 1) * traits(GetParam()).block_size;
-    tl::Context ctx;
-    const auto a = weights_leaf(ctx, GetParam(), {k, 40, 5}, 17), constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, 40, 5});
-    std::vector<std::byte> bytes(a.nbytes());
-    a.read_bytes(bytes.data(), 0, bytes.size());
-    constant.write_bytes(bytes.data(), 0, bytes.size());
-    constant.set_constant();
-    for (const std::int64_t tokens : {1, 45}) {
+    const struct {
+        std::int64_t rows, tokens;
+    } sizes[] = {{40, 1}, {40, 45}, {1100, 3}};
+    for (const auto &[rows, tokens] : sizes) {
+        tl::Context ctx;
+        const auto a = weights_leaf(ctx, GetParam(), {k, rows, 5}, 17);
+        const auto constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, rows, 5});
+        std::vector<std::byte> bytes(a.nbytes());
+        a.read_bytes(bytes.data(), 0, bytes.size());
+        constant.write_bytes(bytes.data(), 0, bytes.size());
+        constant.set_constant();
         const auto b = support::leaf(ctx, {k, 2, tokens}, 18);
         std::vector<std::int32_t> numbers;
         for (int i = 0; i < 2 * tokens; i++) numbers.push_back(i % 7 == 0 ? i % 5 : 3);
@@ -128,7 +133,7 @@ TEST_P(PackedConstants, of_experts_give_the_same_bits) {
                 const auto cpu = backend(isa, threads);
                 graph.compute(cpu);
                 same.compute(cpu);
-                EXPECT_EQ(of_constant.read<float>(), c.read<float>()) << isa << " tokens " << tokens;
+                EXPECT_EQ(of_constant.read<float>(), c.read<float>()) << isa << ", rows " << rows << ", tokens " << tokens;
                 EXPECT_EQ(has_copy(same.plan_text(cpu)), cpu.packed_memory() != 0) << same.plan_text(cpu);
             }
         }
