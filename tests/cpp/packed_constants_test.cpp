@@ -1,11 +1,8 @@
 // Packed copies of constant weights: the same bits as without them, on every level and at any number of threads; made when a plan finds
 // that it pays, shared, counted, and gone with their backend or context.
-#include "dtype/dtype.hpp"
-
-#include "support.hpp"
+#include "blocks.hpp"
 
 #include <algorithm>
-#include <random>
 #include <thread>
 
 using namespace tl::core;
@@ -13,33 +10,11 @@ using support::backend;
 
 namespace {
 
-std::vector<DType> weights() {
-    std::vector<DType> all;
-    for (std::size_t i = 0; i < dtype_count(); i++) {
-        if (dtype_at(i).kind == Kind::weight) all.push_back(dtype_at(i).type);
-    }
-    return all;
-}
-
-// Values that every format can hold, encoded. Encoders are slow: few are encoded and come again, so that panels of 16 and 32 rows differ.
-tl::Tensor weights_leaf(const tl::Context &ctx, DType type, const tl::Shape &shape, unsigned seed) {
-    const tl::Tensor t = ctx.zeros(static_cast<tl::Type>(type), shape);
-    constexpr std::size_t distinct = 37;
-    const std::size_t row = t.strides()[1], rows = t.nbytes() / row;
-    const tl::Shape some{shape[0], static_cast<std::int64_t>(std::min(rows, distinct))};
-    const tl::Tensor encoded = ctx.zeros(static_cast<tl::Type>(type), some);
-    encoded.write_f32(support::leaf(ctx, some, seed).read_f32());
-    std::vector<std::byte> bytes(encoded.nbytes());
-    encoded.read_bytes(bytes.data(), 0, bytes.size());
-    for (std::size_t at = 0; at < rows; at += distinct) t.write_bytes(bytes.data(), at * row, std::min(bytes.size(), (rows - at) * row));
-    return t;
-}
-
 std::string plan_of(const tl::Tensor &c, const tl::Backend &cpu) { return tl::Graph({c}).plan_text(cpu); }
 bool has_copy(const std::string &plan) { return plan.find("packed copy of") != std::string::npos; }
 
 class PackedConstants : public testing::TestWithParam<DType> {};
-INSTANTIATE_TEST_SUITE_P(all, PackedConstants, testing::ValuesIn(weights()),
+INSTANTIATE_TEST_SUITE_P(all, PackedConstants, testing::ValuesIn(support::weights()),
                          [](const auto &info) { return std::string(traits(info.param).name); });
 
 // The oracle of the product itself is formats_ops_test's; its bits hold for the copy too, as long as k is one block of KC (8,192).
@@ -64,7 +39,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
                           {std::max<std::int64_t>(1, 512 / block), 17, 1, 3, 3}}) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
-        const auto a = weights_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
+        const auto a = support::blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
         const auto constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, s.m, s.x});
         std::vector<std::byte> bytes(a.nbytes());
         a.read_bytes(bytes.data(), 0, bytes.size());
@@ -95,7 +70,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
 TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
     const std::int64_t k = 8704 / traits(GetParam()).block_size * traits(GetParam()).block_size;
     tl::Context ctx;
-    const auto a = weights_leaf(ctx, GetParam(), {k, 32}, 3);
+    const auto a = support::blocks_leaf(ctx, GetParam(), {k, 32}, 3);
     a.set_constant();
     for (const std::int64_t n : {2, 31}) {
         const auto b = support::leaf(ctx, {k, n}, 4), c = mul_mat(a, b);
@@ -116,7 +91,7 @@ TEST_P(PackedConstants, of_experts_give_the_same_bits) {
     } sizes[] = {{40, 1}, {40, 45}, {1100, 3}};
     for (const auto &[rows, tokens] : sizes) {
         tl::Context ctx;
-        const auto a = weights_leaf(ctx, GetParam(), {k, rows, 5}, 17);
+        const auto a = support::blocks_leaf(ctx, GetParam(), {k, rows, 5}, 17);
         const auto constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, rows, 5});
         std::vector<std::byte> bytes(a.nbytes());
         a.read_bytes(bytes.data(), 0, bytes.size());
@@ -148,7 +123,7 @@ protected:
         if (plan_of(c, cpu).find(": mul_mat_integer") == std::string::npos) GTEST_SKIP() << "no integer products at " << cpu.isa();
     }
     tl::Context model, ctx;
-    tl::Tensor a = weights_leaf(model, DType::q4_0, {64, 40, 2}, 5), b = support::leaf(ctx, {64, 3, 2}, 6);
+    tl::Tensor a = support::blocks_leaf(model, DType::q4_0, {64, 40, 2}, 5), b = support::leaf(ctx, {64, 3, 2}, 6);
     tl::Backend cpu = backend(support::isa_levels().front(), 2);
 };
 
@@ -196,7 +171,7 @@ TEST_F(Copies, of_views_are_their_own) {
 }
 
 TEST_F(Copies, of_few_rows_are_not_made) {
-    const auto few = weights_leaf(model, DType::q4_0, {64, 5}, 9);
+    const auto few = support::blocks_leaf(model, DType::q4_0, {64, 5}, 9);
     few.set_constant();
     const auto c = mul_mat(few, support::leaf(ctx, {64, 3}, 10));
     cpu.compute({c});
@@ -208,7 +183,7 @@ TEST_F(Copies, go_with_the_context_and_with_its_reset) {
     for (const bool reset : {false, true}) {
         tl::Context weights, tokens;
         {
-            const auto constant = weights_leaf(weights, DType::q4_0, {64, 40}, 11);
+            const auto constant = support::blocks_leaf(weights, DType::q4_0, {64, 40}, 11);
             constant.set_constant();
             const auto c = mul_mat(constant, support::leaf(tokens, {64, 3}, 12));
             cpu.compute({c});
@@ -219,7 +194,7 @@ TEST_F(Copies, go_with_the_context_and_with_its_reset) {
             weights.reset();
             EXPECT_EQ(cpu.packed_memory(), 0u);
             // Other weights, likely at the same address.
-            const auto next = weights_leaf(weights, DType::q4_0, {64, 40}, 13), column = support::leaf(tokens, {64, 3}, 14);
+            const auto next = support::blocks_leaf(weights, DType::q4_0, {64, 40}, 13), column = support::leaf(tokens, {64, 3}, 14);
             next.set_constant();
             const auto c = mul_mat(next, column);
             cpu.compute({c});
@@ -252,7 +227,7 @@ TEST_F(Copies, may_end_while_others_are_made) {
         const auto own = backend(support::isa_levels().front(), 1);
         for (int i = 0; i < 50; i++) {
             tl::Context weights;
-            const auto constant = weights_leaf(weights, DType::q4_0, {32, 16}, 15);
+            const auto constant = support::blocks_leaf(weights, DType::q4_0, {32, 16}, 15);
             constant.set_constant();
             const auto c = mul_mat(constant, support::leaf(weights, {32, 1}, 16));
             (i % 2 ? own : cpu).compute({c});
