@@ -10,7 +10,6 @@
 #include "support.hpp"
 #include "tensors.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -27,13 +26,17 @@ constexpr std::int64_t k = 4096, m = 64, n = 32;
 
 using Floats = std::vector<float>;
 
-// Rows of k to a type's blocks and back.
-Floats stored(const DTypeTraits &type, const Floats &values) {
-    std::vector<std::byte> blocks(values.size() / static_cast<std::size_t>(type.block_size) * type.size);
-    check(type.encode(values.data(), nullptr, blocks.data(), static_cast<std::int64_t>(values.size())) == -1, type.name);
-    Floats back(values.size());
-    type.decode(blocks.data(), back.data(), static_cast<std::int64_t>(values.size()));
-    return back;
+// A tensor of these rows of k, as its type holds them.
+core::Tensor *stored(core::Context &context, DType type, const Floats &rows) {
+    core::Tensor *t = leaf(context, type, std::array{k, static_cast<std::int64_t>(rows.size()) / k});
+    repeat_rows(*t, rows);
+    return t;
+}
+
+Floats values_of(const core::Tensor &t) {
+    Floats values(static_cast<std::size_t>(t.layout.n_elements()));
+    core::traits(t.layout.type).decode(t.address(), values.data(), t.layout.n_elements());
+    return values;
 }
 
 // [n][m] in double.
@@ -58,46 +61,53 @@ double error(const std::vector<T> &got, const std::vector<double> &want) {
 }
 
 // By the kernels of this level.
-Floats computed(const DTypeTraits &type, const Floats &weights, const Floats &activations, bool exact) {
-    const Ref<core::Context> context = core::Context::create({});
-    std::array<core::Tensor *, 2> src{leaf(*context, type.type, std::array{k, m}), leaf(*context, DType::f32, std::array{k, n})};
-    repeat_rows(*src[0], weights);
-    repeat_rows(*src[1], activations);
+Floats computed(core::Context &context, core::Tensor *a, core::Tensor *b, bool exact) {
+    std::array<core::Tensor *, 2> src{a, b};
     const std::array<std::int64_t, 1> one{1};
     const std::array<core::Attr, 1> attrs{core::Attr::of_ints("exact", one)};
-    core::Tensor *c = core::build_node(*context, core::Op::mul_mat, src, std::span(attrs).first(exact ? 1 : 0));
-    core::compute(*core::Graph::create(*context, {&c, 1}), *core::open_backend("cpu", {}));
-    const auto *values = reinterpret_cast<const float *>(c->address());
-    return {values, values + m * n};
+    core::Tensor *c = core::build_node(context, core::Op::mul_mat, src, std::span(attrs).first(exact ? 1 : 0));
+    core::compute(*core::Graph::create(context, {&c, 1}), *core::open_backend("cpu", {}));
+    return values_of(*c);
 }
+
+// Columns of activations: as they are, and rounded to Q8_0.
+struct Columns {
+    Floats values, in_32s;
+
+    explicit Columns(const Floats &x) : values(x) {
+        const Ref<core::Context> context = core::Context::create({});
+        in_32s = values_of(*stored(*context, DType::q8_0, x));
+    }
+};
 
 }  // namespace
 
 void report_accuracy(const Bench &bench) {
     std::printf(
         "\nerrors of products [%d, %d] x [%d, %d] by their size, per cent; weights normal, activations normal or with outliers\n"
-        "(one in 128 is 20 times as large)\n  %-8s %8s  %8s %8s %8s  %8s %8s %8s\n",
+        "(one in 131 is 20 times as large)\n  %-8s %8s  %8s %8s %8s  %8s %8s %8s\n",
         static_cast<int>(k), static_cast<int>(m), static_cast<int>(k), static_cast<int>(n), "type", "stored", "mul_mat", "as Q8_0", "exact",
         "outliers", "as Q8_0", "exact");
     Floats weights(static_cast<std::size_t>(k * m)), normal(static_cast<std::size_t>(k * n));
     fill_normal(weights, 1, 1e-4f);
     fill_normal(normal, 7, 1e-2f);
     Floats outliers = normal;
-    // 131 is odd, so that outliers come to any place of a block.
+    // An odd distance, so that they come to any place of a block.
     for (std::size_t i = 0; i < outliers.size(); i += 131) outliers[i] *= 20;
-    const DTypeTraits &q8_0 = core::traits(DType::q8_0);
-    const Floats columns[] = {normal, outliers}, in_32s[] = {stored(q8_0, normal), stored(q8_0, outliers)};
+    const Columns columns[] = {Columns(normal), Columns(outliers)};
+    const std::vector<double> not_stored = product(weights, normal);
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const DTypeTraits &type = core::dtype_at(i);
-        const bool plain = type.type == DType::f32 || type.type == DType::f16 || type.type == DType::bf16;
-        if (!plain && (type.kind != core::Kind::weight || type.block_size == 1)) continue;
-        if (!bench.types.empty() && std::find(bench.types.begin(), bench.types.end(), type.name) == bench.types.end()) continue;
-        const Floats kept = stored(type, weights);
-        std::printf("  %-8s %8.3f ", type.name, 100 * error(product(kept, normal), product(weights, normal)));
+        if (!bench.wants(type) || !may_be_weights(type)) continue;
+        const Ref<core::Context> context = core::Context::create({});
+        core::Tensor *a = stored(*context, type.type, weights);
+        const Floats kept = values_of(*a);
+        const std::vector<double> wanted[] = {product(kept, columns[0].values), product(kept, columns[1].values)};
+        std::printf("  %-8s %8.3f ", type.name, 100 * error(wanted[0], not_stored));
         for (std::size_t c = 0; c < 2; c++) {
-            const std::vector<double> want = product(kept, columns[c]);
-            std::printf(" %8.3f %8.3f %8.5f ", 100 * error(computed(type, weights, columns[c], false), want),
-                        100 * error(product(kept, in_32s[c]), want), 100 * error(computed(type, weights, columns[c], true), want));
+            core::Tensor *b = stored(*context, DType::f32, columns[c].values);
+            std::printf(" %8.3f %8.3f %8.5f ", 100 * error(computed(*context, a, b, false), wanted[c]),
+                        100 * error(product(kept, columns[c].in_32s), wanted[c]), 100 * error(computed(*context, a, b, true), wanted[c]));
         }
         std::printf("\n");
         std::fflush(stdout);

@@ -4,7 +4,6 @@
 #include "sections.hpp"
 #include "support.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 
@@ -127,8 +126,7 @@ void report_codes(const Bench &bench) {
                 "unpack", "expand", "quantise");
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const core::DTypeTraits &type = core::dtype_at(i);
-        if (!bench.types.empty() && std::find(bench.types.begin(), bench.types.end(), type.name) == bench.types.end()) continue;
-        if (leaf.integer[i].unpack) report_row(bench, type, i);
+        if (bench.wants(type) && leaf.integer[i].unpack) report_row(bench, type, i);
     }
 }
 

@@ -147,8 +147,7 @@ void report_experts(const Bench &bench) {
                 "spread", "roof", "as many");
     for (const Shape &shape : read_shapes(TENSORLIB_SHAPES, "mul_mat_id")) {
         for (const DType type : {DType::f32, DType::bf16, DType::q8_0, DType::q4_K}) {
-            const std::string name = core::traits(type).name;
-            if (!bench.types.empty() && std::find(bench.types.begin(), bench.types.end(), name) == bench.types.end()) continue;
+            if (!bench.wants(core::traits(type))) continue;
             const Experts experts(shape, type);
             for (const int threads : bench.threads) report_row(bench, experts, threads);
         }

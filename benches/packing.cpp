@@ -7,7 +7,6 @@
 #include "support.hpp"
 #include "tensors.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -83,8 +82,7 @@ void report_packing(const Bench &bench) {
         const core::DTypeTraits &type = core::dtype_at(i);
         const core::leaf::LeafTable::PanelFormat &format = bench.isa.kernels.panels[i];
         // Without a way back there is nothing to check a copy by.
-        if (format.rows == 0 || !format.rebuild) continue;
-        if (!bench.types.empty() && std::find(bench.types.begin(), bench.types.end(), type.name) == bench.types.end()) continue;
+        if (format.rows == 0 || !format.rebuild || !bench.wants(type)) continue;
         const Ref<core::Context> context = core::Context::create({});
         const auto row_bytes = static_cast<std::int64_t>(type.size) * k / type.block_size;
         core::Tensor *a = leaf(*context, type.type, std::array{k, cold_bytes / row_bytes});

@@ -3,9 +3,11 @@
 
 #include "base/thread_pool.hpp"
 #include "cpu/dispatch.hpp"
+#include "dtype/dtype.hpp"
 #include "limits.hpp"
 #include "peer.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,6 +23,10 @@ struct Bench {
     std::vector<int> threads;                  // 1, and all that this process may use
     double budget;                             // seconds per row
     std::vector<std::string> types;            // those that are wanted; empty: all
+
+    bool wants(const core::DTypeTraits &type) const {
+        return types.empty() || std::find(types.begin(), types.end(), type.name) != types.end();
+    }
 };
 
 // The limits of a level that this build has.

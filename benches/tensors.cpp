@@ -1,6 +1,5 @@
 #include "tensors.hpp"
 
-#include "dtype/dtype.hpp"
 #include "support.hpp"
 
 #include <algorithm>

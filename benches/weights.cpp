@@ -128,9 +128,7 @@ void report_weights(const Bench &bench) {
     const auto shapes = read_shapes(TENSORLIB_SHAPES, "mul_mat");
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const DTypeTraits &type = core::dtype_at(i);
-        const bool plain = type.type == DType::f32 || type.type == DType::f16 || type.type == DType::bf16;
-        if (!bench.types.empty() && std::find(bench.types.begin(), bench.types.end(), type.name) == bench.types.end()) continue;
-        if (!plain && (type.kind != core::Kind::weight || type.block_size == 1)) continue;
+        if (!bench.wants(type) || !may_be_weights(type)) continue;
         Weights weights(type, shapes[0].k, shapes[0].m);
         for (const bool constant : {false, true}) {
             if (constant) weights.promise();

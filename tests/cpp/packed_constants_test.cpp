@@ -13,6 +13,16 @@ namespace {
 std::string plan_of(const tl::Tensor &c, const tl::Backend &cpu) { return tl::Graph({c}).plan_text(cpu); }
 bool has_copy(const std::string &plan) { return plan.find("packed copy of") != std::string::npos; }
 
+tl::Tensor constant_of_the_same(const tl::Context &ctx, const tl::Tensor &a) {
+    const auto shape = a.shape();
+    const tl::Tensor constant = ctx.zeros(a.type(), {shape.begin(), shape.end()});
+    std::vector<std::byte> bytes(a.nbytes());
+    a.read_bytes(bytes.data(), 0, bytes.size());
+    constant.write_bytes(bytes.data(), 0, bytes.size());
+    constant.set_constant();
+    return constant;
+}
+
 class PackedConstants : public testing::TestWithParam<DType> {};
 INSTANTIATE_TEST_SUITE_P(all, PackedConstants, testing::ValuesIn(support::weights()),
                          [](const auto &info) { return std::string(traits(info.param).name); });
@@ -40,11 +50,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
         tl::Context ctx;
         const std::int64_t k = s.blocks * block;
         const auto a = support::blocks_leaf(ctx, GetParam(), {k, s.m, s.x}, 1), b = support::leaf(ctx, {k, s.n, s.X}, 2);
-        const auto constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, s.m, s.x});
-        std::vector<std::byte> bytes(a.nbytes());
-        a.read_bytes(bytes.data(), 0, bytes.size());
-        constant.write_bytes(bytes.data(), 0, bytes.size());
-        constant.set_constant();
+        const auto constant = constant_of_the_same(ctx, a);
         const auto c = mul_mat(a, b), of_constant = mul_mat(constant, b), exact = mul_mat_exact(constant, b);
         const tl::Graph graph({c}), same({of_constant}), as_it_is({exact});
         for (const std::string &isa : support::isa_levels()) {
@@ -82,8 +88,8 @@ TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
     }
 }
 
-// Experts' matrices have one copy. Few columns each, and more than are taken apart in registers.
-// Of one panel or two, few columns and many; more panels than a chunk takes, of which few columns meet all in one call.
+// Experts' matrices have one copy. Few columns each, and more than are taken apart in registers; more panels than a chunk takes, of which
+// few columns meet all of a chunk's in one call.
 TEST_P(PackedConstants, of_experts_give_the_same_bits) {
     const std::int64_t k = std::max<std::int64_t>(512 / traits(GetParam()).block_size, 1) * traits(GetParam()).block_size;
     const struct {
@@ -92,11 +98,7 @@ TEST_P(PackedConstants, of_experts_give_the_same_bits) {
     for (const auto &[rows, tokens] : sizes) {
         tl::Context ctx;
         const auto a = support::blocks_leaf(ctx, GetParam(), {k, rows, 5}, 17);
-        const auto constant = ctx.zeros(static_cast<tl::Type>(GetParam()), {k, rows, 5});
-        std::vector<std::byte> bytes(a.nbytes());
-        a.read_bytes(bytes.data(), 0, bytes.size());
-        constant.write_bytes(bytes.data(), 0, bytes.size());
-        constant.set_constant();
+        const auto constant = constant_of_the_same(ctx, a);
         const auto b = support::leaf(ctx, {k, 2, tokens}, 18);
         std::vector<std::int32_t> numbers;
         for (int i = 0; i < 2 * tokens; i++) numbers.push_back(i % 7 == 0 ? i % 5 : 3);
