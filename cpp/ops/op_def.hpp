@@ -56,9 +56,11 @@ namespace ops {
 // The families. Each file defines its operations.
 extern const OpDef add, mul_mat, mul_mat_id, view, reshape, permute, transpose, cont, cpy, dup, cast, get_rows, set_rows;
 
-// What the operations that write into one of their operands share: throws where `target` cannot be written, or where
-// `from` lies in the same memory.
+// What the operations that write into one of their operands share. Throws Error(invalid_argument) where `target` is constant, or two
+// of its elements share memory, so that threads would race for it.
 void check_target(const char *op, const char *name, const Tensor &target);
+// Throws Error(invalid_argument) where an element of `from` shares memory with one of `target`.
+void check_apart(const char *op, const char *from_name, const Tensor &from, const char *name, const Tensor &target);
 // Whether some values of `from` cannot be held by `to`; and what it holds.
 bool may_refuse(DType from, DType to) noexcept;
 std::string values_of(DType type);

@@ -71,14 +71,8 @@ void set_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
              all().c_str());
     }
     check_target("set_rows", "a", a);
-    for (const Tensor *source : {&b, &rows}) {
-        if (source->root != a.root || source->layout.n_elements() == 0 || a.layout.n_elements() == 0) continue;
-        if (source->root_offset < a.root_offset + a.layout.span_bytes() &&
-            a.root_offset < source->root_offset + source->layout.span_bytes()) {
-            fail(Status::invalid_argument, "set_rows: %s: %s and a overlap in memory: copy it by way of dup", all().c_str(),
-                 source == &b ? "b" : "rows");
-        }
-    }
+    check_apart("set_rows", "b", b, "a", a);
+    check_apart("set_rows", "rows", rows, "a", a);
     result.layout = a.layout;
     result.view_of = src[0];
     result.writes = true;

@@ -182,4 +182,34 @@ TEST_F(OpDefs, copies_that_overlap_are_refused_exactly) {
     EXPECT_NO_THROW(cpy(t.view({32}), t.view({32}, {}, 128)));
 }
 
+TEST_F(OpDefs, targets_that_overlap_themselves_are_refused) {
+    using S = tl::Status;
+    const std::vector<std::size_t> none{0}, half{16};
+    const auto memory = f({8, 8}), values = f({8, 4}), rows = f({2}, tl::Type::i32);
+    for (const auto &target : {memory.view({8, 4}, none), memory.view({8, 4}, half)}) {
+        support::expect_error(S::invalid_argument, {"cpy", "dst", "strides", "overlap"}, [&] { cpy(values, target); });
+        support::expect_error(S::invalid_argument, {"set_rows", "a is", "strides", "overlap"}, [&] { set_rows(target, f({8, 2}), rows); });
+    }
+    // What is read may repeat.
+    EXPECT_NO_THROW(cpy(memory.view({8, 4}, none), values));
+    EXPECT_NO_THROW(set_rows(f({8, 4}), memory.view({8, 2}, none), rows));
+}
+
+// Deciding it took 24 bytes an element, outside of every limit.
+TEST_F(OpDefs, large_copies_that_overlap_cost_nothing_to_refuse) {
+    const auto t = f({4});
+    const std::vector<std::size_t> none{0};
+    const auto many = t.view({1, std::int64_t{1} << 50}, none), others = t.view({1, std::int64_t{1} << 50}, none, 4);
+    support::expect_error(tl::Status::invalid_argument, {"cpy", "overlap"}, [&] { cpy(many, others); });
+}
+
+TEST_F(OpDefs, set_rows_from_its_target_is_refused_exactly) {
+    const auto t = f({8, 8});
+    const std::vector<std::size_t> every_second{64};
+    const auto even = t.view({8, 4}, every_second, 0), odd = t.view({8, 4}, every_second, 32);
+    const auto rows = f({4}, tl::Type::i32);
+    EXPECT_NO_THROW(set_rows(even, odd, rows));
+    support::expect_error(tl::Status::invalid_argument, {"set_rows", "b is", "overlap", "dup"}, [&] { set_rows(even, even, rows); });
+}
+
 }  // namespace

@@ -1,0 +1,17 @@
+// Whether tensors share bytes, decided by arithmetic on shapes and strides: without looking at elements one by one.
+#pragma once
+
+#include "graph/tensor.hpp"
+
+namespace tensorlib::core {
+
+// unknown: strides are so tangled that the search was given up; to be treated as yes.
+enum class Overlap { no, yes, unknown };
+
+// Whether two elements of one tensor share a byte.
+Overlap overlaps_itself(const Tensor &t);
+
+// Whether an element of a shares a byte with an element of b.
+Overlap overlap(const Tensor &a, const Tensor &b);
+
+}  // namespace tensorlib::core

@@ -1,0 +1,44 @@
+// Operands that are written into.
+#include "base/fail.hpp"
+#include "graph/overlap.hpp"
+#include "ops/op_def.hpp"
+
+namespace tensorlib::core::ops {
+
+namespace {
+
+std::string strided_text(const Tensor &t) {
+    const Strides &nb = t.layout.nb;
+    return format_text("%s with strides %zu, %zu, %zu, %zu", tensor_text(t).c_str(), nb[0], nb[1], nb[2], nb[3]);
+}
+
+// For strides that are not decided: what would be.
+constexpr const char *undecided = "strides where each is at least the extent of those below it are always valid";
+
+}  // namespace
+
+void check_target(const char *op, const char *name, const Tensor &target) {
+    if (target.root->constant.load(std::memory_order_acquire)) {
+        fail(Status::invalid_argument, "%s: %s is %s, which %s: it cannot be written", op, name, tensor_text(target).c_str(),
+             constant_text(*target.root));
+    }
+    switch (overlaps_itself(target)) {
+        case Overlap::no: return;
+        case Overlap::yes:
+            fail(Status::invalid_argument, "%s: %s is %s: its elements overlap in memory; a target whose elements lie apart is valid", op,
+                 name, strided_text(target).c_str());
+        case Overlap::unknown:
+            fail(Status::invalid_argument, "%s: %s is %s: whether its elements overlap in memory takes too long to tell; %s", op, name,
+                 strided_text(target).c_str(), undecided);
+    }
+}
+
+void check_apart(const char *op, const char *from_name, const Tensor &from, const char *name, const Tensor &target) {
+    const Overlap found = overlap(from, target);
+    if (found == Overlap::no) return;
+    const char *what = found == Overlap::yes ? "they overlap in memory" : "whether they overlap in memory takes too long to tell";
+    fail(Status::invalid_argument, "%s: %s is %s, %s is %s, and %s: copy %s by way of dup", op, from_name, strided_text(from).c_str(), name,
+         strided_text(target).c_str(), what, from_name);
+}
+
+}  // namespace tensorlib::core::ops
