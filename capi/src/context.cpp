@@ -54,13 +54,22 @@ tl_status tl_context_reset(tl_context *ctx, tl_error *err) {
     return guarded(err, [&] { unwrap(required(ctx, "context_reset", "ctx"))->reset(); });
 }
 
+tl_status tl_context_set_name(tl_context *ctx, const char *name, tl_error *err) {
+    return guarded(err, [&] { unwrap(required(ctx, "context_set_name", "ctx"))->set_name(name); });
+}
+
+size_t tl_context_name(const tl_context *ctx, char *buf, size_t size) {
+    return capi::copied_text(buf, size, [&] { return ctx ? unwrap(ctx)->name() : std::string(); });
+}
+
+tl_status tl_context_freeze(tl_context *ctx, tl_error *err) {
+    return guarded(err, [&] { unwrap(required(ctx, "context_freeze", "ctx"))->freeze(); });
+}
+
 tl_status tl_context_error(tl_context *ctx, tl_error *out) {
     std::optional<Error> error;
-    try {
-        error = unwrap(required(ctx, "context_error", "ctx"))->take_error();
-    } catch (...) {
-        error = capi::current_error();
-    }
-    capi::set_error(out, error ? error->code() : Status::ok, error ? error->what() : "");
-    return error ? static_cast<tl_status>(error->code()) : TL_STATUS_OK;
+    const tl_status status = guarded(out, [&] { error = unwrap(required(ctx, "context_error", "ctx"))->take_error(); });
+    if (!error) return status;
+    capi::set_error(out, error->code(), error->what());
+    return static_cast<tl_status>(error->code());
 }

@@ -2,7 +2,6 @@
 
 #include "runtime/executor.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,20 +10,6 @@ using capi::guarded;
 using capi::required;
 using capi::unwrap;
 using capi::wrap;
-
-namespace {
-
-// As much of the text as fits, with a NUL; the length of all of it.
-size_t copy_text(const std::string &text, char *buf, size_t size) {
-    if (buf && size > 0) {
-        const size_t n = std::min(text.size(), size - 1);
-        std::memcpy(buf, text.data(), n);
-        buf[n] = '\0';
-    }
-    return text.size();
-}
-
-}  // namespace
 
 tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, tl_graph **out, tl_error *err) {
     constexpr const char *function = "graph_create";
@@ -67,9 +52,7 @@ tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress, void *
 }
 
 size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size) {
-    size_t length = 0;
-    if (graph) (void)guarded(nullptr, [&] { length = copy_text(unwrap(graph)->dot(), buf, size); });
-    return length;
+    return capi::copied_text(buf, size, [&] { return graph ? unwrap(graph)->dot() : std::string(); });
 }
 
 size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size, tl_error *err) {
@@ -78,7 +61,7 @@ size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_
     (void)guarded(err, [&] {
         required(graph, function, "graph");
         required(backend, function, "backend");
-        length = copy_text(core::plan_text(*unwrap(graph), *unwrap(backend)), buf, size);
+        length = capi::copy_text(core::plan_text(*unwrap(graph), *unwrap(backend)), buf, size);
     });
     return length;
 }

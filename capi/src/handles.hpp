@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <new>
+#include <string>
 
 namespace tensorlib::capi {
 
@@ -31,8 +32,11 @@ inline tl_graph *wrap(core::Graph *p) { return reinterpret_cast<tl_graph *>(p); 
 // one. A message that is too long is cut at a character's border.
 void set_error(tl_error *err, Status code, const char *message) noexcept;
 
-// The Error that is being handled, whatever it was thrown as: memory that ran out, or anything else (a defect).
-Error current_error() noexcept;
+// The exception that is being handled, whatever it was thrown as (other than an Error and memory that ran out it is a defect): its code,
+// and its message put where the caller wants it. Takes no memory, of which there may be none.
+Status report_current(tl_error *err) noexcept;
+// The same, kept with a context.
+void keep_current(core::Context &context) noexcept;
 
 // Runs f; turns what it throws into a status and a message.
 template <class F>
@@ -42,10 +46,26 @@ tl_status guarded(tl_error *err, F f) noexcept {
         set_error(err, Status::ok, "");
         return TL_STATUS_OK;
     } catch (...) {
-        const Error error = current_error();
-        set_error(err, error.code(), error.what());
-        return static_cast<tl_status>(error.code());
+        return static_cast<tl_status>(report_current(err));
     }
+}
+
+// As much of the text as fits, with a NUL; the length of all of it.
+inline std::size_t copy_text(const std::string &text, char *buf, std::size_t size) noexcept {
+    if (buf && size > 0) {
+        const std::size_t n = text.size() < size ? text.size() : size - 1;
+        std::memcpy(buf, text.data(), n);
+        buf[n] = '\0';
+    }
+    return text.size();
+}
+
+// The same of the text that f makes; 0 and "" where it throws.
+template <class F>
+std::size_t copied_text(char *buf, std::size_t size, F f) noexcept {
+    std::size_t length = copy_text({}, buf, size);
+    (void)guarded(nullptr, [&] { length = copy_text(f(), buf, size); });
+    return length;
 }
 
 // Runs f, a constructor of a tensor: what it throws stays with the context.
@@ -55,7 +75,7 @@ tl_tensor *constructed(tl_context *ctx, F f) noexcept {
     try {
         return wrap(f(*unwrap(ctx)));
     } catch (...) {
-        unwrap(ctx)->keep_error(current_error());
+        keep_current(*unwrap(ctx));
         return nullptr;
     }
 }

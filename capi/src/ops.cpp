@@ -94,6 +94,20 @@ tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t 
     });
 }
 
+tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *start, const int64_t *ne) {
+    return constructed(ctx, [&](core::Context &context) {
+        required(start, "slice", "start");
+        const std::array<Attr, 2> attrs{Attr::of_ints("ne", shape_of("slice", n_dims, ne)),
+                                        Attr::of_ints("start", shape_of("slice", n_dims, start))};
+        core::Tensor *src[] = {unwrap(a)};
+        return core::build_node(context, Op::view, src, attrs);
+    });
+}
+
+tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length) {
+    return constructed(ctx, [&](core::Context &context) { return core::build_narrow(context, unwrap(a), dim, start, length); });
+}
+
 tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_ints("ne", shape_of("reshape", n_dims, ne));

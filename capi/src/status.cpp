@@ -1,5 +1,6 @@
 #include "handles.hpp"
 
+#include <cstdio>
 #include <exception>
 
 namespace tensorlib::capi {
@@ -26,19 +27,39 @@ void set_error(tl_error *err, Status code, const char *message) noexcept {
     err->message[length] = '\0';
 }
 
-Error current_error() noexcept {
+namespace {
+
+// Calls use(code, message) with the exception that is being handled, by reference: a copy would ask for memory.
+template <class Use>
+void with_current(Use use) noexcept {
     try {
         throw;
     } catch (const Error &error) {
-        return error;
+        use(error.code(), error.what());
     } catch (const std::bad_alloc &) {
-        // Short enough for std::string to hold without asking for memory.
-        return Error(Status::out_of_memory, "out of memory");
+        use(Status::out_of_memory, "out of memory");
     } catch (const std::exception &error) {
-        return Error(Status::internal, std::string("internal error: ") + error.what());
+        char message[256];
+        std::snprintf(message, sizeof message, "internal error: %s", error.what());
+        use(Status::internal, message);
     } catch (...) {
-        return Error(Status::internal, "internal error");
+        use(Status::internal, "internal error");
     }
+}
+
+}  // namespace
+
+Status report_current(tl_error *err) noexcept {
+    Status status = Status::internal;
+    with_current([&](Status code, const char *message) noexcept {
+        status = code;
+        set_error(err, code, message);
+    });
+    return status;
+}
+
+void keep_current(core::Context &context) noexcept {
+    with_current([&](Status code, const char *message) noexcept { context.keep_error(code, message); });
 }
 
 }  // namespace tensorlib::capi

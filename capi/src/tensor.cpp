@@ -59,6 +59,10 @@ const char *tl_tensor_op(const tl_tensor *t) { return t ? core::op_name(unwrap(t
 
 const char *tl_tensor_name(const tl_tensor *t) { return t ? unwrap(t)->name.load(std::memory_order_acquire) : nullptr; }
 
+size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size) {
+    return capi::copied_text(buf, size, [&] { return t ? unwrap(t)->context->name_of(*unwrap(t)) : std::string(); });
+}
+
 tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err) {
     return guarded(err, [&] {
         core::Tensor &tensor = *unwrap(required(t, "tensor_set_name", "t"));

@@ -23,6 +23,7 @@ Backend::Backend(std::string_view device, BackendOptions options) {
 }
 
 void Backend::compute(std::initializer_list<Tensor> outputs) const { Graph(outputs).compute(*this); }
+void Backend::compute(std::span<const Tensor> outputs) const { Graph(outputs).compute(*this); }
 std::string Backend::device() const { return impl_->device().name(); }
 std::string Backend::isa() const { return impl_->isa(); }
 int Backend::n_threads() const { return impl_->n_threads(); }

@@ -3,6 +3,7 @@
 #include "ops/op_def.hpp"
 #include "runtime/backend.hpp"
 
+#include <string>
 #include <vector>
 
 namespace tensorlib {
@@ -37,7 +38,7 @@ Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources,
     const core::OpDef *def = core::find_op(name);
     if (!def) core::fail(Status::invalid_argument, "op: no operation '%.*s'", static_cast<int>(name.size()), name.data());
     std::vector<core::Tensor *> src;
-    for (const Tensor &source : sources) src.push_back(source.tensor_);
+    for (const Tensor &source : sources) src.push_back(&source.get());
     std::vector<core::Attr> attrs;
     for (const Attribute &given : attributes) {
         if (given.ints.size() > core::Attr::max_ints)
@@ -46,6 +47,10 @@ Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources,
     }
     return Tensor(impl_, core::build_node(*impl_, def->op, src, attrs));
 }
+
+void Context::set_name(std::string_view name) const { impl_->set_name(std::string(name).c_str()); }
+std::string Context::name() const { return impl_->name(); }
+void Context::freeze() const { impl_->freeze(); }
 
 void Context::allocate() const {
     core::RunGuard run(*impl_, true, "context_allocate");

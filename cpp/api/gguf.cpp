@@ -91,7 +91,7 @@ void GgufWriter::set_array(std::string_view key, GgufType type, const void *data
     impl_->set_array(key, static_cast<core::GgufType>(type), data, n);
 }
 void GgufWriter::copy_keys(const Gguf &file) { impl_->copy_keys(*file.impl_); }
-void GgufWriter::add(const Tensor &tensor) { impl_->add_tensor(*tensor.tensor_); }
+void GgufWriter::add(const Tensor &tensor) { impl_->add_tensor(tensor.get()); }
 void GgufWriter::declare(std::string_view name, Type type, const Shape &shape) { impl_->declare_tensor(name, dtype_of(type), shape); }
 void GgufWriter::write(std::span<const std::byte> data) { impl_->write_data(data.data(), data.size()); }
 void GgufWriter::finish() { impl_->finish(); }

@@ -25,23 +25,26 @@ struct Graph::Impl {
 Graph::Graph(std::span<const Tensor> outputs) : impl_(std::make_shared<Impl>()) {
     if (outputs.empty()) core::fail(Status::invalid_argument, "graph_create: no outputs: at least one is valid");
     std::vector<core::Tensor *> unwrapped;
-    for (const Tensor &output : outputs) unwrapped.push_back(output.tensor_);
+    for (const Tensor &output : outputs) unwrapped.push_back(&output.get());
     impl_->graph = core::Graph::create(*outputs.front().context_, unwrapped);
 }
 
 void Graph::compute(const Backend &backend) const {
+    const auto impl = impl_;  // the callback may assign to this handle
     try {
-        core::compute(*impl_->graph, *backend.impl_);
+        core::compute(*impl->graph, *backend.impl_);
     } catch (const Error &error) {
-        if (error.code() == Status::aborted && impl_->thrown) std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
+        if (error.code() == Status::aborted && impl->thrown) std::rethrow_exception(std::exchange(impl->thrown, nullptr));
         throw;
     }
 }
 
 void Graph::set_progress(Progress progress) const {
-    // The engine refuses while the graph runs, so the callback is not replaced under its own feet.
-    core::set_progress(*impl_->graph, progress ? Impl::call : nullptr, impl_.get());
-    impl_->progress = std::move(progress);
+    // Held until both are replaced: no run sees one without the other.
+    const core::GraphGuard guard(*impl_->graph, "graph_set_progress");
+    impl_->graph->progress = progress ? Impl::call : nullptr;
+    impl_->graph->progress_data = impl_.get();
+    impl_->progress.swap(progress);
 }
 
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }

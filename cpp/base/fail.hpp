@@ -17,4 +17,15 @@ namespace tensorlib::core {
 // A printf-style std::string.
 std::string format_text(const char *format, ...) TL_PRINTF_LIKE(1, 2);
 
+// What take() takes. Where memory runs out the message begins with describe()'s text: what it was for.
+template <class Describe, class Take>
+auto for_purpose(Describe describe, Take take) {
+    try {
+        return take();
+    } catch (const Error &error) {
+        if (error.code() != Status::out_of_memory) throw;
+        fail(Status::out_of_memory, "%s: %s", describe().c_str(), error.what());
+    }
+}
+
 }  // namespace tensorlib::core

@@ -1,5 +1,6 @@
 #include "base/platform.hpp"
 
+#include "base/cgroup.hpp"
 #include "base/checked.hpp"
 
 #include <algorithm>
@@ -16,9 +17,6 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
-
-#include <fstream>
-#include <sstream>
 #endif
 #if defined(__unix__) || defined(__APPLE__)
 #include <unistd.h>
@@ -70,22 +68,6 @@ void discard_pages([[maybe_unused]] void *begin, [[maybe_unused]] std::size_t si
 #if defined(TL_LINUX)
 namespace {
 
-// CPUs that the cgroup's quota allows, or 0 where there is none. v2: "max 100000" or "200000 100000" in
-// cpu.max; v1: quota and period in two files, quota -1 for none. A container sees its own group at the root.
-int cgroup_cpus() {
-    std::string quota;
-    double period = 0;
-    std::ifstream v2("/sys/fs/cgroup/cpu.max");
-    if (!(v2 >> quota >> period)) {
-        std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-        if (!(v1_quota >> quota) || !(v1_period >> period)) return 0;
-    }
-    const double microseconds = std::strtod(quota.c_str(), nullptr);
-    if (microseconds <= 0 || period <= 0) return 0;
-    const double cpus = microseconds / period;
-    return std::max(1, static_cast<int>(std::min(cpus + 0.999, 4096.0)));
-}
-
 int affinity_cpus() {
     // The mask's size is not known beforehand: the call fails until it is large enough.
     for (int bits = 1024; bits <= (1 << 18); bits *= 4) {
@@ -118,39 +100,11 @@ MemoryInfo memory_info() noexcept {
     return {std::uint64_t{s.totalram} * s.mem_unit, (std::uint64_t{s.freeram} + s.bufferram) * s.mem_unit};
 }
 
-namespace {
-
-// The number behind a word of a file of words and numbers, or 0.
-std::uint64_t number_in(const char *path, const std::string &word) {
-    std::ifstream file(path);
-    std::string name, line;
-    while (file >> name) {
-        std::uint64_t value = 0;
-        if (name == word) return file >> value ? value : 0;
-        std::getline(file, line);
-    }
-    return 0;
-}
-
-// What the cgroup's limit leaves, its cache of files counted as free; ~0 where there is no limit. A v1 without one says a number near 2^63.
-std::uint64_t cgroup_memory(const char *limit_path, const char *used_path, const char *stat_path, const char *cache) {
-    std::uint64_t limit = 0, used = 0;
-    if (!(std::ifstream(limit_path) >> limit) || !(std::ifstream(used_path) >> used)) return ~std::uint64_t{0};
-    used -= std::min(used, number_in(stat_path, cache));
-    return limit > used ? limit - used : 1;
-}
-
-}  // namespace
-
 std::uint64_t available_memory() noexcept {
     try {
         const std::uint64_t system = number_in("/proc/meminfo", "MemAvailable:") << 10;
         if (system == 0) return 0;
-        const std::uint64_t v2 =
-            cgroup_memory("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat", "inactive_file");
-        const std::uint64_t v1 = cgroup_memory("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-                                               "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file");
-        return std::min({system, v2, v1});
+        return std::min(system, cgroup_memory());
     } catch (...) {  // no memory to read the files with
         return 1;
     }

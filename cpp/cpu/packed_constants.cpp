@@ -104,8 +104,14 @@ const char *PackedPanels::refusal() const noexcept {
                            : "blocks of this type cannot be made from its packed copy: a code does not say which entry it came from";
 }
 
-bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept {
-    return root == a.root && root_offset == a.root_offset && same(layout, a.layout);
+bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept { return root_offset == a.root_offset && same(layout, a.layout); }
+
+// Under the lock; null where there is none.
+const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a) const noexcept {
+    const auto of_root = entries_.find(a.root);
+    if (of_root == entries_.end()) return nullptr;
+    const auto at = std::find_if(of_root->second.begin(), of_root->second.end(), [&](const Entry &e) { return e.is_of(a); });
+    return at == of_root->second.end() ? nullptr : &*at;
 }
 
 PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept {
@@ -113,9 +119,7 @@ PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTab
     const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
     if (kept && a.root_offset == 0 && kept->are_of(a.layout, leaf)) return {kept->data(), kept->bytes(), "packed copy"};
     const std::lock_guard guard(lock_);
-    for (const Entry &e : entries_) {
-        if (e.is_of(a)) return {e.panels->data(), e.panels->bytes(), "packed copy"};
-    }
+    if (const Entry *e = find_entry(a)) return {e->panels->data(), e->panels->bytes(), "packed copy"};
     return {nullptr, 0, ""};
 }
 
@@ -142,9 +146,10 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
         Context *context = a.root->context;
         context->watch(*this);
         const std::lock_guard guard(lock_);
-        entries_.push_back({context, a.root, a.root_offset, a.layout, std::move(panels)});
+        const std::byte *data = panels->data();
+        entries_[a.root].push_back({a.root_offset, a.layout, std::move(panels)});
         bytes_ += bytes;
-        return {entries_.back().panels->data(), bytes, "packed copy"};
+        return {data, bytes, "packed copy"};
     } catch (...) {
         return no_memory;
     }
@@ -161,31 +166,29 @@ void PackedConstants::clear() noexcept {
     bytes_ = 0;
 }
 
-template <class Gone>
-void PackedConstants::erase(Gone gone) noexcept {
+void PackedConstants::tensors_gone(const Context &context) noexcept {
     const std::lock_guard guard(lock_);
-    std::erase_if(entries_, [&](const Entry &e) {
-        if (!gone(e)) return false;
-        bytes_ -= e.panels->bytes();
+    std::erase_if(entries_, [&](const auto &of_root) {
+        if (of_root.first->context != &context) return false;
+        for (const Entry &e : of_root.second) bytes_ -= e.panels->bytes();
         return true;
     });
 }
 
-void PackedConstants::tensors_gone(const Context &context) noexcept {
-    erase([&](const Entry &e) { return e.context == &context; });
-}
-
 Ref<const StandIn> PackedConstants::copy_of(const Tensor &leaf) noexcept {
     const std::lock_guard guard(lock_);
-    for (const Entry &e : entries_) {
-        if (e.is_of(leaf)) return Ref<const StandIn>(e.panels.get());
-    }
-    return {};
+    const Entry *e = find_entry(leaf);
+    return e ? Ref<const StandIn>(e->panels.get()) : Ref<const StandIn>();
 }
 
 void PackedConstants::stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept {
     const auto *kept = dynamic_cast<const PackedPanels *>(&stand_in);
-    erase([&](const Entry &e) { return kept && e.is_of(leaf) && e.panels->same_level(*kept); });
+    const std::lock_guard guard(lock_);
+    const Entry *e = kept ? find_entry(leaf) : nullptr;
+    if (!e || !e->panels->same_level(*kept)) return;
+    bytes_ -= e->panels->bytes();
+    auto &of_root = entries_.find(leaf.root)->second;
+    of_root.erase(of_root.begin() + (e - of_root.data()));
 }
 
 }  // namespace tensorlib::core

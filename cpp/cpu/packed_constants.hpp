@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 namespace tensorlib::core {
@@ -70,10 +71,8 @@ public:
     void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept override;
 
 private:
-    // A view of a constant has a copy of its own.
+    // A view of a constant has a copy of its own. By the root, as a plan asks for each product's constant.
     struct Entry {
-        const Context *context;
-        const Tensor *root;
         std::size_t root_offset;
         Layout layout;
         Ref<PackedPanels> panels;
@@ -81,12 +80,11 @@ private:
     };
 
     Copy find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept;
-    template <class Gone>
-    void erase(Gone gone) noexcept;
+    const Entry *find_entry(const Tensor &a) const noexcept;
     ~PackedConstants() override = default;
 
     mutable std::mutex lock_;  // contexts go at any time
-    std::vector<Entry> entries_;
+    std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::size_t bytes_ = 0;
 };
 

@@ -139,6 +139,16 @@ const char *CublasLt::refuse() const noexcept {
 }
 
 bool CublasLt::choose(const GemmF32 &gemm, Algorithm &algorithm, std::size_t &workspace) const noexcept {
+    if (!last_.there || !(last_.gemm == gemm)) {
+        last_ = {gemm, {}, 0, true, false};
+        last_.found = ask(gemm, last_.algorithm, last_.workspace);
+    }
+    algorithm = last_.algorithm;
+    workspace = last_.workspace;
+    return last_.found;
+}
+
+bool CublasLt::ask(const GemmF32 &gemm, Algorithm &algorithm, std::size_t &workspace) const noexcept {
     const lt::Calls &calls = library().calls;
     const Description d(gemm);
     void *preference = nullptr;

@@ -19,6 +19,7 @@ struct GemmF32 {
     std::int64_t a_batch_stride, b_batch_stride;  // elements; c's is M * N. 0: all share one matrix
     std::uint32_t a_alignment, b_alignment;       // bytes
     bool tf32;
+    bool operator==(const GemmF32 &) const = default;
 };
 
 class CublasLt {
@@ -49,6 +50,15 @@ private:
     mutable void *handle_ = nullptr;
     mutable const char *refusal_ = "not opened";
     mutable bool asked_ = false;
+    // What choose() found last: a plan asks for one product several times in a row. Guarded by the backend's turn.
+    struct Choice {
+        GemmF32 gemm{};
+        Algorithm algorithm{};
+        std::size_t workspace = 0;
+        bool there = false, found = false;
+    };
+    mutable Choice last_;
+    bool ask(const GemmF32 &gemm, Algorithm &algorithm, std::size_t &workspace) const noexcept;
 };
 
 }  // namespace tensorlib::core

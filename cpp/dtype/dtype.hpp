@@ -31,7 +31,9 @@ struct DTypeTraits {
     std::int64_t block_size;  // elements
     std::size_t size;         // bytes per block
     Kind kind;
-    DType partner;  // what activations are converted to on the way into a product with this type; itself for activations
+    // What the reference rounds activations to in products with this type; itself for plain types and activations. For those who compare
+    // with it or convert by hand: products here round to bytes with scales of their own (mul_mat).
+    DType partner;
 
     // Decodes n elements, a multiple of block_size.
     void (*decode)(const void *blocks, float *values, std::int64_t n) noexcept;

@@ -1,5 +1,6 @@
 #include "graph/arena.hpp"
 
+#include "base/best_fit.hpp"
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 
@@ -64,15 +65,25 @@ void *Arena::allocate(std::size_t size, bool zeroed) {
         }
         // The last resort of a caller's buffer: old blocks, cleared.
         if (!block.begin && fixed_ && zeroed) block = take_released(counted_size);
-        if (!block.begin) block = take_from(grow(counted_size), counted_size);
+        if (!block.begin) block = take_from(grow(counted_size, zeroed), counted_size);
     }
     // What rounding up has added stays marked: whoever writes behind a tensor's end is found.
     memory_.mark_used(block.begin, size);
-    if (zeroed && block.dirty != 0) memory_.zero(block.begin, std::min(block.dirty, size));
     used_ += counted_size;
     budget_.used += counted_size;
+    if (zeroed && block.dirty != 0) zero(block.begin, std::min(block.dirty, size), size);
     budget_.peak = std::max(budget_.peak, budget_.used);
     return block.begin;
+}
+
+// The first bytes of a block of this size, which is given back where the device fails.
+void Arena::zero(std::byte *block, std::size_t dirty, std::size_t size) {
+    try {
+        memory_.zero(block, dirty);
+    } catch (...) {
+        release_unwritten(block, size);
+        throw;
+    }
 }
 
 Arena::Taken Arena::take_from(Chunk &chunk, std::size_t size) noexcept {
@@ -83,12 +94,9 @@ Arena::Taken Arena::take_from(Chunk &chunk, std::size_t size) noexcept {
     return {block, dirty};
 }
 
-// Best fit: the smallest released block that is large enough; what is left of it stays released.
+// What is left of the block stays released.
 Arena::Taken Arena::take_released(std::size_t size) noexcept {
-    auto best = free_.end();
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-        if (it->size >= size && (best == free_.end() || it->size < best->size)) best = it;
-    }
+    const auto best = best_fit(free_, size);
     if (best == free_.end()) return {};
     std::byte *block = best->begin;
     best->begin += size;
@@ -97,13 +105,17 @@ Arena::Taken Arena::take_released(std::size_t size) noexcept {
     return {block, size};
 }
 
-Arena::Chunk &Arena::grow(std::size_t size) {
+Arena::Chunk &Arena::grow(std::size_t size, bool zeroed) {
     if (fixed_) fail_out_of_memory(size);
     const bool own = size >= own_chunk_size;
-    const std::size_t chunk_size = own ? size : std::max(size, next_chunk_size_);
+    // A plan that grew since the last one: it will grow again. Leafs are as large as they are.
+    const bool growing = own && give_back_idle() && !zeroed;
+    std::size_t chunk_size = own ? size : std::max(size, next_chunk_size_);
+    if (growing) chunk_size += round_up(size / 4, memory_.alignment());
     chunks_.reserve(chunks_.size() + 1);
     free_.reserve(free_.size() + 1);
     auto *begin = static_cast<std::byte *>(memory_.acquire(chunk_size));
+    if (!begin && growing) begin = static_cast<std::byte *>(memory_.acquire(chunk_size = size));
     if (!begin) fail_out_of_memory(size);
     memory_.mark_unused(begin, chunk_size);
     std::byte *clean = memory_.acquires_zeros() ? begin : begin + chunk_size;
@@ -113,6 +125,21 @@ Arena::Chunk &Arena::grow(std::size_t size) {
         next_chunk_size_ = std::min(next_chunk_size_ * 2, largest_chunk_size);
     }
     return chunks_.back();
+}
+
+// All that is there is too small for what is asked. Small chunks, and the one that is appended to, stay: they are wanted again.
+bool Arena::give_back_idle() noexcept {
+    bool any = false;
+    for (std::size_t i = chunks_.size(); i-- > 0;) {
+        const Chunk &chunk = chunks_[i];
+        if (chunk.top != chunk.begin || i == current_ || room(chunk.begin, chunk.end) < own_chunk_size) continue;
+        if (!any) memory_.settle();  // a block's zeroing may have been queued
+        any = true;
+        memory_.release(chunk.begin, room(chunk.begin, chunk.end));
+        chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (current_ > i) current_--;
+    }
+    return any;
 }
 
 Arena::Chunk *Arena::chunk_of(const std::byte *p) noexcept {
@@ -156,6 +183,11 @@ void Arena::release(void *block, std::size_t size) noexcept {
     }
 }
 
+void Arena::release_unwritten(void *block, std::size_t size) noexcept {
+    memory_.settle();
+    release(block, size);
+}
+
 void Arena::give_back(void *block, std::size_t size) noexcept {
     if (!fixed_) memory_.discard(block, counted(size));
     release(block, size);
@@ -176,14 +208,13 @@ void Arena::reset() noexcept {
 void Arena::fail_out_of_memory(std::size_t size) const {
     if (fixed_) {
         const Chunk &c = chunks_.front();
-        fail(Status::out_of_memory, "context: %zu bytes asked, %zu used, the caller's buffer has %zu", size, budget_.used,
-             room(c.begin, c.end));
+        fail(Status::out_of_memory, "%zu bytes asked, %zu used, the caller's buffer has %zu", size, budget_.used, room(c.begin, c.end));
     }
     if (budget_.limit != 0) {
-        fail(Status::out_of_memory, "context: %zu bytes asked, %zu used, mem_limit is %zu", size, budget_.used, budget_.limit);
+        fail(Status::out_of_memory, "%zu bytes asked, %zu used, mem_limit is %zu", size, budget_.used, budget_.limit);
     }
-    fail(Status::out_of_memory, "context: %zu bytes asked on device %s, %zu used, no limit set: the machine has no more", size,
-         memory_.device(), budget_.used);
+    fail(Status::out_of_memory, "%zu bytes asked on device %s, %zu used, no limit set: the machine has no more", size, memory_.device(),
+         budget_.used);
 }
 
 }  // namespace tensorlib::core

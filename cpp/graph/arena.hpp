@@ -9,9 +9,11 @@
 //
 // Growth: the first chunk has 64 KiB, each further one twice as much up to 16 MiB; a block of 1 MiB or more gets
 // a chunk of its own (its own pages), so that large leafs waste nothing and start on a page. A caller's buffer
-// is the only chunk and never outgrown.
+// is the only chunk and never outgrown. Before a large block gets a new chunk, chunks of 1 MiB or more in which no block is left go
+// back to the device, since they were too small; a block that is not to be zeros (a plan's) then gets a quarter more. So plans that
+// are a little larger each time, as those of a growing cache are, hold one or two chunks.
 //
-// Release exists for graphs and plans, which come and go while the tensors stay: building the same graph in a
+// Release is for graphs and plans, which come and go while the tensors stay: building the same graph in a
 // loop finds the same blocks again.
 //
 // Bookkeeping lies outside the chunks, so the same code serves memory that the host cannot touch. Not
@@ -41,14 +43,17 @@ public:
     Arena &operator=(const Arena &) = delete;
 
     // A block of at least size bytes with the memory's alignment; a unique address also for size 0. Throws
-    // Error(out_of_memory) naming bytes asked, used and limit; nothing has changed then. The block's contents are
-    // open, unless zeroed is asked for.
+    // Error(out_of_memory) saying bytes asked, used and limit, but not for what: that is the caller's to say; nothing has
+    // changed then. The block's contents are open, unless zeroed is asked for.
     void *allocate(std::size_t size, bool zeroed = false);
 
     // Takes back a block of allocate(size).
     void release(void *block, std::size_t size) noexcept;
 
-    // The same, and the pages that lie in it go back to the system until they are used again.
+    // The same of a block whose zeroing or first contents may still be on their way on the device: after they arrived.
+    void release_unwritten(void *block, std::size_t size) noexcept;
+
+    // The same as release(), and the pages that lie in it go back to the system until they are used again.
     void give_back(void *block, std::size_t size) noexcept;
 
     // Whether this is over a caller's buffer.
@@ -78,7 +83,9 @@ private:
 
     Taken take_released(std::size_t size) noexcept;
     Taken take_from(Chunk &chunk, std::size_t size) noexcept;
-    Chunk &grow(std::size_t size);
+    void zero(std::byte *block, std::size_t dirty, std::size_t size);
+    Chunk &grow(std::size_t size, bool zeroed);
+    bool give_back_idle() noexcept;
     [[noreturn]] void fail_out_of_memory(std::size_t size) const;
     Chunk *chunk_of(const std::byte *p) noexcept;
 

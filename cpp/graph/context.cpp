@@ -2,17 +2,20 @@
 
 #include "base/checked.hpp"
 #include "base/fail.hpp"
+#include "base/platform.hpp"
+#include "base/utf8.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 namespace tensorlib::core {
 
 namespace {
 
-// Names contexts in messages: 1, 2, ... in the order of their making.
+// Counts contexts, for messages: 1, 2, ... in the order of their making.
 std::uint64_t next_id() noexcept {
     static std::atomic<std::uint64_t> id{0};
     return id.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -21,8 +24,8 @@ std::uint64_t next_id() noexcept {
 }  // namespace
 
 std::string tensor_text(const Tensor &t) {
-    const char *name = t.name.load(std::memory_order_acquire);
-    return *name ? format_text("'%s' %s", name, layout_text(t.layout).c_str()) : layout_text(t.layout);
+    const std::string name = t.context ? t.context->name_of(t) : "";
+    return name.empty() ? layout_text(t.layout) : "'" + name + "' " + layout_text(t.layout);
 }
 
 const char *constant_text(const Tensor &root) noexcept {
@@ -34,6 +37,17 @@ std::string sources_text(const Tensor &node) {
     for (const Tensor *source : node.sources()) text += (text.empty() ? "" : ", ") + tensor_text(*source);
     return text;
 }
+
+namespace {
+
+void check_name(const char *what, const char *name) {
+    const std::string_view text = name ? name : "";
+    if (const std::size_t valid = valid_utf8(text); valid != text.size()) {
+        fail(Status::invalid_argument, "%s: byte %zu of the name is no part of UTF-8: names are UTF-8", what, valid);
+    }
+}
+
+}  // namespace
 
 Ref<Context> Context::create(const ContextParams &params) {
     if (params.mem_buffer && params.mem_buffer_size == 0) {
@@ -47,6 +61,7 @@ Ref<Context> Context::create(const ContextParams &params) {
 
 Context::Context(const ContextParams &params)
     : id_(next_id()),
+      process_(platform::process_id()),
       no_alloc_(params.no_alloc),
       memory_(params.memory ? *params.memory : host_memory()),
       keep_alive_(params.keep_alive),
@@ -101,6 +116,20 @@ void Context::replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in) {
     for (const auto &watcher : watchers_) watcher->stands_in(leaf, *stand_in);
 }
 
+void Context::check_open(const char *what) const {
+    if (!frozen_) return;
+    fail(
+        Status::invalid_argument,
+        "%s: %s was frozen, so that nothing is built in it: build in another context, such as one for each request; its nodes may refer to "
+        "tensors of this one",
+        what, text().c_str());
+}
+
+void Context::freeze() {
+    std::lock_guard lock(build_);
+    frozen_ = true;
+}
+
 Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
     void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *));
     auto *t = new (block) Tensor;
@@ -112,15 +141,26 @@ Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
     return t;
 }
 
+void Context::release_tensor(Tensor *t) noexcept { objects_.release(t, sizeof(Tensor) + t->n_src * sizeof(Tensor *)); }
+
 Tensor *Context::new_leaf(const Layout &layout) {
     std::lock_guard lock(build_);
-    Tensor *t = make_tensor(layout, 0);
-    if (no_alloc_) {
-        unallocated_.push_back(t);
-    } else {
-        t->data.store(static_cast<std::byte *>(data_arena().allocate(layout.nbytes(), true)), std::memory_order_release);
-    }
-    return t;
+    check_open("tensor_new");
+    const auto purpose = [&] { return format_text("tensor_new: a leaf %s in %s", layout_text(layout).c_str(), text().c_str()); };
+    return for_purpose(purpose, [&] {
+        Tensor *t = make_tensor(layout, 0);
+        try {
+            if (no_alloc_) {
+                unallocated_.push_back(t);
+            } else {
+                t->data.store(static_cast<std::byte *>(data_arena().allocate(layout.nbytes(), true)), std::memory_order_release);
+            }
+        } catch (...) {
+            release_tensor(t);
+            throw;
+        }
+        return t;
+    });
 }
 
 namespace {
@@ -142,7 +182,7 @@ std::byte *Context::copy_data(const FileLeaf &leaf) {
     try {
         memory_.write(data, leaf.data, size);
     } catch (...) {
-        data_arena().release(data, size);
+        data_arena().release_unwritten(data, size);
         throw;
     }
     return data;
@@ -150,20 +190,27 @@ std::byte *Context::copy_data(const FileLeaf &leaf) {
 
 Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     std::lock_guard lock(build_);
+    check_open("gguf_tensor");
     const bool in_place = memory_.host_accessible() && aligned_for(leaf.layout, leaf.data);
     const bool known = std::any_of(files_.begin(), files_.end(), [&](const auto &file) { return file.get() == leaf.owner; });
     if (in_place && !known) files_.emplace_back(leaf.owner);
-    Tensor *t = make_tensor(leaf.layout, 0);
+    const auto purpose = [&] {
+        return format_text("a file's leaf '%s' %s in %s", leaf.name, layout_text(leaf.layout).c_str(), text().c_str());
+    };
+    Tensor *t = nullptr;
     const char *name = nullptr;
-    try {
-        name = copy_name(leaf.name);
-        // Bytes that are never written: constant is set before anyone sees the tensor.
-        t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
-    } catch (...) {
-        if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
-        objects_.release(t, sizeof(Tensor));
-        throw;
-    }
+    for_purpose(purpose, [&] {
+        t = make_tensor(leaf.layout, 0);
+        try {
+            name = copy_name(leaf.name);
+            // Bytes that are never written: constant is set before anyone sees the tensor.
+            t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
+        } catch (...) {
+            if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
+            release_tensor(t);
+            throw;
+        }
+    });
     t->in_file = true;
     if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
     t->constant.store(true, std::memory_order_release);
@@ -173,15 +220,22 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
 
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
-    for (Tensor *source : spec.src) {
-        if (source->context != this && source->context != last_link_) link(*source->context, op_name(spec.op));
+    check_open(op_name(spec.op));
+    const std::size_t links = n_links();
+    Tensor *t = nullptr;
+    try {
+        link_operands(spec);
+        const auto purpose = [&] {
+            std::string operands;
+            for (const Tensor *source : spec.src) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
+            return format_text("%s: the node of %s in %s", op_name(spec.op), operands.c_str(), text().c_str());
+        };
+        t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size()); });
+    } catch (...) {
+        // A link without a node that needs it would refuse the opposite one for ever.
+        unlink_behind(links);
+        throw;
     }
-    // A view of a view may reach a root in a third context, which this one must keep alive as well.
-    if (spec.view_of) {
-        Context &owner = *spec.view_of->root->context;
-        if (&owner != this && &owner != last_link_) link(owner, op_name(spec.op));
-    }
-    Tensor *t = make_tensor(spec.layout, spec.src.size());
     t->op = spec.op;
     t->exact = spec.exact;
     std::copy(spec.src.begin(), spec.src.end(), t->src);
@@ -194,13 +248,50 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     return t;
 }
 
-void Context::set_name(Tensor &t, const char *name) {
-    if (!name || !*name) {
-        t.name.store("", std::memory_order_release);
-        return;
+// Under build_.
+void Context::link_operands(const NodeSpec &spec) {
+    for (Tensor *source : spec.src) {
+        if (source->context != this && source->context != last_link_) link(*source->context, op_name(spec.op));
     }
+    // A view of a view may reach a root in a third context, which this one must keep alive as well.
+    if (spec.view_of) {
+        Context &owner = *spec.view_of->root->context;
+        if (&owner != this && &owner != last_link_) link(owner, op_name(spec.op));
+    }
+}
+
+void Context::set_name(Tensor &t, const char *name) {
+    check_name("tensor_set_name", name);
     std::lock_guard lock(build_);
-    t.name.store(copy_name(name), std::memory_order_release);
+    const char *copy = name ? copy_name(name) : "", *old;
+    {
+        std::lock_guard names(names_lock_);
+        old = t.name.exchange(copy, std::memory_order_acq_rel);
+    }
+    if (*old) objects_.release(const_cast<char *>(old), std::strlen(old) + 1);
+}
+
+std::string Context::name_of(const Tensor &t) const {
+    std::lock_guard names(names_lock_);
+    return t.name.load(std::memory_order_acquire);
+}
+
+void Context::set_name(const char *name) {
+    check_name("context_set_name", name);
+    std::string copy(name ? name : "");
+    std::lock_guard names(names_lock_);
+    name_.swap(copy);
+}
+
+std::string Context::name() const {
+    std::lock_guard names(names_lock_);
+    return name_;
+}
+
+std::string Context::text() const {
+    const std::string own = name();
+    return own.empty() ? format_text("context %llu", static_cast<unsigned long long>(id_))
+                       : format_text("context %llu '%s'", static_cast<unsigned long long>(id_), own.c_str());
 }
 
 // Under build_.
@@ -213,11 +304,12 @@ const char *Context::copy_name(const char *name) {
 }
 
 // Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
-// of two threads that link two contexts to each other at the same time at least one sees the circle.
+// of two threads that link two contexts to each other at the same time at least one sees the circle. Where it throws, the link is the
+// caller's to remove.
 void Context::link(Context &other, const char *op) {
     if (&other.memory_ != &memory_) {
-        fail(Status::context_mismatch, "%s: context %llu lives on %s, context %llu on %s: operands must be on one device", op,
-             static_cast<unsigned long long>(id_), memory_.device(), static_cast<unsigned long long>(other.id_), other.memory_.device());
+        fail(Status::context_mismatch, "%s: %s lives on %s, %s on %s: operands must be on one device", op, text().c_str(), memory_.device(),
+             other.text().c_str(), other.memory_.device());
     }
     {
         std::lock_guard lock(links_lock_);
@@ -230,16 +322,22 @@ void Context::link(Context &other, const char *op) {
         links_.emplace_back(&other);
     }
     if (other.refers_to(*this)) {
-        Ref<Context> removed;  // released after the lock
-        std::lock_guard lock(links_lock_);
-        const auto at = std::find_if(links_.begin(), links_.end(), [&](const auto &l) { return l.get() == &other; });
-        removed = std::move(*at);
-        links_.erase(at);
-        fail(Status::context_mismatch,
-             "%s: context %llu cannot refer to context %llu, which refers to it already: neither could ever be freed", op,
-             static_cast<unsigned long long>(id_), static_cast<unsigned long long>(other.id_));
+        fail(Status::context_mismatch, "%s: %s cannot refer to %s, which refers to it already: neither could ever be freed", op,
+             text().c_str(), other.text().c_str());
     }
     last_link_ = &other;
+}
+
+std::size_t Context::n_links() const {
+    std::lock_guard lock(links_lock_);
+    return links_.size();
+}
+
+// Under build_, so that nobody else adds links. The operands' owners hold references, so none goes with these.
+void Context::unlink_behind(std::size_t n) noexcept {
+    last_link_ = nullptr;
+    std::lock_guard lock(links_lock_);
+    links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(n), links_.end());
 }
 
 std::vector<Ref<Context>> Context::linked() const {
@@ -267,9 +365,12 @@ void Context::allocate() {
     std::vector<void *> blocks;
     blocks.reserve(unallocated_.size());
     try {
-        for (const Tensor *t : unallocated_) blocks.push_back(data_arena().allocate(t->layout.nbytes(), true));
+        for (const Tensor *t : unallocated_) {
+            const auto purpose = [&] { return format_text("context_allocate: leaf %s in %s", tensor_text(*t).c_str(), text().c_str()); };
+            blocks.push_back(for_purpose(purpose, [&] { return data_arena().allocate(t->layout.nbytes(), true); }));
+        }
     } catch (...) {
-        for (std::size_t i = 0; i < blocks.size(); i++) data_arena().release(blocks[i], unallocated_[i]->layout.nbytes());
+        for (std::size_t i = 0; i < blocks.size(); i++) data_arena().release_unwritten(blocks[i], unallocated_[i]->layout.nbytes());
         throw;
     }
     for (std::size_t i = 0; i < blocks.size(); i++) {
@@ -288,8 +389,11 @@ void Context::reset() {
         std::lock_guard lock(build_);
         // One reference is the handle through which we were called.
         if (ref_count() > 1) {
-            fail(Status::busy, "context_reset: a graph or another context still refers to context %llu",
-                 static_cast<unsigned long long>(id_));
+            fail(Status::busy, "context_reset: a graph or another context still refers to %s", text().c_str());
+        }
+        if (uses_.load(std::memory_order_acquire) != 0) {
+            fail(Status::busy, "context_reset: a view in %s of another context's tensor is mapped, or being read or written",
+                 text().c_str());
         }
         for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
         watchers.swap(watchers_);
@@ -300,6 +404,8 @@ void Context::reset() {
         stand_ins.swap(stand_ins_);
         budget_.used -= std::exchange(stand_ins_bytes_, 0);
         first_error_.reset();
+        error_lost_ = false;
+        frozen_ = false;
         last_link_ = nullptr;
         std::lock_guard links(links_lock_);
         released.swap(links_);
@@ -308,30 +414,36 @@ void Context::reset() {
 
 void *Context::allocate_object(std::size_t size) {
     std::lock_guard lock(build_);
-    return objects_.allocate(size);
-}
-
-void Context::release_object(void *block, std::size_t size) noexcept {
-    std::lock_guard lock(build_);
-    objects_.release(block, size);
+    return for_purpose([&] { return text(); }, [&] { return objects_.allocate(size); });
 }
 
 void *Context::allocate_data(std::size_t size) {
     std::lock_guard lock(build_);
-    return data_arena().allocate(size);
+    return for_purpose([&] { return text(); }, [&] { return data_arena().allocate(size); });
+}
+
+// In a forked child a lock may be held by a thread that the child does not have: what cannot be given back is left, the child's memory
+// being a copy of its own.
+std::unique_lock<std::mutex> Context::lock_to_release() const noexcept {
+    std::unique_lock lock(build_, std::try_to_lock);
+    if (!lock.owns_lock() && process_ == platform::process_id()) lock.lock();
+    return lock;
+}
+
+void Context::release_object(void *block, std::size_t size) noexcept {
+    if (const auto lock = lock_to_release()) objects_.release(block, size);
 }
 
 void Context::release_data(void *block, std::size_t size) noexcept {
-    std::lock_guard lock(build_);
-    data_arena().release(block, size);
+    if (const auto lock = lock_to_release()) data_arena().release(block, size);
 }
 
-void Context::keep_error(const Error &error) noexcept {
+void Context::keep_error(Status code, const char *message) noexcept {
     try {
         std::lock_guard lock(build_);
-        if (!first_error_) first_error_ = error;
+        if (!first_error_) first_error_.emplace(code, message);
     } catch (...) {
-        // No memory for the message: the constructor's NULL still says that something failed.
+        error_lost_ = true;  // no memory for the message
     }
 }
 
@@ -339,6 +451,8 @@ std::optional<Error> Context::take_error() {
     std::lock_guard lock(build_);
     std::optional<Error> error = std::move(first_error_);
     first_error_.reset();
+    // Short enough for std::string to hold without asking for memory.
+    if (error_lost_.exchange(false) && !error) error.emplace(Status::out_of_memory, "out of memory");
     return error;
 }
 
@@ -355,8 +469,7 @@ std::size_t Context::peak_memory() const {
 RunGuard::RunGuard(Context &context, bool exclusive, const char *what) : context_(&context), exclusive_(exclusive) {
     if (exclusive ? context.run_lock().try_exclusive() : context.run_lock().try_shared()) return;
     context_ = nullptr;
-    fail(Status::busy, "%s: context %llu is in use by a running graph, a mapping or another call", what,
-         static_cast<unsigned long long>(context.id()));
+    fail(Status::busy, "%s: %s is in use by a running graph, a mapping or another call", what, context.text().c_str());
 }
 
 void RunGuard::release() noexcept {

@@ -74,7 +74,18 @@ public:
     // another device or refers back to this context.
     Tensor *new_node(const NodeSpec &spec);
 
+    // UTF-8; null or "" takes the name away. Throws Error(invalid_argument).
     void set_name(Tensor &t, const char *name);
+    std::string name_of(const Tensor &t) const;
+
+    // The same of the context, for messages.
+    void set_name(const char *name);
+    std::string name() const;
+    // "context 3 'weights'", for messages.
+    std::string text() const;
+
+    // From now on new leafs and nodes are an error that says where to build instead, until reset().
+    void freeze();
 
     // Data for all leafs of a no_alloc context that have none yet; none is changed where memory does not suffice.
     void allocate();
@@ -97,7 +108,8 @@ public:
     // Error(unsupported) where the data are in a caller's buffer.
     void replace_data(Tensor &leaf, const Ref<const StandIn> &stand_in);
 
-    void keep_error(const Error &error) noexcept;
+    // The first one stays; where there is no memory for the message, that is kept instead.
+    void keep_error(Status code, const char *message) noexcept;
     std::optional<Error> take_error();
 
     std::size_t used_memory() const;
@@ -114,11 +126,18 @@ public:
     std::uint64_t id() const noexcept { return id_; }
 
 private:
+    friend class TensorUse;
     explicit Context(const ContextParams &params);
     ~Context() override;
 
+    void check_open(const char *what) const;
     Tensor *make_tensor(const Layout &layout, std::size_t n_src);
+    void release_tensor(Tensor *t) noexcept;
+    void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);
+    std::size_t n_links() const;
+    void unlink_behind(std::size_t n) noexcept;
+    std::unique_lock<std::mutex> lock_to_release() const noexcept;
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;
     std::byte *copy_data(const FileLeaf &leaf);
@@ -126,6 +145,7 @@ private:
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
 
     const std::uint64_t id_;
+    const std::int64_t process_;  // that made it
     const bool no_alloc_;
     DeviceMemory &memory_;
     Ref<const RefCounted> keep_alive_;
@@ -137,6 +157,7 @@ private:
     std::vector<Tensor *> unallocated_;
     std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
     std::optional<Error> first_error_;
+    bool frozen_ = false;
     std::vector<Ref<TensorWatcher>> watchers_;
     std::vector<Ref<const StandIn>> stand_ins_;  // of leafs whose originals were dropped
     std::size_t stand_ins_bytes_ = 0;            // their part of the budget
@@ -147,8 +168,37 @@ private:
     std::vector<Ref<Context>> links_;
     const Context *last_link_ = nullptr;  // under build_: the fast path of link()
 
+    // The context's name, and the bytes of its tensors' names. A lock of its own, taken last: messages are made under the others.
+    mutable std::mutex names_lock_;
+    std::string name_;
+
     RunLock run_lock_;
     std::atomic<std::uint64_t> materialised_{0}, promised_{0};
+    std::atomic<std::int64_t> uses_{0};    // TensorUse
+    std::atomic<bool> error_lost_{false};  // first_error_ could not be kept
+};
+
+// While a view is used whose memory is another context's, which has the run lock that is taken for it: keeps the view's own context,
+// where its shape lies, from being reset.
+class TensorUse {
+public:
+    explicit TensorUse(const Tensor &t) noexcept : context_(t.context != t.root->context ? t.context : nullptr) {
+        if (context_) context_->uses_.fetch_add(1, std::memory_order_acq_rel);
+    }
+    ~TensorUse() {
+        if (context_) end(*context_);
+    }
+    TensorUse(const TensorUse &) = delete;
+    TensorUse &operator=(const TensorUse &) = delete;
+    // Leaves it in use, until end_of().
+    void keep() noexcept { context_ = nullptr; }
+    static void end_of(const Tensor &t) noexcept {
+        if (t.context != t.root->context) end(*t.context);
+    }
+
+private:
+    static void end(Context &context) noexcept { context.uses_.fetch_sub(1, std::memory_order_acq_rel); }
+    Context *context_;
 };
 
 // Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had.

@@ -74,7 +74,8 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
     graph->n_nodes_ = walk.nodes.size();
     graph->n_leafs_ = walk.leafs.size();
     graph->n_outputs_ = outputs.size();
-    graph->block_ = context.allocate_object(graph->block_size());
+    const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", walk.nodes.size()); };
+    graph->block_ = for_purpose(purpose, [&] { return context.allocate_object(graph->block_size()); });
     graph->nodes_ = static_cast<Tensor **>(graph->block_);
     graph->leafs_ = std::copy(walk.nodes.begin(), walk.nodes.end(), graph->nodes_);
     graph->outputs_ = std::copy(walk.leafs.begin(), walk.leafs.end(), graph->leafs_);

@@ -20,6 +20,9 @@ constexpr std::size_t op_count = 0
 #undef TL_OP
     ;
 
+// The most operands that an operation has.
+constexpr std::size_t max_sources = 3;
+
 const char *op_name(Op op) noexcept;
 
 }  // namespace tensorlib::core

@@ -49,6 +49,7 @@ struct Tensor {
     // then. Written under the context's exclusive run lock.
     std::atomic<const StandIn *> stand_in{nullptr};
 
+    // Never null; its bytes are the context's, which gives them back when the name is set anew: Context::name_of() copies them.
     std::atomic<const char *> name{""};
 
     bool is_leaf() const noexcept { return op == Op::leaf; }

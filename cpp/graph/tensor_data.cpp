@@ -187,6 +187,18 @@ void Reader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) 
 // Data lives in the root's context, so that one's run lock guards it.
 Context &lock_context(const Tensor &t) noexcept { return *t.root->context; }
 
+// What a call holds that uses a tensor's data.
+struct DataLock {
+    DataLock(const Tensor &t, bool exclusive, const char *what) : use(t), run(lock_context(t), exclusive, what) {}
+    // Leaves all taken, until unmap().
+    void keep() noexcept {
+        use.keep();
+        run.keep();
+    }
+    TensorUse use;
+    RunGuard run;
+};
+
 // Elements converted at a time: a buffer that stays in the first-level cache. A multiple of every block size.
 constexpr std::int64_t stage_elements = 2048;
 
@@ -215,7 +227,7 @@ void write_bytes(Tensor &t, const void *data, std::size_t offset, std::size_t si
     constexpr const char *what = "tensor_write";
     check_pointer(what, data, size);
     check_range(what, t, offset, size);
-    RunGuard guard(lock_context(t), true, what);
+    const DataLock lock(t, true, what);
     check_writable(what, t);
     write_unlocked(t, data, offset, size);
 }
@@ -224,7 +236,7 @@ void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t siz
     constexpr const char *what = "tensor_read";
     check_pointer(what, data, size);
     check_range(what, t, offset, size);
-    RunGuard guard(lock_context(t), false, what);
+    const DataLock lock(t, false, what);
     check_readable(what, t);
     Reader(t).read(data, offset, size);
 }
@@ -233,7 +245,7 @@ void write_f32(Tensor &t, const float *data, std::size_t n) {
     constexpr const char *what = "tensor_write_f32";
     check_pointer(what, data, n);
     check_count(what, t, n);
-    RunGuard guard(lock_context(t), true, what);
+    const DataLock lock(t, true, what);
     check_writable(what, t);
     if (t.layout.type == DType::f32) {
         write_unlocked(t, data, 0, t.layout.nbytes());
@@ -258,7 +270,7 @@ void read_f32(const Tensor &t, float *data, std::size_t n) {
     constexpr const char *what = "tensor_read_f32";
     check_pointer(what, data, n);
     check_count(what, t, n);
-    RunGuard guard(lock_context(t), false, what);
+    const DataLock lock(t, false, what);
     check_readable(what, t);
     Reader reader(t);
     if (t.layout.type == DType::f32) {
@@ -298,7 +310,7 @@ std::size_t block_offset(const char *what, const Tensor &t, const Extents &index
 float get_f32(const Tensor &t, const Extents &index) {
     constexpr const char *what = "tensor_get_f32";
     const std::size_t offset = block_offset(what, t, index);
-    RunGuard guard(lock_context(t), false, what);
+    const DataLock lock(t, false, what);
     check_readable(what, t);
     const DTypeTraits &type = traits(t.layout.type);
     alignas(8) std::byte block[largest_block];
@@ -311,7 +323,7 @@ float get_f32(const Tensor &t, const Extents &index) {
 void set_f32(Tensor &t, const Extents &index, float value) {
     constexpr const char *what = "tensor_set_f32";
     const std::size_t offset = block_offset(what, t, index);
-    RunGuard guard(lock_context(t), true, what);
+    const DataLock lock(t, true, what);
     check_writable(what, t);
     const DTypeTraits &type = traits(t.layout.type);
     alignas(8) std::byte block[largest_block];
@@ -330,7 +342,7 @@ void *map(Tensor &t, bool write) {
         fail(Status::unavailable, "%s: %s lives on %s: only data in host memory can be mapped; use tensor_read and tensor_write", what,
              tensor_text(t).c_str(), context.memory().device());
     }
-    RunGuard guard(context, write, what);
+    DataLock lock(t, write, what);
     if (write) {
         check_writable(what, t);
     } else {
@@ -339,7 +351,7 @@ void *map(Tensor &t, bool write) {
     if (is_dropped(t)) {
         fail(Status::unavailable, "%s: the original of %s was dropped: use tensor_read", what, tensor_text(*t.root).c_str());
     }
-    guard.keep();
+    lock.keep();
     return t.address();
 }
 
@@ -350,6 +362,7 @@ void unmap(Tensor &t, bool write) noexcept {
     } else {
         lock.unlock_shared();
     }
+    TensorUse::end_of(t);
 }
 
 void set_constant(Tensor &t) {
@@ -358,7 +371,7 @@ void set_constant(Tensor &t) {
         fail(Status::invalid_argument, "%s: %s is the result of %s: only leafs can be constant", what, tensor_text(t).c_str(),
              op_name(t.op));
     }
-    RunGuard guard(lock_context(t), true, what);
+    const DataLock lock(t, true, what);
     check_readable(what, t);
     if (!t.constant.exchange(true, std::memory_order_acq_rel)) lock_context(t).count_promised();
 }
@@ -391,7 +404,7 @@ void check_rebuilds(const char *what, const Tensor &leaf, const StandIn &stand_i
 void drop_original(Tensor &t) {
     constexpr const char *what = "tensor_drop_original";
     Context &context = lock_context(t);
-    RunGuard guard(context, true, what);
+    const DataLock lock(t, true, what);
     if (!t.is_leaf() || !t.constant.load(std::memory_order_acquire)) {
         fail(Status::invalid_argument, "%s: %s is no constant: call tensor_set_constant first", what, tensor_text(t).c_str());
     }

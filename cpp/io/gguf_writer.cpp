@@ -169,7 +169,7 @@ void GgufWriter::declare(Declared tensor) {
 void GgufWriter::add_tensor(Tensor &tensor) {
     const Layout &l = tensor.layout;
     const auto n_dims = static_cast<std::size_t>(l.n_dims);
-    declare({tensor.name.load(std::memory_order_acquire), contiguous_layout(what, l.type, {l.ne.data(), n_dims}), l.n_dims,
+    declare({tensor.context->name_of(tensor), contiguous_layout(what, l.type, {l.ne.data(), n_dims}), l.n_dims,
              Ref<Context>(tensor.context), &tensor});
 }
 

@@ -16,10 +16,19 @@ struct Cost {
     double bytes = 0;
 };
 
+// The operands' names, no more than a step of a plan has room for.
+struct OperandNames : std::span<const char *const> {
+    constexpr OperandNames() = default;
+    template <std::size_t N>
+    constexpr OperandNames(const char *const (&names)[N]) : std::span<const char *const>(names) {
+        static_assert(N <= max_sources);
+    }
+};
+
 struct OpDef {
     Op op;
     const char *name;
-    std::span<const char *const> operands;  // their names, for messages
+    OperandNames operands;  // for messages
     std::span<const AttrDef> attrs;
 
     // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
@@ -50,6 +59,9 @@ std::span<const OpDef *const> all_ops() noexcept;
 
 // The one way to make a node: checks operands and attributes, infers, and appends to the context.
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
+
+// The view of `length` elements of a from `start` on in dimension dim.
+Tensor *build_narrow(Context &context, Tensor *a, std::int32_t dim, std::int64_t start, std::int64_t length);
 
 namespace ops {
 

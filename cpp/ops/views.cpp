@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 #include "ops/op_def.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace tensorlib::core::ops {
@@ -12,10 +13,13 @@ namespace {
 constexpr const char *operands[] = {"a"};
 
 // view: a window into a's memory: shape ne, strides nb[1..] (bytes; contiguous where absent), offset bytes behind
-// a's first element. The elements must lie inside the memory of a's root, from a's first element on.
+// a's first element. The elements must lie inside the memory of a's root, from a's first element on. Or, with start: ne[d] elements from
+// start[d] on in each of a's dimensions, with a's strides.
 // Derivative: g added into the window, zero elsewhere.
-constexpr AttrDef view_attrs[] = {
-    {"ne", AttrKind::ints, true, 1, max_dims}, {"nb", AttrKind::ints, false, 1, max_dims - 1}, {"offset", AttrKind::ints, false, 1, 1}};
+constexpr AttrDef view_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims},
+                                  {"nb", AttrKind::ints, false, 1, max_dims - 1},
+                                  {"offset", AttrKind::ints, false, 1, 1},
+                                  {"start", AttrKind::ints, false, 1, max_dims}};
 
 // The end of the window, in bytes behind a's first element; false where that does not fit into a size.
 bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
@@ -31,8 +35,41 @@ bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
     return true;
 }
 
+void slice_infer(const Tensor &a, const Attrs &attrs, NodeSpec &result) {
+    const auto ne = attrs.ints("ne"), start = attrs.ints("start");
+    if (attrs.find("nb") || attrs.find("offset")) {
+        fail(Status::invalid_argument, "view: start is given, and so is nb or offset: a slice has a's strides, and start alone says where");
+    }
+    if (start.size() != ne.size() || ne.size() < static_cast<std::size_t>(a.layout.n_dims)) {
+        fail(Status::invalid_argument, "view: start has %zu values, ne %zu: one for each of a's %d dimensions is valid (a is %s)",
+             start.size(), ne.size(), a.layout.n_dims, tensor_text(a).c_str());
+    }
+    Layout layout = a.layout;
+    layout.n_dims = static_cast<std::int32_t>(ne.size());
+    std::size_t offset = 0;
+    for (std::size_t d = 0; d < ne.size(); d++) {
+        const std::int64_t size = a.layout.ne[d], block = d == 0 ? traits(layout.type).block_size : 1;
+        if (start[d] < 0 || ne[d] < 0 || start[d] > size || ne[d] > size - start[d]) {
+            fail(Status::invalid_argument, "view: %lld elements from %lld on in dimension %zu of a, which is %s: 0 to %lld are there",
+                 static_cast<long long>(ne[d]), static_cast<long long>(start[d]), d, tensor_text(a).c_str(), static_cast<long long>(size));
+        }
+        if (start[d] % block != 0 || ne[d] % block != 0) {
+            fail(Status::invalid_argument,
+                 "view: %lld elements from %lld on in dimension 0 of a, which is %s: multiples of its block size %lld are valid",
+                 static_cast<long long>(ne[d]), static_cast<long long>(start[d]), tensor_text(a).c_str(), static_cast<long long>(block));
+        }
+        layout.ne[d] = ne[d];
+        offset += static_cast<std::size_t>(start[d] / block) * a.layout.nb[d];
+    }
+    result.layout = layout;
+    result.view_of = const_cast<Tensor *>(&a);
+    // An empty slice lies where a does: its place may be behind the end.
+    result.view_offset = layout.n_elements() == 0 ? 0 : offset;
+}
+
 void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
+    if (attrs.find("start")) return slice_infer(a, attrs, result);
     const auto ne = attrs.ints("ne");
     const auto nb = attrs.ints("nb");
     const std::int64_t offset = attrs.integer("offset", 0);
@@ -75,12 +112,35 @@ void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &resu
     result.view_offset = static_cast<std::size_t>(offset);
 }
 
-// reshape: a's elements in another shape with as many. a must be contiguous. Derivative: g in a's shape.
+// reshape: a's elements in another shape with as many. a must be contiguous. One extent may be -1: what the others leave. Derivative: g in
+// a's shape.
 constexpr AttrDef reshape_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims}};
+
+// -1 replaced by what the other extents leave of a's elements.
+Extents with_open_extent(const Tensor &a, std::span<const std::int64_t> asked) {
+    Extents ne{1, 1, 1, 1};
+    std::copy(asked.begin(), asked.end(), ne.begin());
+    const auto open = std::find(ne.begin(), ne.end(), -1);
+    if (open == ne.end()) return ne;
+    const std::int64_t n = a.layout.n_elements();
+    std::size_t others = 1;
+    bool fits = std::count(ne.begin(), ne.end(), -1) == 1;
+    for (auto at = ne.begin(); at != ne.end(); ++at) {
+        if (at != open) fits = fits && *at >= 0 && checked_mul(others, static_cast<std::size_t>(*at), others);
+    }
+    if (!fits || others == 0 || static_cast<std::uint64_t>(n) % others != 0) {
+        fail(Status::shape_mismatch,
+             "reshape: a is %s, with %lld elements, the new shape %s: one -1 is valid, where the other extents divide that",
+             tensor_text(a).c_str(), static_cast<long long>(n), shape_text(ne).c_str());
+    }
+    *open = n / static_cast<std::int64_t>(others);
+    return ne;
+}
 
 void reshape_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const Layout layout = contiguous_layout("reshape", a.layout.type, attrs.ints("ne"));
+    const Extents ne = with_open_extent(a, attrs.ints("ne"));
+    const Layout layout = contiguous_layout("reshape", a.layout.type, std::span(ne).first(attrs.ints("ne").size()));
     if (layout.n_elements() != a.layout.n_elements()) {
         fail(Status::shape_mismatch, "reshape: a is %s, with %lld elements, the new shape %s has %lld: they must be equal",
              tensor_text(a).c_str(), static_cast<long long>(a.layout.n_elements()), shape_text(layout.ne).c_str(),
@@ -147,3 +207,19 @@ constexpr OpDef transpose{Op::transpose,   "transpose",         operands, {},
                           transpose_infer, "da = g transposed", no_cost,  "dimensions 0 and 1 swapped"};
 
 }  // namespace tensorlib::core::ops
+
+namespace tensorlib::core {
+
+Tensor *build_narrow(Context &context, Tensor *a, std::int32_t dim, std::int64_t start, std::int64_t length) {
+    if (!a) fail(Status::invalid_argument, "narrow: a is NULL");
+    if (dim < 0 || dim >= max_dims) fail(Status::invalid_argument, "narrow: dim is %d: 0 to 3 are valid", dim);
+    const auto d = static_cast<std::size_t>(dim), n_dims = std::max(d + 1, static_cast<std::size_t>(a->layout.n_dims));
+    Extents starts{}, ne = a->layout.ne;
+    starts[d] = start;
+    ne[d] = length;
+    const std::array<Attr, 2> attrs{Attr::of_ints("ne", std::span(ne).first(n_dims)),
+                                    Attr::of_ints("start", std::span(starts).first(n_dims))};
+    return build_node(context, Op::view, {&a, 1}, attrs);
+}
+
+}  // namespace tensorlib::core

@@ -36,18 +36,32 @@ void Backend::run_traced(const Step &step) {
     execute(step);
 }
 
+namespace {
+
+// Turns that this thread holds: more than none where it is inside of a callback.
+thread_local int turns_held = 0;
+
+}  // namespace
+
 Backend::Turn::Turn(Backend &backend, const char *what) : backend_(backend) {
     if (backend_.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
         fail(Status::busy, "%s: called from inside a callback of a graph that this backend is computing", what);
     }
     // Before the lock: in a forked child the parent's holder would never give it back.
     backend_.check_usable(what);
-    backend_.turn_.lock();
+    if (turns_held == 0) {
+        backend_.turn_.lock();
+    } else if (!backend_.turn_.try_lock()) {
+        fail(Status::busy, "%s: called from inside a callback of another backend's graph, while this backend computes for another thread",
+             what);
+    }
+    turns_held++;
     backend_.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
 Backend::Turn::~Turn() {
     backend_.holder_.store(std::thread::id(), std::memory_order_relaxed);
+    turns_held--;
     backend_.turn_.unlock();
 }
 

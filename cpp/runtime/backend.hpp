@@ -93,8 +93,8 @@ public:
     // Null where there is none.
     Trace *trace() const noexcept { return trace_.get(); }
 
-    // One graph runs at a time: the second caller waits, a call from inside the running graph's callback throws
-    // Error(busy).
+    // One graph runs at a time: the second caller waits. A call from inside a callback, this backend's or another's, does not wait, but
+    // throws Error(busy) where the turn is taken: two that wait for each other's callbacks would do so for ever.
     class Turn {
     public:
         Turn(Backend &backend, const char *what);

@@ -4,32 +4,42 @@
 #include "runtime/plan.hpp"
 #include "runtime/trace.hpp"
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace tensorlib::core {
 
 namespace {
 
-class GraphGuard {
-public:
-    GraphGuard(Graph &graph, const char *what) : graph_(graph) {
-        if (!graph.busy().try_exclusive()) fail(Status::busy, "%s: the graph is being computed", what);
+// What the graph wants of a context that others use, for messages: the first node that is written there, or a tensor that is read.
+std::string use_text(const Graph &graph, const Graph::Reached &reached) {
+    const auto there = [&](const Tensor &t) { return t.root->context == reached.context.get(); };
+    for (const Tensor *node : graph.nodes()) {
+        if (!reached.written) break;
+        if (node->is_pure_view() || !there(*node)) continue;
+        return format_text("it alone may use it meanwhile, as %s, the result of %s, is %s", tensor_text(*node).c_str(), op_name(node->op),
+                           node->writes ? "written into it" : "a node of it");
     }
-    ~GraphGuard() { graph_.busy().unlock_exclusive(); }
-    GraphGuard(const GraphGuard &) = delete;
-    GraphGuard &operator=(const GraphGuard &) = delete;
+    for (const Tensor *leaf : graph.leafs()) {
+        if (there(*leaf)) return format_text("it reads leaf %s", tensor_text(*leaf).c_str());
+    }
+    return "its own memory is there";
+}
 
-private:
-    Graph &graph_;
-};
-
-// All that a run holds, from the backend's turn to the contexts' run locks.
+// All that a run holds, from the objects themselves, which a callback may free, and the backend's turn to the contexts' run locks.
 class Run {
 public:
     Run(Graph &graph, Backend &backend, const char *what)
-        : turn_((check_device(graph, backend, what), backend), what), graph_guard_(graph, what) {
+        : graph_(&graph), backend_(&backend), turn_((check_device(graph, backend, what), backend), what), graph_guard_(graph, what) {
         guards_.reserve(graph.contexts().size());
-        for (const auto &reached : graph.contexts()) guards_.emplace_back(*reached.context, reached.written, what);
+        for (const auto &reached : graph.contexts()) {
+            try {
+                guards_.emplace_back(*reached.context, reached.written, what);
+            } catch (const Error &busy) {
+                fail(busy.code(), "%s; %s", busy.what(), use_text(graph, reached).c_str());
+            }
+        }
     }
 
 private:
@@ -40,12 +50,14 @@ private:
              backend.device().name());
     }
 
+    const Ref<Graph> graph_;
+    const Ref<Backend> backend_;
     Backend::Turn turn_;
-    GraphGuard graph_guard_;
+    const GraphGuard graph_guard_;
     std::vector<RunGuard> guards_;
 };
 
-// Plans of this many backends are kept per graph; the one not used for longest goes first.
+// Plans of this many backends are kept per graph, the one used last at the end; the one not used for longest goes first.
 constexpr std::size_t kept_plans = 4;
 
 Plan &plan_for(Graph &graph, Backend &backend, bool &made) {
@@ -58,7 +70,7 @@ Plan &plan_for(Graph &graph, Backend &backend, bool &made) {
             plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));
             break;
         }
-        if (i + 1 != plans.size()) std::swap(plans[i], plans.back());
+        std::rotate(plans.begin() + static_cast<std::ptrdiff_t>(i), plans.begin() + static_cast<std::ptrdiff_t>(i) + 1, plans.end());
         return plan;
     }
     made = true;
@@ -114,6 +126,10 @@ std::string plan_text(Graph &graph, Backend &backend) {
     const Run run(graph, backend, "graph_plan_text");
     bool made;
     return plan_for(graph, backend, made).text(backend);
+}
+
+GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {
+    if (!graph.busy().try_exclusive()) fail(Status::busy, "%s: the graph is being computed", what);
 }
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {

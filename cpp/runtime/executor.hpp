@@ -8,11 +8,24 @@
 
 namespace tensorlib::core {
 
-// Computes the graph and returns when the results are there. See tl_graph_compute() for the errors.
+// Computes the graph and returns when the results are there. Both are kept until then, whatever handles a callback frees. See
+// tl_graph_compute() for the errors.
 void compute(Graph &graph, Backend &backend);
 
 // What the plan chose, as text; plans where that was not done yet.
 std::string plan_text(Graph &graph, Backend &backend);
+
+// Keeps a graph from being computed or planned; throws Error(busy) where it is.
+class GraphGuard {
+public:
+    GraphGuard(Graph &graph, const char *what);
+    ~GraphGuard() { graph_.busy().unlock_exclusive(); }
+    GraphGuard(const GraphGuard &) = delete;
+    GraphGuard &operator=(const GraphGuard &) = delete;
+
+private:
+    Graph &graph_;
+};
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data);
 

@@ -73,8 +73,6 @@ inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept {
 }
 inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept { return t.data + row_place(t, r); }
 
-constexpr int max_sources = 3;
-
 // A leaf without its original that a step reads: to be rebuilt before it, all of it.
 struct Rebuilt {
     const Tensor *root;
@@ -103,13 +101,16 @@ struct Step {
 struct Fault {
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-    // The element's position in ne order, and the operand.
+    // The element's position in ne order, below 2^60, as an element has at least half a byte; and the operand, below 16.
+    static constexpr int operand_bits = 4;
     TL_HOST_DEVICE static constexpr std::uint64_t word(int operand, std::int64_t position) noexcept {
-        return static_cast<std::uint64_t>(position) << 2 | static_cast<unsigned>(operand);
+        return static_cast<std::uint64_t>(position) << operand_bits | static_cast<unsigned>(operand);
     }
-    static constexpr int operand(std::uint64_t word) noexcept { return static_cast<int>(word & 3); }
-    static constexpr std::int64_t position(std::uint64_t word) noexcept { return static_cast<std::int64_t>(word >> 2); }
+    static constexpr int operand(std::uint64_t word) noexcept { return static_cast<int>(word & ((1u << operand_bits) - 1)); }
+    static constexpr std::int64_t position(std::uint64_t word) noexcept { return static_cast<std::int64_t>(word >> operand_bits); }
 };
+
+static_assert(max_sources <= 1 << Fault::operand_bits);
 
 // The first kernel of the table that takes the problem; nullptr where none does. The one place that answers "is it
 // supported?", "how much workspace?" and "which kernel runs?".

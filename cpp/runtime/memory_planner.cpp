@@ -1,5 +1,6 @@
 #include "runtime/memory_planner.hpp"
 
+#include "base/best_fit.hpp"
 #include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "graph/tensor_set.hpp"
@@ -10,14 +11,11 @@ namespace tensorlib::core {
 
 namespace {
 
-// A block of unknown length: gaps are kept sorted by offset, neighbours merged. Best fit.
+// A block of unknown length: gaps are kept sorted by offset, neighbours merged.
 class Offsets {
 public:
     std::size_t take(std::size_t size) {
-        auto best = gaps_.end();
-        for (auto it = gaps_.begin(); it != gaps_.end(); ++it) {
-            if (it->size >= size && (best == gaps_.end() || it->size < best->size)) best = it;
-        }
+        const auto best = best_fit(gaps_, size);
         if (best != gaps_.end()) {
             const std::size_t offset = best->offset;
             best->offset += size;

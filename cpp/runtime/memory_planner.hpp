@@ -24,6 +24,7 @@ struct MemoryPlan {
 // the message that says which of their elements could not be taken. alignment is a power of two.
 struct CheckedNode {
     std::uint32_t node;
+    std::uint32_t step;  // of the plan, which computes the node
     unsigned operands;
 };
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,

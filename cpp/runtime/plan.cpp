@@ -29,11 +29,29 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
     find_owned();
 }
 
-Plan::~Plan() {
-    // Before the memory that it writes to.
-    recording_.reset();
-    if (block_) graph_.context().release_data(block_, block_size_);
+namespace {
+
+unsigned checked_operands(const Tensor &node) noexcept {
+    const OpDef &def = op_def(node.op);
+    return def.checked_operands ? def.checked_operands(node) : 0;
 }
+
+// Kernels count elements, bytes and chunks in 64 bits. With no more elements than this, 64 TiB of F32, none of these counts wraps: 2^44
+// times 1,024 threads times 64 bytes is 2^60. Only views that repeat their elements have more.
+constexpr std::int64_t most_elements = std::int64_t{1} << 44;
+
+void check_sizes(const Tensor &node) {
+    const auto check = [&](const Tensor &t) {
+        const Extents &ne = t.layout.ne;
+        if (t.layout.n_elements() <= most_elements && *std::max_element(ne.begin(), ne.end()) <= most_elements) return;
+        fail(Status::unsupported, "graph_compute: %s of %s: %s has more than 2^44 elements", op_name(node.op), sources_text(node).c_str(),
+             layout_text(t.layout).c_str());
+    };
+    check(node);
+    for (const Tensor *source : node.sources()) check(*source);
+}
+
+}  // namespace
 
 // A product is fused with the node that reads it where that is its only use, and where nothing between the two writes into a leaf, which
 // the product might read.
@@ -49,6 +67,8 @@ void Plan::find_fusions(Backend &backend) {
             const auto *product = index_.find(source);
             if (!product || source->op != Op::mul_mat || graph_.uses()[*product] != 1 || last_writer > *product) continue;
             if (epilogue->other_operand(node, *source) < 0) continue;
+            // A step has one word for faults, and it is the product's.
+            if (checked_operands(node) != 0) continue;
             const Kernel *kernel = backend.find_kernel({*source, backend, backend.n_threads()});
             if (!kernel || !kernel->fuses) continue;
             if (!fusions_.any()) {
@@ -73,7 +93,9 @@ void Plan::choose_kernels(Backend &backend) {
             if (!done_.empty()) done_.back() = i + 1;
             continue;
         }
-        Tensor &node = *nodes[fusions_.product_of(i)];
+        const std::size_t computed = fusions_.product_of(i);
+        Tensor &node = *nodes[computed];
+        check_sizes(node);
         const Problem problem{node, backend, backend.n_threads()};
         Step step{};
         step.kernel = backend.find_kernel(problem);
@@ -86,9 +108,8 @@ void Plan::choose_kernels(Backend &backend) {
         if (&node != nodes[i]) step.epilogue = nodes[i];
         step.kernel->plan(problem, step.plan);
         if (node.writes && node.root->is_leaf()) targets_.push_back(node.root);
-        const OpDef &def = op_def(node.op);
-        if (const unsigned operands = def.checked_operands ? def.checked_operands(node) : 0) {
-            checked_.push_back({static_cast<std::uint32_t>(i), operands});
+        if (const unsigned operands = checked_operands(node)) {
+            checked_.push_back({static_cast<std::uint32_t>(computed), static_cast<std::uint32_t>(steps_.size()), operands});
         }
         steps_.push_back(step);
         done_.push_back(i + 1);
@@ -100,7 +121,11 @@ void Plan::place_outputs() {
     for (const Tensor *output : graph_.outputs()) {
         Tensor &root = *output->root;
         if (root.is_leaf() || root.data.load(std::memory_order_acquire)) continue;
-        root.data.store(static_cast<std::byte *>(root.context->allocate_data(root.layout.nbytes())), std::memory_order_release);
+        const auto purpose = [&] {
+            return format_text("graph_compute: output %s, the result of %s", tensor_text(root).c_str(), op_name(root.op));
+        };
+        void *data = for_purpose(purpose, [&] { return root.context->allocate_data(root.layout.nbytes()); });
+        root.data.store(static_cast<std::byte *>(data), std::memory_order_release);
         root.context->count_materialised();
     }
 }
@@ -143,8 +168,13 @@ void Plan::place_intermediates() {
     rebuilt_offset_ = faults_offset_ + round_up(checked_.size() * sizeof(std::uint64_t), unit);
     workspace_offset_ = rebuilt_offset_ + rebuilt;
     memory_.size = workspace_offset_;
-    if (!checked_add(memory_.size, workspace, block_size_)) block_size_ = ~std::size_t{0};
-    if (block_size_ != 0) block_ = static_cast<std::byte *>(graph_.context().allocate_data(block_size_));
+    std::size_t size;
+    if (!checked_add(memory_.size, workspace, size)) size = ~std::size_t{0};
+    const auto purpose = [&] {
+        return format_text("graph_compute: %zu bytes of intermediates and %zu of workspace of a graph of %zu nodes", memory_.size,
+                           workspace, nodes.size());
+    };
+    if (size != 0) for_purpose(purpose, [&] { block_.allocate(graph_.context(), size); });
 }
 
 std::byte *Plan::address_of(const Tensor &t, const Step &step) const {
@@ -152,7 +182,7 @@ std::byte *Plan::address_of(const Tensor &t, const Step &step) const {
         if (r.root == t.root) return r.to + t.root_offset;
     }
     if (const auto *root = index_.find(t.root); root && memory_.offset[*root] != MemoryPlan::nowhere) {
-        return block_ + memory_.offset[*root] + t.root_offset;
+        return block_.begin() + memory_.offset[*root] + t.root_offset;
     }
     return t.address();
 }
@@ -162,7 +192,7 @@ TensorRef Plan::ref_of(const Tensor &t, const Step &step) const { return {t.layo
 // rebuilt_ has room for all.
 void Plan::place_rebuilt(Step &step) {
     const std::size_t unit = graph_.context().memory().alignment(), first = rebuilt_.size();
-    std::byte *to = block_ + rebuilt_offset_;
+    std::byte *to = block_.begin() + rebuilt_offset_;
     for (const Tensor *root : dropped_roots(step)) {
         rebuilt_.push_back({root, to});
         to += round_up(root->layout.nbytes(), unit);
@@ -171,8 +201,6 @@ void Plan::place_rebuilt(Step &step) {
 }
 
 void Plan::resolve_addresses() {
-    auto *fault = reinterpret_cast<std::uint64_t *>(block_ + faults_offset_);
-    auto checked = checked_.begin();
     for (Step &step : steps_) {
         place_rebuilt(step);
         step.dst = ref_of(step.epilogue ? *step.epilogue : *step.node, step);
@@ -180,32 +208,28 @@ void Plan::resolve_addresses() {
             step.epilogue_operand = ref_of(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)], step);
         }
         for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s], step);
-        step.workspace = block_ + workspace_offset_;
-        if (checked != checked_.end() && graph_.nodes()[checked->node] == step.node) {
-            step.fault = fault++;
-            ++checked;
-        }
+        step.workspace = block_.begin() + workspace_offset_;
     }
-    if (!checked_.empty()) clear_faults();
+    auto *fault = reinterpret_cast<std::uint64_t *>(block_.begin() + faults_offset_);
+    for (const CheckedNode &checked : checked_) steps_[checked.step].fault = fault++;
+    clear_faults();
 }
 
 void Plan::clear_faults() {
+    faults_are_clear_ = true;
+    if (checked_.empty()) return;
     const std::vector<std::uint64_t> none(checked_.size(), Fault::none);
-    graph_.context().memory().write(block_ + faults_offset_, none.data(), none.size() * sizeof(std::uint64_t));
+    graph_.context().memory().write(block_.begin() + faults_offset_, none.data(), none.size() * sizeof(std::uint64_t));
 }
 
 void Plan::check_faults() {
     if (checked_.empty()) return;
     std::vector<std::uint64_t> faults(checked_.size());
-    graph_.context().memory().read(faults.data(), block_ + faults_offset_, faults.size() * sizeof(std::uint64_t));
-    std::size_t i = 0;
-    for (const Step &step : steps_) {
-        if (!step.fault) continue;
-        const std::uint64_t fault = faults[i++];
-        if (fault == Fault::none) continue;
-        clear_faults();
-        fail_for(step, fault);
+    graph_.context().memory().read(faults.data(), block_.begin() + faults_offset_, faults.size() * sizeof(std::uint64_t));
+    for (std::size_t i = 0; i < faults.size(); i++) {
+        if (faults[i] != Fault::none) fail_for(steps_[checked_[i].step], faults[i]);
     }
+    faults_are_clear_ = true;
 }
 
 namespace {
@@ -265,6 +289,9 @@ void Plan::begin_run() {
                  constant_text(*target));
         }
     }
+    // A run that was stopped, or that failed otherwise, may have noted an element, and nobody has asked.
+    if (!faults_are_clear_) clear_faults();
+    faults_are_clear_ = checked_.empty();
     if (owned_as_of_ != materialised()) find_owned();
     for (Tensor *node : owned_) node->computed.store(false, std::memory_order_release);
 }
@@ -279,7 +306,7 @@ std::string Plan::text(Backend &backend) const {
     std::string text = format_text(
         "plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
         backend.device().name(), backend.isa(), backend.n_threads(), graph_.nodes().size(), graph_.leafs().size(), memory_.size,
-        memory_.unshared, block_size_ - workspace_offset_);
+        memory_.unshared, block_.size() - workspace_offset_);
     std::size_t next_step = 0;
     for (std::size_t i = 0; i < graph_.nodes().size(); i++) {
         const Tensor &node = *graph_.nodes()[i];

@@ -11,13 +11,36 @@
 
 namespace tensorlib::core {
 
+// Memory of a context's, given back in the end.
+class DataBlock {
+public:
+    DataBlock() = default;
+    ~DataBlock() {
+        if (begin_) context_->release_data(begin_, size_);
+    }
+    DataBlock(const DataBlock &) = delete;
+    DataBlock &operator=(const DataBlock &) = delete;
+    // Once. The context outlives this.
+    void allocate(Context &context, std::size_t size) {
+        begin_ = static_cast<std::byte *>(context.allocate_data(size));
+        context_ = &context;
+        size_ = size;
+    }
+    std::byte *begin() const noexcept { return begin_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    Context *context_ = nullptr;
+    std::byte *begin_ = nullptr;
+    std::size_t size_ = 0;
+};
+
 class Plan final : public Graph::Attachment {
 public:
     // Needs the run locks of all contexts that the graph writes: it gives outputs their memory. Throws
     // Error(unsupported) for a node that no kernel takes, Error(invalid_argument) for a leaf without data,
     // Error(out_of_memory).
     Plan(Graph &graph, Backend &backend);
-    ~Plan() override;
 
     std::uint64_t backend_serial() const noexcept { return backend_serial_; }
     std::span<const Step> steps() const noexcept { return steps_; }
@@ -67,10 +90,11 @@ private:
     Fusions fusions_;
     MemoryPlan memory_;
     std::vector<CheckedNode> checked_;  // nodes that some values make impossible: a word each for their faults
-    std::size_t faults_offset_ = 0, rebuilt_offset_ = 0, workspace_offset_ = 0, block_size_ = 0;
-    std::byte *block_ = nullptr;
-    std::unique_ptr<Backend::Recording> recording_;
-    std::vector<Rebuilt> rebuilt_;  // of all steps
+    std::size_t faults_offset_ = 0, rebuilt_offset_ = 0, workspace_offset_ = 0;
+    bool faults_are_clear_ = true;  // no word holds what an earlier run has noted
+    DataBlock block_;
+    std::unique_ptr<Backend::Recording> recording_;  // goes before the memory that it writes to
+    std::vector<Rebuilt> rebuilt_;                   // of all steps
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
     std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made

@@ -2,7 +2,6 @@
 
 #include "base/fail.hpp"
 #include "base/platform.hpp"
-#include "base/utf8.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/backend.hpp"
 
@@ -211,7 +210,7 @@ void Trace::write_step(const Step &step, double seconds) {
         text(op_name(step.epilogue->op));
     }
     buffer_ += ",\"node\":";
-    text(node.name.load(std::memory_order_acquire));
+    text(node.context->name_of(node).c_str());
     buffer_ += ",\"shape\":";
     text(layout_text(node.layout));
     for (std::size_t s = 0; s < node.n_src; s++) {
@@ -280,19 +279,14 @@ void Trace::text(std::string_view value) {
         value = value.substr(0, end);
     }
     buffer_ += '"';
-    while (!value.empty()) {
-        const std::size_t valid = valid_utf8(value);
-        for (const char c : value.substr(0, valid)) {
-            if (c == '"' || c == '\\') buffer_ += '\\';
-            if (static_cast<unsigned char>(c) >= 0x20) {
-                buffer_ += c;
-            } else {
-                char code[8];
-                buffer_.append(code, static_cast<std::size_t>(std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c))));
-            }
+    for (const char c : value) {  // UTF-8, as names are
+        if (c == '"' || c == '\\') buffer_ += '\\';
+        if (static_cast<unsigned char>(c) >= 0x20) {
+            buffer_ += c;
+        } else {
+            char code[8];
+            buffer_.append(code, static_cast<std::size_t>(std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(c))));
         }
-        if (valid < value.size()) buffer_ += "\xEF\xBF\xBD";
-        value = value.substr(std::min(valid + 1, value.size()));
     }
     buffer_ += cut ? "...\"" : "\"";
 }

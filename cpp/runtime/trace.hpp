@@ -50,7 +50,7 @@ public:
             track.lost++;
             return;
         }
-        track.chunks.get()[track.used++] = {begin, now(), &step, static_cast<std::uint32_t>(phase), static_cast<std::uint32_t>(chunk)};
+        track.chunks.get()[track.used++] = {begin, now(), &step, static_cast<std::int32_t>(phase), static_cast<std::uint32_t>(chunk)};
     }
 
     // From its making to its end, on the caller's track; a step, or something else that has a name. Nothing where `trace`
@@ -105,7 +105,8 @@ private:
     struct Chunk {
         std::int64_t begin, end;
         const Step *step;
-        std::uint32_t phase, chunk;
+        std::int32_t phase;  // -1: the set-up
+        std::uint32_t chunk;
     };
     // 32 bytes each: 256 KiB a thread, taken from the system page by page when first used.
     static constexpr std::size_t track_capacity = 8192;

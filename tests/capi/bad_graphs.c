@@ -84,7 +84,56 @@ static void test_texts(void) {
     tl_graph_free(graph), tl_context_free(ctx);
 }
 
+static size_t write_name(void *ctx, char *buf, size_t size) { return tl_context_name(ctx, buf, size); }
+
+static size_t write_tensor_name(void *t, char *buf, size_t size) { return tl_tensor_copy_name(t, buf, size); }
+
+static void test_names(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *t = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4);
+    char buf[8] = "x";
+    CHECK(tl_context_name(ctx, buf, sizeof buf) == 0 && buf[0] == 0);
+    ACCEPTED(tl_context_set_name(ctx, "the weights", &err));
+    ACCEPTED(tl_tensor_set_name(t, "a \xc3\xa4", &err));
+    check_text(11, write_name, ctx);
+    check_text(4, write_tensor_name, t);
+    REFUSED(tl_context_set_name(ctx, "\x80", &err), TL_STATUS_INVALID_ARGUMENT, "UTF-8");
+    REFUSED(tl_tensor_set_name(t, "abc\xe2\x82", &err), TL_STATUS_INVALID_ARGUMENT, "byte 3");
+    REFUSED(tl_context_set_name(NULL, "x", &err), TL_STATUS_INVALID_ARGUMENT, "ctx is NULL");
+    CHECK(tl_context_name(NULL, buf, sizeof buf) == 0 && tl_tensor_copy_name(NULL, buf, sizeof buf) == 0);
+    REFUSED(tl_context_freeze(NULL, &err), TL_STATUS_INVALID_ARGUMENT, "ctx is NULL");
+    ACCEPTED(tl_context_freeze(ctx, &err));
+    ACCEPTED(tl_context_freeze(ctx, &err));
+    NOT_MADE(ctx, tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), TL_STATUS_INVALID_ARGUMENT, "'the weights' was frozen");
+    NOT_MADE(ctx, tl_add(ctx, t, t), TL_STATUS_INVALID_ARGUMENT, "build in another context");
+    ACCEPTED(tl_context_set_name(ctx, NULL, &err));
+    ACCEPTED(tl_context_reset(ctx, &err));
+    CHECK(tl_tensor_new_1d(ctx, TL_TYPE_F32, 4) != NULL);
+    tl_context_free(ctx);
+}
+
+static void test_slices(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *t = tl_tensor_new_2d(ctx, TL_TYPE_F32, 4, 3);
+    const int64_t start[2] = {1, 1}, ne[2] = {2, 2};
+    tl_tensor *slice = tl_slice(ctx, t, 2, start, ne), *narrow = tl_narrow(ctx, t, 1, 2, 1);
+    CHECK(tl_tensor_ne(slice, 0) == 2 && tl_tensor_ne(slice, 1) == 2 && tl_tensor_nb(slice, 1) == 16);
+    CHECK(tl_tensor_ne(narrow, 1) == 1);
+    NOT_MADE(ctx, tl_slice(ctx, NULL, 2, start, ne), TL_STATUS_INVALID_ARGUMENT, "NULL");
+    NOT_MADE(ctx, tl_slice(ctx, t, 2, NULL, ne), TL_STATUS_INVALID_ARGUMENT, "start is NULL");
+    NOT_MADE(ctx, tl_slice(ctx, t, 2, start, NULL), TL_STATUS_INVALID_ARGUMENT, "NULL");
+    NOT_MADE(ctx, tl_slice(ctx, t, 5, start, ne), TL_STATUS_INVALID_ARGUMENT, "1 to 4");
+    NOT_MADE(ctx, tl_narrow(ctx, NULL, 0, 0, 1), TL_STATUS_INVALID_ARGUMENT, "NULL");
+    NOT_MADE(ctx, tl_narrow(ctx, t, 7, 0, 1), TL_STATUS_INVALID_ARGUMENT, "0 to 3");
+    NOT_MADE(ctx, tl_narrow(ctx, t, 1, 2, 2), TL_STATUS_INVALID_ARGUMENT, "0 to 3 are there");
+    CHECK(tl_slice(NULL, t, 2, start, ne) == NULL && tl_narrow(NULL, t, 0, 0, 1) == NULL);
+    tl_context_free(ctx);
+}
+
 void test_graphs(void) {
+    test_names();
+    test_slices();
+
     test_building();
     test_deep_graph();
     test_texts();
@@ -130,7 +179,52 @@ static bool intrude(void *user_data, size_t done, size_t total) {
     return true;
 }
 
+/* A callback frees every handle that there is: the run keeps what it needs. */
+static bool free_all(void *user_data, size_t done, size_t total) {
+    tl_graph **graph = user_data;
+    (void)done, (void)total;
+    tl_graph_free(*graph);
+    *graph = NULL;
+    return true;
+}
+
+typedef struct {
+    tl_graph *graph;
+    tl_backend *backend;
+    tl_context *ctx;
+} Handles;
+
+static bool free_handles(void *user_data, size_t done, size_t total) {
+    Handles *all = user_data;
+    (void)done, (void)total;
+    tl_graph_free(all->graph), tl_backend_free(all->backend), tl_context_free(all->ctx);
+    memset(all, 0, sizeof *all);
+    return true;
+}
+
+static void test_freeing_inside(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *leaf = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), *out = tl_add(ctx, tl_add(ctx, leaf, leaf), leaf);
+    tl_graph *graph = NULL;
+    float value = 0;
+    ACCEPTED(tl_tensor_set_f32(leaf, 1, 0, 0, 0, 5, &err));
+    ACCEPTED(tl_graph_create(ctx, &out, 1, &graph, &err));
+    ACCEPTED(tl_graph_set_progress(graph, free_all, &graph, &err));
+    ACCEPTED(tl_graph_compute(graph, backend, &err));
+    CHECK(graph == NULL);
+    ACCEPTED(tl_tensor_get_f32(out, 1, 0, 0, 0, &value, &err));
+    CHECK(value == 15);
+    Handles all = {.ctx = ctx};
+    ACCEPTED(tl_backend_create("cpu", NULL, &all.backend, &err));
+    ACCEPTED(tl_graph_create(ctx, &out, 1, &all.graph, &err));
+    ACCEPTED(tl_graph_set_progress(all.graph, free_handles, &all, &err));
+    ACCEPTED(tl_graph_compute(all.graph, all.backend, &err));
+    CHECK(all.graph == NULL && all.backend == NULL && all.ctx == NULL);
+}
+
 void test_callbacks(void) {
+    test_freeing_inside();
+
     Watch watch = {.ctx = fresh_context()};
     float values[4] = {1, 2, 3, 4};
     watch.leaf = watch.out = tl_tensor_new_1d(watch.ctx, TL_TYPE_F32, 4);

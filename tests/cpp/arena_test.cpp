@@ -11,7 +11,7 @@ using tl::core::MemoryBudget;
 namespace {
 
 // Host memory that can be told to fail and to come dirty, and counts.
-class TestMemory final : public tl::core::DeviceMemory {
+class CountingMemory : public tl::core::DeviceMemory {
 public:
     const char *device() const noexcept override { return "test"; }
     bool host_accessible() const noexcept override { return true; }
@@ -39,7 +39,7 @@ public:
 };
 
 TEST(Arena, blocks_of_memory_that_comes_dirty_are_zeroed_where_asked) {
-    TestMemory memory;
+    CountingMemory memory;
     memory.fill = 0xaa;
     MemoryBudget budget;
     Arena arena(memory, budget);
@@ -54,7 +54,7 @@ TEST(Arena, blocks_of_memory_that_comes_dirty_are_zeroed_where_asked) {
 }
 
 TEST(Arena, blocks_are_aligned_apart_and_zeroed) {
-    TestMemory memory;
+    CountingMemory memory;
     {
         MemoryBudget budget;
         Arena arena(memory, budget);
@@ -75,7 +75,7 @@ TEST(Arena, blocks_are_aligned_apart_and_zeroed) {
 }
 
 TEST(Arena, the_same_blocks_again_after_release) {
-    TestMemory memory;
+    CountingMemory memory;
     MemoryBudget budget;
     Arena arena(memory, budget);
     arena.allocate(100);
@@ -92,7 +92,7 @@ TEST(Arena, the_same_blocks_again_after_release) {
 }
 
 TEST(Arena, neighbours_merge) {
-    TestMemory memory;
+    CountingMemory memory;
     MemoryBudget budget;
     Arena arena(memory, budget);
     void *a = arena.allocate(640), *b = arena.allocate(640), *c = arena.allocate(640);
@@ -104,7 +104,7 @@ TEST(Arena, neighbours_merge) {
 }
 
 TEST(Arena, reset_keeps_memory_and_zeroes_what_is_reused) {
-    TestMemory memory;
+    CountingMemory memory;
     MemoryBudget budget;
     Arena arena(memory, budget);
     for (int round = 0; round < 5; round++) {
@@ -120,7 +120,7 @@ TEST(Arena, reset_keeps_memory_and_zeroes_what_is_reused) {
 }
 
 TEST(Arena, the_limit_holds_and_failing_changes_nothing) {
-    TestMemory memory;
+    CountingMemory memory;
     MemoryBudget budget{1024, 0, 0};
     Arena arena(memory, budget);
     arena.allocate(512);
@@ -132,7 +132,7 @@ TEST(Arena, the_limit_holds_and_failing_changes_nothing) {
 }
 
 TEST(Arena, a_callers_buffer_is_never_outgrown) {
-    TestMemory memory;
+    CountingMemory memory;
     alignas(64) unsigned char buffer[4096 + 1];
     std::memset(buffer, 9, sizeof buffer);
     {
@@ -157,7 +157,7 @@ TEST(Arena, a_callers_buffer_is_never_outgrown) {
 // The n-th request for memory fails, for n = 0, 1, ... until the scenario succeeds; nothing is lost on the way.
 TEST(Arena, survives_a_failure_at_any_point) {
     for (int n = 0;; n++) {
-        TestMemory memory;
+        CountingMemory memory;
         memory.fail_after = n;
         int failures = 0;
         {
@@ -179,6 +179,43 @@ TEST(Arena, survives_a_failure_at_any_point) {
         if (failures == 0) break;
         ASSERT_LT(n, 100);
     }
+}
+
+// A plan that is a little larger each time, as a growing cache makes it: chunks that became too small go back.
+TEST(Arena, blocks_that_grow_hold_a_chunk_or_two) {
+    CountingMemory memory;
+    MemoryBudget budget;
+    Arena arena(memory, budget);
+    arena.allocate(100);
+    for (std::size_t size = 2 << 20; size < std::size_t{8} << 20; size += 64 << 10) {
+        void *block = arena.allocate(size);
+        EXPECT_LE(memory.live, 2);
+        arena.release(block, size);
+    }
+    EXPECT_LE(memory.chunks, 10) << "chunks are not asked for each time";
+    // The next one made before the last one goes: one more.
+    void *last = arena.allocate(std::size_t{8} << 20);
+    for (std::size_t size = 9 << 20; size < std::size_t{16} << 20; size += 1 << 20) {
+        void *block = arena.allocate(size);
+        arena.release(last, size - (1 << 20));
+        EXPECT_LE(memory.live, 3);
+        last = block;
+    }
+}
+
+TEST(Arena, what_cannot_be_zeroed_is_given_back) {
+    class Failing final : public CountingMemory {
+    public:
+        void zero(void *, std::size_t) override { throw tl::Error(tl::Status::device, "it failed"); }
+    } memory;
+    memory.fill = 1;
+    MemoryBudget budget;
+    Arena arena(memory, budget);
+    support::expect_error(tl::Status::device, {"it failed"}, [&] { arena.allocate(1000, true); });
+    EXPECT_EQ(budget.used, 0u);
+    void *first = arena.allocate(1000);
+    arena.release(first, 1000);
+    EXPECT_EQ(arena.allocate(1000), first);
 }
 
 }  // namespace

@@ -1,7 +1,14 @@
 // Contexts: lifetimes in any order, links, locks, limits.
+#include "graph/graph.hpp"
+#include "graph/tensor_data.hpp"
+#include "ops/op_def.hpp"
 #include "support.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
 #include <thread>
 
 using support::leaf;
@@ -217,6 +224,227 @@ TEST(Locks, one_backend_serves_threads_in_turn) {
     }
     for (auto &thread : threads) thread.join();
     EXPECT_EQ(wrong.load(), 0);
+}
+
+// Until all of mem_limit is taken: what a failure leaves behind would be counted, and kept.
+TEST(Context, what_fails_for_want_of_memory_leaves_nothing_behind) {
+    tl::ContextOptions options;
+    options.mem_limit = 10000;
+    tl::Context ctx(options);
+    ctx.set_name("small");
+    const std::size_t before = ctx.used_memory();
+    for (int i = 0; i < 100; i++) {
+        support::expect_error(tl::Status::out_of_memory, {"tensor_new", "[10000] f32", "context", "'small'", "mem_limit is 10000"},
+                              [&] { ctx.zeros(tl::Type::f32, {10000}); });
+    }
+    EXPECT_EQ(ctx.used_memory(), before);
+}
+
+// A link of a node that was not made would refuse the opposite one as a circle that does not exist.
+TEST(Context, a_node_that_fails_leaves_no_link) {
+    tl::ContextOptions options;
+    options.mem_limit = 1000;
+    tl::Context full(options);
+    tl::Context other;
+    const auto a = full.zeros(tl::Type::f32, {1});
+    try {
+        for (;;) full.add(a, a);
+    } catch (const tl::Error &error) {
+        EXPECT_EQ(error.code(), tl::Status::out_of_memory);
+    }
+    const auto b = other.zeros(tl::Type::f32, {1});
+    support::expect_error(tl::Status::out_of_memory, {"add", "[1] f32"}, [&] { full.add(a, b); });
+    EXPECT_NO_THROW(other.add(b, a));
+}
+
+TEST(Context, memory_messages_name_what_it_was_for) {
+    const tl::Backend cpu("cpu", {1});
+    tl::ContextOptions options;
+    options.mem_limit = 30000;
+    tl::Context ctx(options);
+    const auto x = ctx.zeros(tl::Type::f32, {1000});
+    x.set_name("x");
+    auto sum = x + x;
+    for (int i = 0; i < 4; i++) sum = sum + sum.transpose().cont().transpose();
+    const tl::Tensor wide = ctx.op("mul_mat", {x.view({1, 1000}), x.view({1, 1000})});
+    support::expect_error(tl::Status::out_of_memory, {"graph_compute", "output", "[1000, 1000] f32", "mul_mat", "context"},
+                          [&] { cpu.compute({wide}); });
+    support::expect_error(tl::Status::out_of_memory, {"graph_compute", "intermediates", "workspace", "bytes asked"},
+                          [&] { cpu.compute({wide.view({1}) + x.view({1})}); });
+}
+
+TEST(Context, names_are_in_messages) {
+    tl::Context ctx;
+    EXPECT_EQ(ctx.name(), "");
+    ctx.set_name("weights");
+    EXPECT_EQ(ctx.name(), "weights");
+    const auto t = ctx.zeros(tl::Type::f32, {4});
+    support::expect_error(tl::Status::busy, {"context_reset"}, [&] { ctx.reset(); });
+    support::expect_error(tl::Status::invalid_argument, {"context_set_name", "byte 1", "UTF-8"}, [&] { ctx.set_name("a\xff"); });
+    support::expect_error(tl::Status::invalid_argument, {"tensor_set_name", "byte 0", "UTF-8"}, [&] { t.set_name("\xc0\x80"); });
+    EXPECT_EQ(ctx.name(), "weights") << "a name that is refused changes nothing";
+    ctx.set_name("");
+    EXPECT_EQ(ctx.name(), "");
+}
+
+// A program that names its tensors for each token.
+TEST(Context, old_names_take_no_memory) {
+    tl::Context ctx;
+    const auto t = ctx.zeros(tl::Type::f32, {4});
+    t.set_name("token 000000");
+    const std::size_t before = ctx.used_memory();
+    for (int i = 0; i < 10000; i++) t.set_name("token " + std::to_string(100000 + i));
+    EXPECT_EQ(ctx.used_memory(), before);
+    EXPECT_EQ(t.name(), "token 109999");
+}
+
+TEST(Context, names_may_be_set_and_read_at_once) {
+    tl::Context ctx;
+    const auto t = ctx.zeros(tl::Type::f32, {4});
+    std::atomic<bool> stop{false};
+    std::thread setter([&] {
+        for (int i = 0; !stop; i++) t.set_name(i % 2 ? "a name" : "another, longer name");
+    });
+    for (int i = 0; i < 2000; i++) {
+        const std::string name = t.name();
+        EXPECT_TRUE(name.empty() || name == "a name" || name == "another, longer name") << name;
+    }
+    stop = true;
+    setter.join();
+}
+
+TEST(Context, a_frozen_one_is_not_built_in) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context weights;
+    weights.set_name("weights");
+    auto w = weights.tensor<float>({2}, {1, 2}), b = weights.tensor<float>({2}, {10, 20});
+    weights.freeze();
+    const std::size_t before = weights.used_memory();
+    const std::vector<std::string> words{"frozen", "'weights'", "another context"};
+    support::expect_error(tl::Status::invalid_argument, words, [&] { w + b; });
+    support::expect_error(tl::Status::invalid_argument, words, [&] { w.view({1}); });
+    support::expect_error(tl::Status::invalid_argument, words, [&] { weights.zeros(tl::Type::f32, {1}); });
+    EXPECT_EQ(weights.used_memory(), before);
+    {
+        const tl::Context request;
+        const auto sum = request.add(w, b);
+        cpu.compute({sum});
+        EXPECT_EQ(sum.read<float>(), (std::vector<float>{11, 22}));
+    }
+    w.write<float>(std::vector<float>{5, 6});  // data are not what is frozen
+    EXPECT_EQ(weights.used_memory(), before);
+    w = b = tl::Tensor();
+    weights.reset();
+    EXPECT_NO_THROW(weights.zeros(tl::Type::f32, {1}));
+}
+
+// The view's shape lies in the context that is reset, its data in another one.
+TEST(Context, a_mapped_view_of_another_contexts_tensor_keeps_it_from_reset) {
+    const auto owner = tl::core::Context::create({}), views = tl::core::Context::create({});
+    tl::core::Tensor *leaf = owner->new_leaf(tl::core::contiguous_layout("test", tl::core::DType::f32, std::vector<std::int64_t>{4}));
+    const std::int64_t ne = 2;
+    const tl::core::Attr shape = tl::core::Attr::of_ints("ne", {&ne, 1});
+    tl::core::Tensor *view = tl::core::build_node(*views, tl::core::Op::view, {&leaf, 1}, {&shape, 1});
+    tl::core::map(*view, true);
+    support::expect_error(tl::Status::busy, {"context_reset", "mapped"}, [&] { views->reset(); });
+    tl::core::unmap(*view, true);
+    views->reset();
+}
+
+// Each waits for the other's turn, which its callback holds: for ever, without this.
+TEST(Locks, callbacks_of_two_backends_do_not_wait_for_each_other) {
+    const tl::Backend backends[2] = {tl::Backend("cpu", {1}), tl::Backend("cpu", {1})};
+    std::atomic<int> inside{0}, busy{0}, done{0};
+    const auto run = [&](int me) {
+        tl::Context ctx;
+        const auto x = leaf(ctx, {4}, 1);
+        const tl::Graph graph({x + x});
+        graph.set_progress([&](std::size_t, std::size_t) {
+            inside++;
+            while (inside < 2) std::this_thread::yield();
+            tl::Context own;
+            const auto y = leaf(own, {4}, 2);
+            try {
+                backends[1 - me].compute({y + y});
+                done++;
+            } catch (const tl::Error &error) {
+                EXPECT_EQ(error.code(), tl::Status::busy) << error.what();
+                EXPECT_NE(std::string(error.what()).find("callback"), std::string::npos);
+                busy++;
+            }
+            // The other callback is inside until both have tried.
+            inside++;
+            while (inside < 4) std::this_thread::yield();
+            return true;
+        });
+        graph.compute(backends[me]);
+    };
+    std::thread first(run, 0), second(run, 1);
+    first.join();
+    second.join();
+    EXPECT_EQ(busy.load(), 2);
+    EXPECT_EQ(done.load(), 0);
+}
+
+TEST(Locks, busy_names_what_the_graph_needs_the_context_for) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context weights, token;
+    weights.set_name("model");
+    const auto w = leaf(weights, {4}, 1), x = leaf(token, {4}, 2);
+    w.set_name("w");
+    const tl::Graph reads({token.add(x, w)}), writes({token.cpy(x, w)}), computes({weights.add(w, w)});
+    const tl::Graph holder({weights.add(w, w)});
+    const tl::Backend second("cpu", {1});
+    holder.set_progress([&](std::size_t, std::size_t) {
+        support::expect_error(tl::Status::busy, {"'model'", "reads leaf 'w' [4] f32"}, [&] { reads.compute(second); });
+        support::expect_error(tl::Status::busy, {"'model'", "alone", "result of cpy", "written into it"}, [&] { writes.compute(second); });
+        support::expect_error(tl::Status::busy, {"'model'", "alone", "result of add", "a node of it"}, [&] { computes.compute(second); });
+        return true;
+    });
+    holder.compute(cpu);
+}
+
+// In the child the other thread does not exist, and the lock that it held will never be given back.
+TEST(Locks, a_graph_may_be_freed_in_a_child_whose_parent_was_building) {
+    class Waiting final : public tl::core::DeviceMemory {
+    public:
+        const char *device() const noexcept override { return "test"; }
+        bool host_accessible() const noexcept override { return true; }
+        std::size_t alignment() const noexcept override { return 64; }
+        void *acquire(std::size_t size) override {
+            // The context's build lock is held meanwhile.
+            inside = true;
+            while (!go_on) std::this_thread::yield();
+            return std::aligned_alloc(4096, (size + 4095) / 4096 * 4096);
+        }
+        bool acquires_zeros() const noexcept override { return false; }
+        void release(void *memory, std::size_t) noexcept override { std::free(memory); }
+        void zero(void *to, std::size_t size) override { std::memset(to, 0, size); }
+        void write(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
+        void read(void *to, const void *from, std::size_t size) override { std::memcpy(to, from, size); }
+        std::atomic<bool> inside{false}, go_on{true};
+    } memory;
+    tl::core::ContextParams params;
+    params.memory = &memory;
+    const auto context = tl::core::Context::create(params);
+    const auto layout = tl::core::contiguous_layout("test", tl::core::DType::f32, std::vector<std::int64_t>{1 << 20});
+    tl::core::Tensor *output = context->new_leaf(layout);
+    auto graph = tl::core::Graph::create(*context, {&output, 1});
+    memory.inside = false;
+    memory.go_on = false;
+    std::thread builder([&] { context->allocate_data(std::size_t{32} << 20); });
+    while (!memory.inside) std::this_thread::yield();
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        graph = {};
+        _exit(0);
+    }
+    memory.go_on = true;
+    builder.join();
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 }  // namespace

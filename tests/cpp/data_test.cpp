@@ -119,4 +119,58 @@ TEST(Data, mappings_exclude_each_other_as_they_must) {
     EXPECT_EQ(tl::core::get_f32(*t, {2, 0, 0, 0}), 9.0f);
 }
 
+// As many values as n_elements() says would end the process.
+TEST(Data, what_cannot_be_read_takes_no_memory) {
+    tl::ContextOptions options;
+    options.no_alloc = true;
+    const tl::Context shapes(options), ctx;
+    const auto absent = shapes.zeros(tl::Type::f32, {std::int64_t{1} << 50});
+    support::expect_error(tl::Status::invalid_argument, {"no data"}, [&] { absent.read<float>(); });
+    support::expect_error(tl::Status::invalid_argument, {"no data"}, [&] { absent.read_f32(); });
+    const std::vector<std::size_t> none{0};
+    for (const std::int64_t n : {std::int64_t{1} << 50, std::int64_t{1} << 60}) {
+        const auto repeated = leaf(ctx, {1}, 1).view({1, n}, none);
+        support::expect_error(tl::Status::out_of_memory, {"tensor_read", std::to_string(n), "no memory"}, [&] { repeated.read<float>(); });
+        support::expect_error(tl::Status::out_of_memory, {"tensor_read", std::to_string(n), "no memory"}, [&] { repeated.read_f32(); });
+    }
+    EXPECT_EQ(leaf(ctx, {1}, 1).view({1, 3}, none).read<float>().size(), 3u);
+}
+
+TEST(Data, null_handles_are_errors) {
+    const tl::Tensor null;
+    EXPECT_FALSE(null);
+    tl::Context ctx;
+    const auto t = leaf(ctx, {4}, 1);
+    EXPECT_TRUE(t);
+    const tl::Backend cpu("cpu", {1});
+    for (const auto &use : std::vector<std::function<void()>>{[&] { (void)null.shape(); },
+                                                              [&] { (void)null.type(); },
+                                                              [&] { (void)null.name(); },
+                                                              [&] { null.set_name("x"); },
+                                                              [&] { null.read<float>(); },
+                                                              [&] { null.read_f32(); },
+                                                              [&] { null.write_f32({}); },
+                                                              [&] { null.set_constant(); },
+                                                              [&] { null.drop_original(); },
+                                                              [&] { (void)null.context(); },
+                                                              [&] { null.view({1}); },
+                                                              [&] { null.narrow(0, 0, 1); },
+                                                              [&] { null.slice({0}, {1}); },
+                                                              [&] { null.reshape({1}); },
+                                                              [&] { null.transpose(); },
+                                                              [&] { null.cast(tl::Type::f16); },
+                                                              [&] { null + t; },
+                                                              [&] { t + null; },
+                                                              [&] { mul_mat(null, null); },
+                                                              [&] { ctx.add(t, null); },
+                                                              [&] { ctx.op("add", {t, null}); },
+                                                              [&] { cpu.compute({null}); },
+                                                              [&] { tl::Graph graph({t, null}); }}) {
+        support::expect_error(tl::Status::invalid_argument, {"handle is null"}, use);
+    }
+    const std::vector<tl::Tensor> outputs{t + t, t};
+    cpu.compute(outputs);
+    EXPECT_EQ(outputs[0].read<float>()[3], 2 * t.read<float>()[3]);
+}
+
 }  // namespace

@@ -1,7 +1,11 @@
 // Graphs and plans: order, counts, memory that is reused and never too early, aliasing, callbacks.
 #include "graph/graph.hpp"
 
+#include "api/devices.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/executor.hpp"
 #include "runtime/memory_planner.hpp"
+#include "runtime/plan.hpp"
 #include "support.hpp"
 
 #include <thread>
@@ -228,6 +232,68 @@ TEST(Progress, counts_up_stops_and_throws) {
     EXPECT_EQ(busy, 4 * 3);
     graph.set_progress({});
     graph.compute(cpu);
+}
+
+// A run that ended early after a kernel had noted a bad element: the next one begins without it.
+TEST(Plan, a_note_of_a_stopped_run_is_forgotten) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto a = leaf(ctx, {4, 3}, 1);
+    const auto rows = ctx.tensor<std::int32_t>({2}, {0, 7});
+    const auto taken = get_rows(a, rows);
+    const tl::Graph graph({taken});
+    graph.set_progress([](std::size_t, std::size_t) { return false; });
+    support::expect_error(tl::Status::aborted, {"callback"}, [&] { graph.compute(cpu); });
+    graph.set_progress({});
+    rows.write<std::int32_t>(std::vector<std::int32_t>{0, 2});
+    EXPECT_NO_THROW(graph.compute(cpu));
+    rows.write<std::int32_t>(std::vector<std::int32_t>{0, 3});
+    support::expect_error(tl::Status::invalid_argument, {"get_rows", "element 1", "is 3"}, [&] { graph.compute(cpu); });
+    rows.write<std::int32_t>(std::vector<std::int32_t>{2, 1});
+    EXPECT_NO_THROW(graph.compute(cpu));
+}
+
+// Five backends, four plans kept: those that were used since stay.
+TEST(Plan, the_one_not_used_for_longest_goes) {
+    using namespace tl::core;
+    std::vector<Ref<Backend>> backends;
+    for (int i = 0; i < 5; i++) backends.push_back(open_backend("cpu", {}));
+    const auto context = Context::create({});
+    Tensor *x = context->new_leaf(contiguous_layout("test", DType::f32, std::vector<std::int64_t>{4}));
+    Tensor *src[] = {x, x}, *sum = build_node(*context, Op::add, src);
+    const auto graph = Graph::create(*context, {&sum, 1});
+    for (const std::size_t i : {0, 1, 2, 3, 0, 4}) compute(*graph, *backends[i]);
+    std::vector<std::uint64_t> kept, expected;
+    for (const auto &plan : graph->attachments()) kept.push_back(static_cast<const Plan &>(*plan).backend_serial());
+    for (const std::size_t i : {2, 3, 0, 4}) expected.push_back(backends[i]->serial());
+    EXPECT_EQ(kept, expected);
+}
+
+// The callback assigns to the last handle of the graph that calls it.
+TEST(Progress, a_graph_may_be_dropped_by_its_own_callback) {
+    const tl::Backend cpu("cpu", {2});
+    tl::Context ctx;
+    const auto x = leaf(ctx, {4}, 1);
+    const auto y = (x + x) + x;
+    auto graph = std::make_unique<tl::Graph>(std::initializer_list<tl::Tensor>{y});
+    graph->set_progress([&](std::size_t, std::size_t) {
+        if (graph) *graph = tl::Graph({x});
+        return true;
+    });
+    graph->compute(cpu);
+    EXPECT_EQ(y.read<float>()[0], 3 * x.read<float>()[0]);
+}
+
+// More elements than counts of bytes and chunks are made for: only views that repeat theirs have them.
+TEST(Plan, absurd_sizes_are_refused) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto t = leaf(ctx, {4}, 1);
+    const std::vector<std::size_t> none{0};
+    const auto many = t.view({1, std::int64_t{1} << 60}, none).transpose();
+    for (const auto &node : {mul_mat(many, many), many + many, many.cont()}) {
+        support::expect_error(tl::Status::unsupported, {"graph_compute", "2^44 elements"}, [&] { cpu.compute({node.view({1})}); });
+    }
 }
 
 }  // namespace

@@ -212,4 +212,49 @@ TEST_F(OpDefs, set_rows_from_its_target_is_refused_exactly) {
     support::expect_error(tl::Status::invalid_argument, {"set_rows", "b is", "overlap", "dup"}, [&] { set_rows(even, even, rows); });
 }
 
+TEST_F(OpDefs, slices_count_in_elements) {
+    using S = tl::Status;
+    const auto t = support::leaf(ctx, {6, 5, 2}, 1);
+    const auto all = t.read<float>();
+    const auto at = [&](std::size_t i0, std::size_t i1, std::size_t i2) { return all[i0 + 6 * (i1 + 5 * i2)]; };
+    EXPECT_EQ(t.narrow(1, 2, 3).shape(), (std::array<std::int64_t, 4>{6, 3, 2, 1}));
+    EXPECT_EQ(t.narrow(1, 2, 3).read<float>()[0], at(0, 2, 0));
+    EXPECT_EQ(t.narrow(0, 4, 2).read<float>()[3], at(5, 1, 0));
+    EXPECT_EQ(t.narrow(2, 1, 1).read<float>()[7], at(1, 1, 1));
+    const auto slice = t.slice({1, 2, 1}, {4, 2, 1});
+    EXPECT_EQ(slice.read<float>()[5], at(2, 3, 1));
+    EXPECT_EQ(slice.strides(), t.strides());
+    // Of a view, whatever its strides.
+    EXPECT_EQ(t.transpose().narrow(0, 1, 2).read<float>()[1], at(0, 2, 0));
+    EXPECT_EQ(slice.narrow(0, 3, 1).read<float>()[1], at(4, 3, 1));
+    EXPECT_EQ(t.narrow(1, 5, 0).n_elements(), 0);
+    EXPECT_EQ(f({4}).narrow(3, 0, 1).n_dims(), 4);
+    const auto blocks = f({64, 2}, tl::Type::q4_0);
+    EXPECT_EQ(blocks.narrow(0, 32, 32).nbytes(), 36u);
+    support::expect_error(S::invalid_argument, {"view", "block size 32"}, [&] { blocks.narrow(0, 16, 32); });
+    support::expect_error(S::invalid_argument, {"view", "3 elements from 3", "dimension 1", "0 to 5"}, [&] { t.narrow(1, 3, 3); });
+    support::expect_error(S::invalid_argument, {"view", "from -1"}, [&] { t.narrow(1, -1, 2); });
+    support::expect_error(S::invalid_argument, {"view", "-2 elements"}, [&] { t.narrow(1, 1, -2); });
+    support::expect_error(S::invalid_argument, {"view"}, [&] { t.narrow(1, INT64_MAX, 1); });
+    support::expect_error(S::invalid_argument, {"narrow", "dim is 4", "0 to 3"}, [&] { t.narrow(4, 0, 1); });
+    support::expect_error(S::invalid_argument, {"narrow", "dim is -1"}, [&] { t.narrow(-1, 0, 1); });
+    support::expect_error(S::invalid_argument, {"view", "2 values", "3 dimensions"}, [&] { t.slice({0, 0}, {1, 1}); });
+    support::expect_error(S::invalid_argument, {"view", "start has 2"}, [&] { t.slice({0, 0}, {1, 1, 1}); });
+    support::expect_error(S::invalid_argument, {"view", "start", "offset"},
+                          [&] { ctx.op("view", {t}, {{"ne", {1, 1, 1}, ""}, {"start", {0, 0, 0}, ""}, {"offset", {4}, ""}}); });
+}
+
+TEST_F(OpDefs, one_extent_of_reshape_may_be_left_open) {
+    using S = tl::Status;
+    const auto t = f({6, 4});
+    EXPECT_EQ(t.reshape({-1}).shape()[0], 24);
+    EXPECT_EQ(t.reshape({3, -1, 2}).shape(), (std::array<std::int64_t, 4>{3, 4, 2, 1}));
+    EXPECT_EQ(f({0, 3}).reshape({5, -1}).shape()[1], 0);
+    support::expect_error(S::shape_mismatch, {"reshape", "24 elements", "-1"}, [&] { t.reshape({5, -1}); });
+    support::expect_error(S::shape_mismatch, {"reshape", "one -1"}, [&] { t.reshape({-1, -1}); });
+    support::expect_error(S::shape_mismatch, {"reshape", "-1"}, [&] { t.reshape({0, -1}); });
+    support::expect_error(S::shape_mismatch, {"reshape", "-1"}, [&] { t.reshape({INT64_MAX, INT64_MAX, -1}); });
+    support::expect_error(S::invalid_argument, {"reshape", "-2"}, [&] { t.reshape({-2, 12}); });
+}
+
 }  // namespace

@@ -4,6 +4,7 @@
 #include "gguf_files.hpp"
 #include "support.hpp"
 
+#include <tensorlib/tensorlib.h>
 #include <tensorlib/gguf.hpp>
 
 #include <atomic>
@@ -11,11 +12,15 @@
 
 namespace {
 
-// Calls left before one fails; negative: none does.
+// Calls left before one fails; negative: none does. And whether all after it fail too: the heap is exhausted.
 std::atomic<int> calls_left{-1};
+std::atomic<bool> exhausted{false};
 
 void *allocate(std::size_t size) {
-    if (calls_left.load(std::memory_order_relaxed) >= 0 && calls_left.fetch_sub(1, std::memory_order_relaxed) == 0) throw std::bad_alloc();
+    if (calls_left.load(std::memory_order_relaxed) >= 0 && calls_left.fetch_sub(1, std::memory_order_relaxed) == 0) {
+        if (exhausted) calls_left = 0;
+        throw std::bad_alloc();
+    }
     void *p = std::malloc(size ? size : 1);
     if (!p) throw std::bad_alloc();
     return p;
@@ -135,6 +140,54 @@ TEST(OutOfMemory, files_are_read_and_written_or_not_at_all) {
     EXPECT_GT(points, 50);
     EXPECT_EQ(tl::Gguf::open(folder.path("out-00002-of-00002.gguf")).tensors().size(), 2u);
     EXPECT_EQ(folder.names().size(), 2u);
+}
+
+// Through the C ABI, where no exception may pass: the n-th request and all after it fail, so that there is no memory for messages either.
+TEST(OutOfMemory, an_exhausted_heap_is_a_status_at_the_c_abi) {
+    const auto whole_program = [](tl_error *err) -> tl_status {
+        tl_backend *cpu = nullptr;
+        tl_context *ctx = nullptr;
+        tl_graph *graph = nullptr;
+        tl_tensor *sum = nullptr;
+        const int64_t ne[] = {40, 30};
+        const auto run = [&]() -> tl_status {
+            if (const tl_status status = tl_backend_create("cpu", nullptr, &cpu, err)) return status;
+            if (const tl_status status = tl_context_create(nullptr, &ctx, err)) return status;
+            if (const tl_status status = tl_context_set_name(ctx, "a name that is longer than a string holds in itself", err))
+                return status;
+            tl_tensor *a = tl_tensor_new(ctx, TL_TYPE_F32, 2, ne);
+            sum = tl_add(ctx, tl_mul_mat(ctx, a, a), tl_view(ctx, a, 1, ne + 1, nullptr, 0));
+            // An error of the ordinary kind, whose message needs memory.
+            tl_add(ctx, a, tl_tensor_new_1d(ctx, TL_TYPE_F32, 7));
+            if (tl_context_error(ctx, err) == TL_STATUS_OK) return TL_STATUS_INTERNAL;
+            if (err->code != TL_STATUS_SHAPE_MISMATCH) return err->code;
+            if (const tl_status status = tl_graph_create(ctx, &sum, 1, &graph, err)) return status;
+            if (const tl_status status = tl_graph_compute(graph, cpu, err)) return status;
+            float value = 0;
+            return tl_tensor_get_f32(sum, 1, 1, 0, 0, &value, err);
+        };
+        const tl_status status = run();
+        tl_graph_free(graph);
+        tl_context_free(ctx);
+        tl_backend_free(cpu);
+        return status;
+    };
+    exhausted = true;
+    int points = 0;
+    for (; points < 5000; points++) {
+        tl_error err{};
+        err.struct_size = sizeof err;
+        calls_left = points;
+        const tl_status status = whole_program(&err);
+        calls_left = -1;
+        if (status == TL_STATUS_OK) break;
+        ASSERT_TRUE(status == TL_STATUS_OUT_OF_MEMORY || status == TL_STATUS_UNAVAILABLE)
+            << status << " " << err.message << " at " << points;
+        ASSERT_NE(err.message[0], '\0') << points;
+    }
+    exhausted = false;
+    EXPECT_GT(points, 30);
+    EXPECT_LT(points, 5000);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ core::Ref<core::Backend> open(const std::string &path, int threads) {
     return core::open_backend("cpu", params);
 }
 
-// Products with one phase and two, a view, a sum that is worth several threads and one that is not.
+// Products with one phase, two, and one that is set up first, a view, a sum that is worth several threads and one that is not.
 struct Model {
     core::Ref<core::Context> context = core::Context::create({});
     core::Ref<core::Graph> graph;
@@ -108,7 +108,8 @@ struct Model {
         core::Tensor *column = node(core::Op::mul_mat, {leaf({512, 300}), leaf({512, 1})});
         core::Tensor *large = node(core::Op::add, {leaf({1 << 18}), leaf({1 << 18})});
         core::Tensor *small = node(core::Op::add, {leaf({64}), leaf({64})});
-        core::Tensor *outputs[] = {product, coded, node(core::Op::transpose, {column}), large, small};
+        core::Tensor *experts = node(core::Op::mul_mat_id, {leaf({256, 64, 4}), leaf({256, 1, 3}), leaf({2, 3}, core::DType::i32)});
+        core::Tensor *outputs[] = {product, coded, node(core::Op::transpose, {column}), large, experts, small};
         graph = core::Graph::create(*context, outputs);
     }
     const core::Plan &plan() const { return static_cast<const core::Plan &>(*graph->attachments().back()); }
@@ -140,8 +141,8 @@ void expect_run(const std::vector<Event> &events, const Event &graph, const core
             EXPECT_EQ(chunk.name, step.kernel->name);
             EXPECT_TRUE(seen.emplace(chunk.args["phase"].number, chunk.args["chunk"].number).second) << "a chunk twice";
         }
-        for (std::int64_t phase = 0; phase < step.plan.n_phases; phase++) {
-            const std::int64_t n = step.plan.n_chunks[static_cast<std::size_t>(phase & 1)];
+        for (std::int64_t phase = step.plan.setup_chunks > 0 ? -1 : 0; phase < step.plan.n_phases; phase++) {
+            const std::int64_t n = step.plan.chunks(phase);
             for (std::int64_t c = 0; c < n; c++) EXPECT_EQ(seen.count({static_cast<double>(phase), static_cast<double>(c)}), 1u);
             n_chunks += static_cast<std::size_t>(n);
         }
@@ -205,7 +206,7 @@ TEST(Trace, names_processes_and_threads) {
 }
 
 TEST(Trace, any_name_makes_valid_json) {
-    const std::string replacement = "\xEF\xBF\xBD", e_acute = "\xC3\xA9";
+    const std::string e_acute = "\xC3\xA9";
     const std::string letters(199, 'x');
     const struct {
         std::string name, shown;
@@ -213,9 +214,7 @@ TEST(Trace, any_name_makes_valid_json) {
         {"a \"quoted\" \\ name", "a \"quoted\" \\ name"},
         {"tab\tline\nbell\a\x01\x1f\x7f", "tab\tline\nbell\a\x01\x1f\x7f"},
         {"caf\xC3\xA9", "caf\xC3\xA9"},
-        {"bad \xff\xC0\x80 end\xC3", "bad " + replacement + replacement + replacement + " end" + replacement},
         {letters + e_acute + "tail", letters + "..."},
-        {std::string(300, '\xBF'), ""},
         {"</script>{}[],", "</script>{}[],"},
     };
     const Folder folder;
@@ -229,9 +228,7 @@ TEST(Trace, any_name_makes_valid_json) {
     const auto first = which(events_of(folder / "t.json"), [](const Event &e) { return e.is_step() && e.args["step"].number == 0; });
     ASSERT_EQ(first.size(), std::size(cases));
     for (std::size_t i = 0; i < first.size(); i++) {
-        if (!cases[i].shown.empty()) {
-            EXPECT_EQ(first[i].args["node"].string, cases[i].shown);
-        }
+        EXPECT_EQ(first[i].args["node"].string, cases[i].shown);
     }
 }
 

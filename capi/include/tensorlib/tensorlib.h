@@ -679,7 +679,12 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
  * short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
  * and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
  * for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
- * waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context.
+ * waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context, and which
+ * node or leaf of the graph needs it.
+ *
+ * Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a
+ * context of its own, which is reset or freed afterwards. Requests then run at the same time, each
+ * with a backend of its own; nodes in the weights' context would make it grow, and BUSY for others.
  */
 typedef struct tl_context tl_context;
 
@@ -770,6 +775,27 @@ TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *b
  * changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
+
+/**
+ * Names the context, for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` takes
+ * the name away. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is no UTF-8.
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_set_name(tl_context *ctx, const char *name, tl_error *err);
+
+/**
+ * Copies the context's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
+ * length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_context_name(const tl_context *ctx, char *buf, size_t size);
+
+/**
+ * Closes the context for building: from now on constructors of tensors and operations in it fail,
+ * saying where to build instead. So a model's context cannot grow by a node that was meant for a
+ * request's: nodes in other contexts may refer to its tensors, any number of threads at a time.
+ * tl_context_reset() opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_freeze(tl_context *ctx, tl_error *err);
 
 /**
  * The first failure of a constructor since the last call; reading clears it. Returns its code, and
@@ -884,14 +910,21 @@ TL_API int64_t tl_tensor_n_elements(const tl_tensor *t);
 TL_API const char *tl_tensor_op(const tl_tensor *t);
 
 /**
- * The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid as long as
- * the tensor (a name that was replaced stays readable). Since 0.1.
+ * The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
+ * tensor is named anew or ends; where another thread may do that, tl_tensor_copy_name(). Since 0.1.
  */
 TL_API const char *tl_tensor_name(const tl_tensor *t);
 
 /**
- * Names the tensor, for messages, dumps and files. `name` is copied; NULL clears it.
- * TL_STATUS_INVALID_ARGUMENT: t is NULL. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ * Copies the tensor's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
+ * length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size);
+
+/**
+ * Names the tensor, for messages, dumps and files. `name` is UTF-8 and copied; NULL clears it.
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is no UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
+ * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_set_name(tl_tensor *t, const char *name, tl_error *err);
 
@@ -1094,14 +1127,32 @@ TL_API tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_
 /**
  * A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
  * NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
- * memory. `ne` and `nb` are copied. The context owns the result; NULL on failure. Since 0.1.
+ * memory; rows may overlap there, so a stride given in elements is accepted too, and is a window of
+ * overlapping rows: tl_narrow() and tl_slice() count in elements. `ne` and `nb` are copied. The
+ * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne,
         const size_t *nb, size_t offset);
 
 /**
- * a's elements in another shape with as many elements; a must be contiguous. A view. `ne` is copied.
- * The context owns the result; NULL on failure. Since 0.1.
+ * The elements from `start[d]` on, `ne[d]` of them, in each of a's dimensions; n_dims is a's or more.
+ * Strides stay a's. In dimension 0 of a type with blocks both are multiples of the block's length. By
+ * name it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *start,
+        const int64_t *ne);
+
+/**
+ * tl_slice() in dimension `dim`, 0 to 3, alone: `length` elements from `start` on. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length);
+
+/**
+ * a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what
+ * the others leave of a's elements. A view. `ne` is copied. The context owns the result; NULL on
+ * failure. Since 0.1.
  */
 TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne);
 

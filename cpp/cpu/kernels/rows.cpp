@@ -43,7 +43,8 @@ void plan_get(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 // A row is got so many elements at a time, a multiple of every block, while as many of the next row are fetched: rows lie anywhere, and
-// without it each begins at memory's latency.
+// without it each begins at memory's latency. Not of rows whose elements lie apart: the next row's are mostly in the lines that this one
+// has read, and what both span may be the whole tensor.
 constexpr std::int64_t piece = 512;
 
 // Rows of a into the result, of a's type or decoded to F32.
@@ -68,7 +69,7 @@ public:
         for (std::int64_t i = 0; i < a_.ne[0]; i += piece) {
             const std::int64_t n = std::min(piece, a_.ne[0] - i);
             const auto at = static_cast<std::size_t>(i / type.block_size) * a_.nb[0];
-            if (next) fetch(next + at, static_cast<std::size_t>(n / type.block_size) * a_.nb[0]);
+            if (next && side_by_side_) fetch(next + at, static_cast<std::size_t>(n / type.block_size) * type.size);
             std::byte *to = target + static_cast<std::size_t>(i) * size;
             if (decodes_ && stream_) {
                 alignas(64) float values[piece];

@@ -42,6 +42,8 @@ namespace core {
 class Backend;
 class Context;
 class Graph;
+enum class Op : std::uint16_t;
+struct Attr;
 struct Tensor;
 }  // namespace core
 
@@ -153,6 +155,7 @@ public:
 
     // Builds a graph of these outputs and computes it. For many runs make a Graph once.
     void compute(std::initializer_list<Tensor> outputs) const;
+    void compute(std::span<const Tensor> outputs) const;
 
     // quantize() and quantize_into() with this backend's threads. Throws Error(unsupported) where it is not on the CPU.
     std::vector<std::byte> quantize(Type type, std::span<const float> values, std::int64_t n_per_row,
@@ -203,6 +206,22 @@ public:
     };
     Tensor op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes = {}) const;
 
+    // The free functions of the same names, with the node in this context: that of a request, while the operands are a model's.
+    Tensor add(const Tensor &a, const Tensor &b) const;
+    Tensor mul_mat(const Tensor &a, const Tensor &b) const;
+    Tensor mul_mat_exact(const Tensor &a, const Tensor &b) const;
+    Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
+    Tensor cpy(const Tensor &src, const Tensor &dst) const;
+    Tensor get_rows(const Tensor &a, const Tensor &rows) const;
+    Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) const;
+
+    // For messages: "context 3 'weights'". UTF-8; "" takes the name away.
+    void set_name(std::string_view name) const;
+    std::string name() const;
+    // Closes the context for building: new leafs and nodes in it are Error(invalid_argument) from now on, so that a model does not grow by
+    // nodes that were meant for a request's context. reset() opens it again.
+    void freeze() const;
+
     // Data for the leafs of a no_alloc context.
     void allocate() const;
     // Empties the context and keeps its memory. Throws Error(busy) while tensors, graphs or copies of the handle exist.
@@ -215,13 +234,26 @@ private:
     friend class Tensor;
     friend class Graph;
     friend class Gguf;
+    friend Tensor add(const Tensor &, const Tensor &);
+    friend Tensor mul_mat(const Tensor &, const Tensor &);
+    friend Tensor mul_mat_exact(const Tensor &, const Tensor &);
+    friend Tensor mul_mat_id(const Tensor &, const Tensor &, const Tensor &);
+    friend Tensor cpy(const Tensor &, const Tensor &);
+    friend Tensor get_rows(const Tensor &, const Tensor &);
+    friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
     explicit Context(std::shared_ptr<core::Context> impl) : impl_(std::move(impl)) {}
+    Tensor node(core::Op op, std::initializer_list<const Tensor *> operands, std::span<const core::Attr> attrs = {}) const;
+    static Context youngest_of(std::initializer_list<const Tensor *> operands);
     std::shared_ptr<core::Context> impl_;
 };
 
-// A leaf or a node. Its context keeps it; the handle keeps the context.
+// A leaf or a node. Its context keeps it; the handle keeps the context. One made without arguments is null: all functions but the
+// assignment and the test throw Error(invalid_argument).
 class Tensor {
 public:
+    Tensor() = default;
+    explicit operator bool() const noexcept { return tensor_ != nullptr; }
+
     Type type() const;
     int n_dims() const;
     std::array<std::int64_t, 4> shape() const;   // ne; unused dimensions are 1
@@ -231,7 +263,10 @@ public:
     std::string op() const;      // "leaf", "mul_mat"
     std::string name() const;
     void set_name(std::string_view name) const;
-    Context context() const { return Context(context_); }
+    Context context() const {
+        get();
+        return Context(context_);
+    }
 
     // Whole tensor, packed in ne order; T must be the tensor's own element type. read: leafs, computed outputs and views
     // of them; write: leafs and views of them, as many values as there are elements.
@@ -251,8 +286,15 @@ public:
     void drop_original() const;
 
     // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
-    // young contexts (a token's) refer to old ones (the weights') and never the other way round.
+    // young contexts (a token's) refer to old ones (the weights') and never the other way round. Two weights' nodes are in the weights'
+    // context: Context::add() and its like say where.
+    //
+    // view: strides[1..] and offset in bytes. Rows may overlap, so strides in elements are accepted too: narrow() and slice() count so.
     Tensor view(const Shape &shape, std::span<const std::size_t> strides = {}, std::size_t offset = 0) const;
+    // `length` elements from `start` on in dimension dim; the same in each dimension.
+    Tensor narrow(int dim, std::int64_t start, std::int64_t length) const;
+    Tensor slice(const Shape &start, const Shape &shape) const;
+    // One extent may be -1: what the others leave.
     Tensor reshape(const Shape &shape) const;
     Tensor permute(const std::array<int, 4> &axes) const;
     Tensor transpose() const;
@@ -265,18 +307,20 @@ private:
     friend class Graph;
     friend class Gguf;
     friend class GgufWriter;
-    friend Tensor add(const Tensor &, const Tensor &);
-    friend Tensor mul_mat(const Tensor &, const Tensor &);
-    friend Tensor mul_mat_exact(const Tensor &, const Tensor &);
-    friend Tensor mul_mat_id(const Tensor &, const Tensor &, const Tensor &);
-    friend Tensor cpy(const Tensor &, const Tensor &);
-    friend Tensor get_rows(const Tensor &, const Tensor &);
-    friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
     Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
     void check_type(Type wanted) const;
+    // Throws Error(invalid_argument) for a null handle.
+    core::Tensor &get() const;
+    // Throws Error(invalid_argument) where the data cannot be read: asked before memory is taken for them.
+    void check_readable() const;
+    // Error(out_of_memory) for that many values of this size.
+    [[noreturn]] void fail_no_memory(std::size_t size) const;
+    // So many values, as many as there are elements, of a tensor that can be read.
+    template <class T>
+    std::vector<T> room() const;
 
     std::shared_ptr<core::Context> context_;
-    core::Tensor *tensor_;
+    core::Tensor *tensor_ = nullptr;
 };
 
 // a + b in a's shape; b repeats into a.
@@ -344,9 +388,19 @@ Tensor Context::tensor(const Shape &shape, std::initializer_list<T> values) cons
 template <class T>
 std::vector<T> Tensor::read() const {
     check_type(type_of<T>());
-    std::vector<T> values(static_cast<std::size_t>(n_elements()));
+    std::vector<T> values = room<T>();
     read_bytes(values.data(), 0, values.size() * sizeof(T));
     return values;
+}
+
+template <class T>
+std::vector<T> Tensor::room() const {
+    check_readable();
+    try {
+        return std::vector<T>(static_cast<std::size_t>(n_elements()));
+    } catch (const std::exception &) {
+        fail_no_memory(sizeof(T));
+    }
 }
 
 template <class T>

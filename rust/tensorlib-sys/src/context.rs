@@ -3,7 +3,7 @@
 //! Memory. A context owns tensors and graphs and frees them together.
 
 use crate::{tl_backend, tl_error, tl_status};
-use core::ffi::c_void;
+use core::ffi::{c_char, c_void};
 use core::marker::{PhantomData, PhantomPinned};
 
 /// An arena that owns tensors, graphs and their data. Nothing in it is freed one by one (a freed graph's
@@ -22,7 +22,12 @@ use core::marker::{PhantomData, PhantomPinned};
 /// short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
 /// and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
 /// for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
-/// waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context.
+/// waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context, and which
+/// node or leaf of the graph needs it.
+///
+/// Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a
+/// context of its own, which is reset or freed afterwards. Requests then run at the same time, each
+/// with a backend of its own; nodes in the weights' context would make it grow, and BUSY for others.
 #[cfg_attr(not(cbindgen), repr(C))]
 pub struct tl_context {
     _data: [u8; 0],
@@ -94,6 +99,21 @@ extern "C" {
     /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
     /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
     pub fn tl_context_reset(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
+
+    /// Names the context, for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` takes
+    /// the name away. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is no UTF-8.
+    /// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    pub fn tl_context_set_name(ctx: *mut tl_context, name: *const c_char, err: *mut tl_error) -> tl_status;
+
+    /// Copies the context's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
+    /// length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+    pub fn tl_context_name(ctx: *const tl_context, buf: *mut c_char, size: usize) -> usize;
+
+    /// Closes the context for building: from now on constructors of tensors and operations in it fail,
+    /// saying where to build instead. So a model's context cannot grow by a node that was meant for a
+    /// request's: nodes in other contexts may refer to its tensors, any number of threads at a time.
+    /// tl_context_reset() opens it again. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
+    pub fn tl_context_freeze(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
 
     /// The first failure of a constructor since the last call; reading clears it. Returns its code, and
     /// copies it to `out` (may be NULL); TL_STATUS_OK where nothing failed. TL_STATUS_INVALID_ARGUMENT:

@@ -74,7 +74,9 @@ extern "C" {
 
     /// A window into a's memory: n_dims dimensions `ne`, strides `nb[1..]` in bytes (n_dims - 1 values;
     /// NULL = contiguous), `offset` bytes behind a's first element. Everything must lie inside a's root
-    /// memory. `ne` and `nb` are copied. The context owns the result; NULL on failure. Since 0.1.
+    /// memory; rows may overlap there, so a stride given in elements is accepted too, and is a window of
+    /// overlapping rows: tl_narrow() and tl_slice() count in elements. `ne` and `nb` are copied. The
+    /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_view(
         ctx: *mut tl_context,
         a: *mut tl_tensor,
@@ -84,8 +86,25 @@ extern "C" {
         offset: usize,
     ) -> *mut tl_tensor;
 
-    /// a's elements in another shape with as many elements; a must be contiguous. A view. `ne` is copied.
-    /// The context owns the result; NULL on failure. Since 0.1.
+    /// The elements from `start[d]` on, `ne[d]` of them, in each of a's dimensions; n_dims is a's or more.
+    /// Strides stay a's. In dimension 0 of a type with blocks both are multiples of the block's length. By
+    /// name it is `"view"` with `start` and `ne`. A view. `start` and `ne` are copied. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_slice(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        n_dims: i32,
+        start: *const i64,
+        ne: *const i64,
+    ) -> *mut tl_tensor;
+
+    /// tl_slice() in dimension `dim`, 0 to 3, alone: `length` elements from `start` on. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_narrow(ctx: *mut tl_context, a: *mut tl_tensor, dim: i32, start: i64, length: i64) -> *mut tl_tensor;
+
+    /// a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what
+    /// the others leave of a's elements. A view. `ne` is copied. The context owns the result; NULL on
+    /// failure. Since 0.1.
     pub fn tl_reshape(ctx: *mut tl_context, a: *mut tl_tensor, n_dims: i32, ne: *const i64) -> *mut tl_tensor;
 
     /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`. A view. `axes` has 4

@@ -74,11 +74,15 @@ extern "C" {
     /// The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
     /// Static storage, not to be freed. Since 0.1.
     pub fn tl_tensor_op(t: *const tl_tensor) -> *const c_char;
-    /// The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid as long as
-    /// the tensor (a name that was replaced stays readable). Since 0.1.
+    /// The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
+    /// tensor is named anew or ends; where another thread may do that, tl_tensor_copy_name(). Since 0.1.
     pub fn tl_tensor_name(t: *const tl_tensor) -> *const c_char;
-    /// Names the tensor, for messages, dumps and files. `name` is copied; NULL clears it.
-    /// TL_STATUS_INVALID_ARGUMENT: t is NULL. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    /// Copies the tensor's name into `buf`, as much as fits, with a NUL; `buf` may be NULL. Returns the
+    /// length of all of it; 0 where it has none, and for NULL. Any thread. Since 0.1.
+    pub fn tl_tensor_copy_name(t: *const tl_tensor, buf: *mut c_char, size: usize) -> usize;
+    /// Names the tensor, for messages, dumps and files. `name` is UTF-8 and copied; NULL clears it.
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, or the name is no UTF-8. TL_STATUS_OUT_OF_MEMORY. Any
+    /// thread. Since 0.1.
     pub fn tl_tensor_set_name(t: *mut tl_tensor, name: *const c_char, err: *mut tl_error) -> tl_status;
 
     /// The first element's address in host memory, to be walked with nb; NULL where the data is on another

@@ -107,9 +107,9 @@ extern "C" {
     pub fn tl_type_name(r#type: tl_type) -> *const c_char;
     /// What the type may be used for; -1 where there is no such type. Any thread. Since 0.1.
     pub fn tl_type_kind(r#type: tl_type) -> tl_kind;
-    /// The type that activations are converted to on the way into a product with weights of this type, as other
-    /// implementations of the format do it; itself for plain types and activations, -1 where there is no such type. Any
-    /// thread. Since 0.1.
+    /// The type that the format's reference implementation rounds activations to in products with weights of this
+    /// type, for those who compare with it; itself for plain types and activations, -1 where there is no such type.
+    /// This library's products round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
     pub fn tl_type_partner(r#type: tl_type) -> tl_type;
     /// How many types there are. Any thread. Since 0.1.
     pub fn tl_type_count() -> usize;
