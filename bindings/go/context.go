@@ -107,6 +107,53 @@ func (c *Context) PeakMem() uint64 {
 	return uint64(C.tl_context_peak_mem(c.ptr))
 }
 
+// SetName names the context, for messages: "context 3 'weights'"; "" takes the
+// name away.
+//
+// Errors: [StatusInvalidArgument] for a name with a NUL or that is no UTF-8,
+// [StatusOutOfMemory].
+func (c *Context) SetName(name string) error {
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	return named("context name", name, func(cname *C.char, cerr *C.tl_error) C.tl_status {
+		return C.tl_context_set_name(c.ptr, cname, cerr)
+	})
+}
+
+// Name is the context's name; "" where it has none or was closed.
+func (c *Context) Name() string {
+	if c.enter() != nil {
+		return ""
+	}
+	defer c.leave()
+	return cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_context_name(c.ptr, buf, size) })
+}
+
+// Freeze closes the context for building: new leafs and nodes in it are errors
+// from now on, which say where to build instead. So a model does not grow by nodes
+// that were meant for a request's context. [Context.Reset] opens it again.
+func (c *Context) Freeze() error {
+	if err := c.enter(); err != nil {
+		return err
+	}
+	defer c.leave()
+	cerr := newCError()
+	return check(C.tl_context_freeze(c.ptr, &cerr), &cerr)
+}
+
+// named calls set with a name for C.
+func named(what, name string, set func(cname *C.char, cerr *C.tl_error) C.tl_status) error {
+	cname, err := cstring(what, name)
+	if err != nil {
+		return err
+	}
+	defer C.free(unsafe.Pointer(cname))
+	cerr := newCError()
+	return check(set(cname, &cerr), &cerr)
+}
+
 // Allocate gives every leaf of a [WithNoAlloc] context that has no data yet its
 // data, all zeros, on the device of b; nil is the context's own.
 //

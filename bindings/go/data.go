@@ -1,9 +1,21 @@
 package tensorlib
 
+// #include <stdbool.h>
+// #include <stdlib.h>
 // #include <tensorlib/tensorlib.h>
+//
+// // A pointer that is volatile keeps compilers from leaving both calls out.
+// static bool tl_go_can_take(size_t size) {
+// 	void *volatile memory = malloc(size);
+// 	free(memory);
+// 	return memory != NULL;
+// }
 import "C"
 
-import "unsafe"
+import (
+	"math"
+	"unsafe"
+)
 
 // What the functions of this file have in common:
 //
@@ -14,16 +26,37 @@ import "unsafe"
 // the error is StatusInvalidArgument and its message says what to do. StatusBusy:
 // the context is at work. Nothing is written on failure.
 
-// ReadAll reads a whole tensor of T's type into a new slice. Errors: see [Read].
+// ReadAll reads a whole tensor of T's type into a new slice. Errors: see [Read];
+// [StatusOutOfMemory] where there is no memory for the values (a view can repeat
+// its elements any number of times).
 func ReadAll[T Element](t *Tensor) ([]T, error) {
 	if t == nil {
 		return nil, invalid("read: tensor is nil")
+	}
+	// Before memory is asked for: what cannot be read may be of any size.
+	if err := ReadAt(t, 0, []T(nil)); err != nil {
+		return nil, err
+	}
+	var one T
+	if !fits(t.n, unsafe.Sizeof(one)) {
+		return nil, errorf(StatusOutOfMemory, "read: %d values of %s %s: the machine has no memory for them", t.n, shapeText(t.Shape()), t.typ)
 	}
 	dst := make([]T, t.n)
 	if err := Read(t, dst); err != nil {
 		return nil, err
 	}
 	return dst, nil
+}
+
+// fits says whether there is memory for n values. Go ends the process where make
+// is refused by the system, so C is asked first.
+func fits(n int64, size uintptr) bool {
+	const unasked = 16 << 20 // bytes that any machine has
+	if uint64(n) > uint64(math.MaxInt64)/uint64(size) {
+		return false
+	}
+	bytes := uint64(n) * uint64(size)
+	return bytes <= unasked || bool(C.tl_go_can_take(C.size_t(bytes)))
 }
 
 // Read reads a whole tensor of T's type; dst must have [Tensor.Len] elements.

@@ -165,3 +165,61 @@ func TestMapEnds(t *testing.T) {
 	}
 	wantValues[float32](t, a, 5, 6)
 }
+
+// As many values as Len says would end the process.
+func TestWhatCannotBeReadTakesNoMemory(t *testing.T) {
+	shapes := must(NewContext(WithNoAlloc()))
+	defer shapes.Close()
+	absent := must(shapes.NewTensor(F32, 1<<50))
+	_, err := ReadAll[float32](absent)
+	wantError(t, err, StatusInvalidArgument, "no data")
+	c := newContext(t)
+	one := must(NewTensorFrom(c, []float32{1.5}, 1))
+	for _, n := range []int64{1 << 45, 1 << 50, 1 << 60} {
+		_, err := ReadAll[float32](must(c.View(one, []int64{1, n}, []int64{0}, 0)))
+		wantError(t, err, StatusOutOfMemory, "no memory")
+	}
+	wantValues(t, must(c.View(one, []int64{1, 3}, []int64{0}, 0)), float32(1.5), 1.5, 1.5)
+}
+
+func TestSlicesCountInElements(t *testing.T) {
+	c := newContext(t)
+	a := must(NewTensorFrom(c, []float32{1, 2, 3, 4, 5, 6}, 3, 2))
+	wantValues(t, must(c.Slice(a, []int64{1, 1}, []int64{2, 1})), float32(5), 6)
+	wantValues(t, must(c.Narrow(a, 0, 2, 1)), float32(3), 6)
+	if shape := must(c.Reshape(a, 2, -1)).Shape(); shape[1] != 3 {
+		t.Errorf("shape %v", shape)
+	}
+	_, err := c.Slice(a, []int64{0}, []int64{1, 1})
+	wantError(t, err, StatusInvalidArgument, "1 starts")
+	_, err = c.Narrow(a, 1<<32, 0, 1)
+	wantError(t, err, StatusInvalidArgument, "0 to 3")
+	_, err = c.Narrow(a, 0, 2, 2)
+	wantError(t, err, StatusInvalidArgument, "0 to 3 are there")
+}
+
+func TestNamesAndFreeze(t *testing.T) {
+	c := newContext(t)
+	if c.Name() != "" {
+		t.Errorf("name %q", c.Name())
+	}
+	if err := c.SetName("weights"); err != nil || c.Name() != "weights" {
+		t.Errorf("name %q, %v", c.Name(), err)
+	}
+	wantError(t, c.SetName("a\xff"), StatusInvalidArgument, "UTF-8")
+	wantError(t, c.SetName("a\x00b"), StatusInvalidArgument, "NUL")
+	a := must(NewTensorFrom(c, []float32{1, 2}, 2))
+	wantError(t, a.SetName("\xc0"), StatusInvalidArgument, "UTF-8")
+	if err := c.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Add(a, a)
+	wantError(t, err, StatusInvalidArgument, "'weights' was frozen", "another context")
+	request := newContext(t)
+	if _, err := request.Add(a, a); err != nil {
+		t.Error(err)
+	}
+	var none *Context
+	wantError(t, none.Freeze(), StatusInvalidArgument, "nil")
+	wantError(t, none.SetName("x"), StatusInvalidArgument, "nil")
+}

@@ -61,6 +61,8 @@ func (c *Context) MulMatID(a, b, ids *Tensor) (*Tensor, error) {
 // View is a window into a's memory: the shape ne, strides nb in bytes of the
 // dimensions from 1 on (one value less than ne; nil = contiguous), offset bytes
 // behind a's first element. Everything must lie inside the memory that a is in.
+// Rows may overlap there, so strides that were meant in elements are accepted
+// too: [Context.Narrow] and [Context.Slice] count in elements.
 func (c *Context) View(a *Tensor, ne, nb []int64, offset int64) (*Tensor, error) {
 	if nb != nil && len(nb) != len(ne)-1 {
 		return nil, invalid("view: %d strides for %d dimensions: must be one less, or nil", len(nb), len(ne))
@@ -84,8 +86,31 @@ func (c *Context) View(a *Tensor, ne, nb []int64, offset int64) (*Tensor, error)
 	})
 }
 
+// Slice is the elements from start[d] on, ne[d] of them, in each of a's
+// dimensions: a view with a's strides. In dimension 0 of a type with blocks both
+// are multiples of the block's length.
+func (c *Context) Slice(a *Tensor, start, ne []int64) (*Tensor, error) {
+	if len(start) != len(ne) {
+		return nil, invalid("slice: %d starts for %d dimensions: must be as many", len(start), len(ne))
+	}
+	return c.construct("slice", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_slice(c.ptr, a.ptr, C.int32_t(len(ne)), dims(start), dims(ne))
+	})
+}
+
+// Narrow is [Context.Slice] in one dimension: length elements from start on.
+func (c *Context) Narrow(a *Tensor, dim int, start, length int64) (*Tensor, error) {
+	// The narrowing could turn a wrong dimension into a right one.
+	if dim < 0 || dim > 3 {
+		return nil, invalid("narrow: dim is %d: 0 to 3 are valid", dim)
+	}
+	return c.construct("narrow", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_narrow(c.ptr, a.ptr, C.int32_t(dim), C.int64_t(start), C.int64_t(length))
+	})
+}
+
 // Reshape is a's elements in another shape with as many elements; a must be
-// contiguous. A view.
+// contiguous. One extent may be -1: what the others leave. A view.
 func (c *Context) Reshape(a *Tensor, ne ...int64) (*Tensor, error) {
 	return c.construct("reshape", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_reshape(c.ptr, a.ptr, C.int32_t(len(ne)), dims(ne))

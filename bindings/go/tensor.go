@@ -159,24 +159,21 @@ func (t *Tensor) Name() string {
 		return ""
 	}
 	defer t.leave()
-	return C.GoString(C.tl_tensor_name(t.ptr))
+	return cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_tensor_copy_name(t.ptr, buf, size) })
 }
 
 // SetName names the tensor, for messages and dumps; "" takes the name away.
 //
-// Errors: [StatusInvalidArgument] for a name with a NUL, [StatusOutOfMemory].
+// Errors: [StatusInvalidArgument] for a name with a NUL or that is no UTF-8,
+// [StatusOutOfMemory].
 func (t *Tensor) SetName(name string) error {
 	if err := t.enter(); err != nil {
 		return err
 	}
 	defer t.leave()
-	cname, err := cstring("tensor name", name)
-	if err != nil {
-		return err
-	}
-	defer C.free(unsafe.Pointer(cname))
-	cerr := newCError()
-	return check(C.tl_tensor_set_name(t.ptr, cname, &cerr), &cerr)
+	return named("tensor name", name, func(cname *C.char, cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_set_name(t.ptr, cname, cerr)
+	})
 }
 
 // SetConstant promises that a leaf's contents stay as they are: every later

@@ -106,8 +106,10 @@ func (t Type) Size() int { return int(C.tl_type_size(C.tl_type(t))) }
 // Kind is what the type may be used for; -1 where there is no such type.
 func (t Type) Kind() Kind { return Kind(C.tl_type_kind(C.tl_type(t))) }
 
-// Partner is the type that activations are converted to on the way into a
-// product with weights of this type; -1 where there is no such type.
+// Partner is the type that the format's reference implementation rounds
+// activations to in products with weights of this type, for those who compare with
+// it; -1 where there is no such type. This library's products round as
+// [Context.MulMat] says, whatever the partner.
 func (t Type) Partner() Type { return Type(C.tl_type_partner(C.tl_type(t))) }
 
 // Element is a Go type whose values are stored as they are in tensors of one

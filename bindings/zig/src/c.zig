@@ -147,6 +147,9 @@ pub extern fn tl_context_used_mem(ctx: ?*const tl_context) usize;
 pub extern fn tl_context_peak_mem(ctx: ?*const tl_context) usize;
 pub extern fn tl_context_allocate(ctx: ?*tl_context, backend: ?*tl_backend, err: ?*tl_error) tl_status;
 pub extern fn tl_context_reset(ctx: ?*tl_context, err: ?*tl_error) tl_status;
+pub extern fn tl_context_set_name(ctx: ?*tl_context, name: ?[*:0]const u8, err: ?*tl_error) tl_status;
+pub extern fn tl_context_name(ctx: ?*const tl_context, buf: ?[*]u8, size: usize) usize;
+pub extern fn tl_context_freeze(ctx: ?*tl_context, err: ?*tl_error) tl_status;
 pub extern fn tl_context_error(ctx: ?*tl_context, out: ?*tl_error) tl_status;
 
 // Tensors
@@ -170,6 +173,7 @@ pub extern fn tl_tensor_nbytes(t: ?*const tl_tensor) usize;
 pub extern fn tl_tensor_n_elements(t: ?*const tl_tensor) i64;
 pub extern fn tl_tensor_op(t: ?*const tl_tensor) ?[*:0]const u8;
 pub extern fn tl_tensor_name(t: ?*const tl_tensor) ?[*:0]const u8;
+pub extern fn tl_tensor_copy_name(t: ?*const tl_tensor, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_tensor_set_name(t: ?*tl_tensor, name: ?[*:0]const u8, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_data(t: ?*tl_tensor) ?*anyopaque;
 pub extern fn tl_tensor_map(t: ?*tl_tensor, access: tl_access, out: ?*?*anyopaque, err: ?*tl_error) tl_status;
@@ -238,6 +242,14 @@ pub extern fn tl_view(
     nb: ?[*]const usize,
     offset: usize,
 ) ?*tl_tensor;
+pub extern fn tl_slice(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    n_dims: i32,
+    start: ?[*]const i64,
+    ne: ?[*]const i64,
+) ?*tl_tensor;
+pub extern fn tl_narrow(ctx: ?*tl_context, a: ?*tl_tensor, dim: i32, start: i64, length: i64) ?*tl_tensor;
 pub extern fn tl_reshape(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;

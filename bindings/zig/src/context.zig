@@ -102,6 +102,23 @@ pub const Context = struct {
         return c.tl_context_peak_mem(self.state.handle);
     }
 
+    /// Names the context, for messages: "context 3 'weights'". UTF-8; the text is copied, null takes the name away.
+    pub fn setName(self: Context, text: ?[:0]const u8) Error!void {
+        const ptr = if (text) |t| t.ptr else null;
+        try status.check(c.tl_context_set_name(self.state.handle, ptr, status.errorOf(self.diagnostics)));
+    }
+
+    /// As much of the context's name as fits into the buffer and a NUL; "" where it has none.
+    pub fn name(self: Context, buffer: []u8) []u8 {
+        return status.copied(c.tl_context_name(self.state.handle, buffer.ptr, buffer.len), buffer);
+    }
+
+    /// Closes the context for building: new leafs and nodes in it fail from now on, saying where to build instead. So a
+    /// model does not grow by nodes that were meant for a request's context. `reset` opens it again.
+    pub fn freeze(self: Context) Error!void {
+        try status.check(c.tl_context_freeze(self.state.handle, status.errorOf(self.diagnostics)));
+    }
+
     /// Gives every leaf of a no_alloc context that has no data yet its data, all zeros, on the backend's
     /// device; null = the context's own. `error.InvalidArgument`: not a no_alloc context.
     /// `error.ContextMismatch`: another device. `error.OutOfMemory`: no leaf was changed. `error.Busy`.
@@ -177,7 +194,8 @@ pub const Context = struct {
     }
 
     /// A window into a's memory: the shape ne, strides nb in bytes of the dimensions from 1 on (one value less
-    /// than ne; null = contiguous), offset bytes behind a's first element.
+    /// than ne; null = contiguous), offset bytes behind a's first element. Rows may overlap in it, so strides that
+    /// were meant in elements are accepted too: `narrow` and `slice` count in elements.
     pub fn view(self: Context, a: Tensor, ne: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
         if (nb) |strides| if (strides.len + 1 != ne.len) return status.fail(
             self.diagnostics,
@@ -189,7 +207,25 @@ pub const Context = struct {
         return self.construct(c.tl_view, .{ a.handle, dimCount(ne), ne.ptr, strides, offset });
     }
 
-    /// a's elements in another shape with as many elements; a must be contiguous. A view.
+    /// The elements from start[d] on, ne[d] of them, in each of a's dimensions: a view with a's strides. In dimension
+    /// 0 of a type with blocks both are multiples of the block's length.
+    pub fn slice(self: Context, a: Tensor, start: []const i64, ne: []const i64) Error!Tensor {
+        if (start.len != ne.len) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_INVALID_ARGUMENT,
+            "slice: {} starts for {} dimensions: must be as many",
+            .{ start.len, ne.len },
+        );
+        return self.construct(c.tl_slice, .{ a.handle, dimCount(ne), start.ptr, ne.ptr });
+    }
+
+    /// `slice` in one dimension, 0 to 3: length elements from start on.
+    pub fn narrow(self: Context, a: Tensor, dim: i32, start: i64, length: i64) Error!Tensor {
+        return self.construct(c.tl_narrow, .{ a.handle, dim, start, length });
+    }
+
+    /// a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what the
+    /// others leave. A view.
     pub fn reshape(self: Context, a: Tensor, ne: []const i64) Error!Tensor {
         return self.construct(c.tl_reshape, .{ a.handle, dimCount(ne), ne.ptr });
     }

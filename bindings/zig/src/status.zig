@@ -128,6 +128,11 @@ pub fn compareAbi(wanted: u32, library: u32, diagnostics: ?*Diagnostics) Error!v
     );
 }
 
+/// What a function that returns the whole text's length has put into the buffer, its NUL left out.
+pub fn copied(length: usize, buffer: []u8) []u8 {
+    return buffer[0..@min(length, buffer.len -| 1)];
+}
+
 test "the rule of ABI versions" {
     var diagnostics: Diagnostics = .{};
     try compareAbi(0x10000, 0x10000, &diagnostics);

@@ -63,12 +63,17 @@ pub const Tensor = struct {
         return std.mem.span(c.tl_tensor_op(self.handle).?);
     }
 
-    /// "" where the tensor has no name. Valid as long as the tensor.
+    /// "" where the tensor has no name. Valid until it is named anew; where another thread may do that, `copyName`.
     pub fn name(self: Tensor) [:0]const u8 {
         return std.mem.span(c.tl_tensor_name(self.handle).?);
     }
 
-    /// Names the tensor, for messages and dumps; the text is copied, null takes the name away.
+    /// As much of the name as fits into the buffer and a NUL.
+    pub fn copyName(self: Tensor, buffer: []u8) []u8 {
+        return status.copied(c.tl_tensor_copy_name(self.handle, buffer.ptr, buffer.len), buffer);
+    }
+
+    /// Names the tensor, for messages and dumps; UTF-8, the text is copied, null takes the name away.
     pub fn setName(self: Tensor, text: ?[:0]const u8) Error!void {
         const ptr = if (text) |t| t.ptr else null;
         try status.check(c.tl_tensor_set_name(self.handle, ptr, self.err()));
@@ -98,6 +103,8 @@ pub const Tensor = struct {
 
     /// Reads the whole tensor into memory that the caller frees.
     pub fn readAlloc(self: Tensor, comptime T: type, allocator: std.mem.Allocator) Error![]T {
+        // Before memory is asked for: what cannot be read may be of any size.
+        try self.readAt(T, 0, &.{});
         const out = allocator.alloc(T, self.nElements()) catch
             return status.fail(self.diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "read: no memory for the elements", .{});
         errdefer allocator.free(out);

@@ -86,7 +86,8 @@ pub const Type = enum(c.tl_type) {
         return @enumFromInt(c.tl_type_kind(@intFromEnum(self)));
     }
 
-    /// The type that activations are converted to on the way into a product with weights of this type.
+    /// The type that the format's reference implementation rounds activations to in products with weights of this
+    /// type, for those who compare with it. This library's products round as `Context.mulMat` says.
     pub fn partner(self: Type) Type {
         return @enumFromInt(c.tl_type_partner(@intFromEnum(self)));
     }

@@ -181,3 +181,47 @@ test "handles go in any order" {
     try sum.read(f32, &got);
     try expectEqualSlices(f32, &.{ 2, 4 }, &got);
 }
+
+test "what cannot be read takes no memory" {
+    var shapes = try tl.Context.init(.{ .no_alloc = true, .allocator = std.testing.allocator });
+    defer shapes.deinit();
+    const absent = try shapes.tensor(.f32, &.{1 << 50});
+    try expectError(error.InvalidArgument, absent.readAlloc(f32, std.testing.allocator));
+    var ctx = try context();
+    defer ctx.deinit();
+    const one = try ctx.tensorFrom(f32, &.{1}, &.{1.5});
+    const repeated = try ctx.view(one, &.{ 1, 1 << 50 }, &.{0}, 0);
+    try expectError(error.OutOfMemory, repeated.readAlloc(f32, std.heap.c_allocator));
+}
+
+test "slices count in elements" {
+    var ctx = try context();
+    defer ctx.deinit();
+    const t = try ctx.tensorFrom(f32, &.{ 3, 2 }, &.{ 1, 2, 3, 4, 5, 6 });
+    var two: [2]f32 = undefined;
+    try (try ctx.slice(t, &.{ 1, 1 }, &.{ 2, 1 })).read(f32, &two);
+    try expectEqualSlices(f32, &.{ 5, 6 }, &two);
+    try (try ctx.narrow(t, 0, 2, 1)).read(f32, &two);
+    try expectEqualSlices(f32, &.{ 3, 6 }, &two);
+    try expectEqual(3, (try ctx.reshape(t, &.{ 2, -1 })).ne()[1]);
+    try expectError(error.InvalidArgument, ctx.slice(t, &.{0}, &.{ 1, 1 }));
+    try expectError(error.InvalidArgument, ctx.narrow(t, 4, 0, 1));
+}
+
+test "contexts have names, and can be frozen" {
+    var ctx = try context();
+    defer ctx.deinit();
+    var buffer: [8]u8 = undefined;
+    try expectEqualSlices(u8, "", ctx.name(&buffer));
+    try ctx.setName("the weights");
+    try expectEqualSlices(u8, "the wei", ctx.name(&buffer));
+    try expectEqualSlices(u8, "", ctx.name(buffer[0..0]));
+    const t = try ctx.tensor(.f32, &.{1});
+    try t.setName("w");
+    try expectEqualSlices(u8, "w", t.copyName(&buffer));
+    try expectError(error.InvalidArgument, t.setName("\xff"));
+    try ctx.freeze();
+    try expectError(error.InvalidArgument, ctx.add(t, t));
+    try ctx.setName(null);
+    try expectEqualSlices(u8, "", ctx.name(&buffer));
+}

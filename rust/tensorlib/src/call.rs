@@ -1,7 +1,7 @@
 //! The one way to call a C function that can fail.
 
 use crate::{Error, Result};
-use std::ffi::{c_char, CStr};
+use std::ffi::{c_char, CStr, CString};
 use std::ptr::NonNull;
 use tensorlib_sys as sys;
 
@@ -64,6 +64,11 @@ pub(crate) unsafe fn take_constructor_error(ctx: *mut sys::tl_context, shapes: V
     // SAFETY: as the caller promises; err is a valid error struct.
     let status = unsafe { sys::tl_context_error(ctx, &mut err) };
     to_error(&err, status.0, shapes)
+}
+
+/// A text for C, up to the first NUL.
+pub(crate) fn until_nul(text: &str) -> CString {
+    CString::new(text.split('\0').next().unwrap_or_default()).unwrap_or_default()
 }
 
 /// A static string of the engine's.

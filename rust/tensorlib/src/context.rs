@@ -1,6 +1,6 @@
 //! Contexts: who owns tensors.
 
-use crate::call::{check, check_abi, handle, take_constructor_error};
+use crate::call::{check, check_abi, handle, sized_text, take_constructor_error, until_nul};
 use crate::{Backend, DType, Element, Result, Tensor};
 use std::fmt;
 use std::ptr::{self, NonNull};
@@ -199,6 +199,44 @@ impl Context {
         check(|err| unsafe { sys::tl_context_reset(self.raw(), err) })
     }
 
+    /// Names the context, for messages: `context 3 'weights'`; `""` takes the name away. A NUL ends the name.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error).
+    pub fn set_name(&self, name: &str) -> Result<()> {
+        let name = until_nul(name);
+        // SAFETY: the context is live; the name is copied.
+        check(|err| unsafe { sys::tl_context_set_name(self.raw(), name.as_ptr(), err) })
+    }
+
+    /// The context's name, empty where it has none.
+    pub fn name(&self) -> String {
+        // SAFETY: the context is live; the buffer has as many bytes as said.
+        sized_text(|buffer, size| unsafe { sys::tl_context_name(self.raw(), buffer, size) })
+    }
+
+    /// Closes the context for building: new leafs and nodes in it are [`Error::InvalidArgument`](crate::Error) from now on.
+    /// Operators and methods put a node into the context of its operands, so two weights' sum would silently live, and
+    /// stay, among the weights; in a frozen context that is an error which says where to build instead. [`Context::reset`]
+    /// opens it again.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Error};
+    /// let weights = Context::new();
+    /// let (w, b) = (weights.tensor([2], &[1., 2.])?, weights.tensor([2], &[3., 4.])?);
+    /// weights.freeze();
+    /// assert!(matches!(w.add(&b), Err(Error::InvalidArgument(_))));
+    /// let request = Context::new(); // one for each request, by any number of threads
+    /// let sum = request.add(&w, &b)?;
+    /// Backend::cpu()?.compute(&[&sum])?;
+    /// assert_eq!(sum.to_vec::<f32>()?, [4., 6.]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn freeze(&self) {
+        // SAFETY: the context is live. It is the only way to fail that it were not.
+        let _ = check(|err| unsafe { sys::tl_context_freeze(self.raw(), err) });
+    }
+
     /// Bytes in use by objects and data.
     pub fn used_memory(&self) -> usize {
         // SAFETY: the context is live.
@@ -247,6 +285,8 @@ impl Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Context({} bytes used, {} at most)", self.used_memory(), self.peak_memory())
+        let name = self.name();
+        let name = if name.is_empty() { name } else { format!("'{name}', ") };
+        write!(f, "Context({name}{} bytes used, {} at most)", self.used_memory(), self.peak_memory())
     }
 }

@@ -11,21 +11,23 @@ impl fmt::Display for Tensor {
     /// printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?} {}", self.shape(), self.dtype())?;
-        let values = match self.to_f32_vec() {
-            Ok(values) => values,
-            Err(error) => return write!(f, " <{error}>"),
-        };
-        let shape: Vec<usize> = self.shape().iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-        let (columns, rows) = (shape[0], shape.get(1).copied().unwrap_or(1));
-        if values.is_empty() {
+        // Whether it can be read at all; only what is shown is read then.
+        if let Err(error) = self.read_bytes(0, &mut []) {
+            return write!(f, " <{error}>");
+        }
+        if self.n_elements() == 0 {
             return write!(f, " (no elements)");
         }
-        let width = f.precision().unwrap_or(4) + 7;
+        let shape: Vec<usize> = self.shape().iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+        let extent = |dim: usize| shape.get(dim).copied().unwrap_or(1);
+        let (columns, rows, matrices) = (extent(0), extent(1), extent(2) * extent(3));
         let precision = f.precision().unwrap_or(4);
-        for (number, matrix) in values.chunks(columns * rows).enumerate() {
+        let width = precision + 7;
+        for number in 0..matrices {
             if number == SHOWN {
-                return write!(f, "\n... {} more matrices", values.len() / (columns * rows) - SHOWN);
+                return write!(f, "\n... {} more matrices", matrices - SHOWN);
             }
+            let (i2, i3) = (number % extent(2), number / extent(2));
             if number > 0 {
                 writeln!(f)?;
             }
@@ -37,7 +39,10 @@ impl fmt::Display for Tensor {
                 f.write_str("\n ")?;
                 for column in shown(columns) {
                     match column {
-                        Some(column) => write!(f, " {:>width$.precision$}", matrix[row * columns + column])?,
+                        Some(column) => match self.get(&[column, row, i2, i3].map(|i| i as i64)) {
+                            Ok(value) => write!(f, " {value:>width$.precision$}")?,
+                            Err(error) => return write!(f, " <{error}>"),
+                        },
                         None => f.write_str(" ...")?,
                     }
                 }

@@ -169,8 +169,9 @@ impl DType {
         }
     }
 
-    /// The type that activations are converted to on the way into a product with weights of this type, as other
-    /// implementations of the format do it; itself for plain types and activations.
+    /// The type that the format's reference implementation rounds activations to in products with weights of this type,
+    /// for those who compare with it; itself for plain types and activations. This library's products round as
+    /// [`Context::mul_mat`](crate::Context::mul_mat) says, whatever the partner.
     pub fn partner(self) -> DType {
         // SAFETY: any number is allowed.
         DType::from_raw(unsafe { sys::tl_type_partner(self.raw()) })

@@ -90,7 +90,9 @@ impl Context {
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_mul_mat_id(ctx, a.raw(), b.raw(), ids.raw()) })
     }
 
-    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes.
+    /// A window into a's memory: a shape, `strides[1..]` in bytes (empty = contiguous), and an offset in bytes. Rows may
+    /// overlap in it, so strides that were meant in elements are accepted too: [`Context::narrow`] and [`Context::slice`]
+    /// count in elements.
     ///
     /// # Errors
     /// As [`Context::add`]; [`Error::InvalidArgument`] where it would end behind a's memory.
@@ -105,7 +107,43 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_view(ctx, a.raw(), dims(ne), ne.as_ptr(), nb, offset) })
     }
 
-    /// a's elements in another shape with as many; a must be contiguous.
+    /// The elements from `start[d]` on, `shape[d]` of them, in each of a's dimensions: a view with a's strides. In dimension
+    /// 0 of a type with blocks both are multiples of the block's length.
+    ///
+    /// # Errors
+    /// As [`Context::add`]; [`Error::InvalidArgument`] where there are no such elements.
+    pub fn slice(&self, a: &Tensor, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        let (start, ne) = (start.as_ref(), shape.as_ref());
+        if start.len() != ne.len() {
+            let message = format!("slice: {} starts for {} dimensions: as many are valid", start.len(), ne.len());
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, shapes(&[a])));
+        }
+        self.construct(
+            || shapes(&[a]),
+            // SAFETY: context and operand are live; start and ne have as many values as said.
+            |ctx| unsafe { sys::tl_slice(ctx, a.raw(), dims(ne), start.as_ptr(), ne.as_ptr()) },
+        )
+    }
+
+    /// [`Context::slice`] in one dimension: `length` elements from `start` on.
+    ///
+    /// ```
+    /// let ctx = tensorlib::Context::new();
+    /// let t = ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.])?;
+    /// assert_eq!(t.narrow(0, 1, 2)?.to_vec::<f32>()?, [2., 3., 5., 6.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::slice`].
+    pub fn narrow(&self, a: &Tensor, dim: usize, start: i64, length: i64) -> Result<Tensor> {
+        // A dimension that an i32 does not count is refused as any above 3.
+        let dim = i32::try_from(dim).unwrap_or(i32::MAX);
+        // SAFETY: context and operand are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_narrow(ctx, a.raw(), dim, start, length) })
+    }
+
+    /// a's elements in another shape with as many; a must be contiguous. One extent may be -1: what the others leave.
     ///
     /// # Errors
     /// As [`Context::add`]; [`Error::InvalidArgument`] for an a with gaps.
@@ -279,7 +317,9 @@ fn dims(ne: &[i64]) -> i32 {
     i32::try_from(ne.len()).unwrap_or(i32::MAX)
 }
 
-/// [`Context`]'s operations, in the context of the operands.
+/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last. So the
+/// node of two weights lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s own methods say
+/// where a node goes.
 impl Tensor {
     fn with(&self, other: &Tensor) -> Context {
         self.context().younger(other.context()).clone()
@@ -323,6 +363,22 @@ impl Tensor {
     /// As [`Context::view`].
     pub fn view(&self, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
         self.context().view(self, shape, strides, offset)
+    }
+
+    /// [`Context::slice`].
+    ///
+    /// # Errors
+    /// As [`Context::slice`].
+    pub fn slice(&self, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
+        self.context().slice(self, start, shape)
+    }
+
+    /// [`Context::narrow`].
+    ///
+    /// # Errors
+    /// As [`Context::slice`].
+    pub fn narrow(&self, dim: usize, start: i64, length: i64) -> Result<Tensor> {
+        self.context().narrow(self, dim, start, length)
     }
 
     /// [`Context::reshape`].

@@ -1,8 +1,7 @@
 //! Tensors: shapes, and the way of data in and out.
 
-use crate::call::{check, text};
+use crate::call::{check, sized_text, text, until_nul};
 use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
-use std::ffi::CString;
 use std::fmt;
 use std::ptr::NonNull;
 use tensorlib_sys as sys;
@@ -103,16 +102,16 @@ impl Tensor {
 
     /// The tensor's name, empty where it has none.
     pub fn name(&self) -> String {
-        // SAFETY: the tensor is live; a name stays readable as long as its context.
-        unsafe { text(sys::tl_tensor_name(self.raw())) }
+        // SAFETY: the tensor is live; the buffer has as many bytes as said.
+        sized_text(|buffer, size| unsafe { sys::tl_tensor_copy_name(self.raw(), buffer, size) })
     }
 
-    /// Names the tensor, for messages and dumps. A NUL ends the name.
+    /// Names the tensor, for messages and dumps; `""` takes the name away. A NUL ends the name.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn set_name(&self, name: &str) -> Result<()> {
-        let name = CString::new(name.split('\0').next().unwrap_or_default()).unwrap_or_default();
+        let name = until_nul(name);
         // SAFETY: the tensor is live; the name is copied.
         check(|err| unsafe { sys::tl_tensor_set_name(self.raw(), name.as_ptr(), err) })
     }
@@ -121,10 +120,31 @@ impl Tensor {
     ///
     /// # Errors
     /// [`Error::TypeMismatch`] if `T` is not the tensor's type (see [`Tensor::to_f32_vec`]), [`Error::InvalidArgument`] if
-    /// the data is not readable, [`Error::Busy`].
+    /// the data is not readable, [`Error::OutOfMemory`] if there is no memory for the values (a view can repeat its elements
+    /// any number of times), [`Error::Busy`].
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let mut values = vec![T::default(); self.n_elements()];
-        self.read_into(&mut values)?;
+        self.check_elements::<T>("tensor_read", self.n_elements())?;
+        // SAFETY: the tensor is live; data has room for all elements, of size bytes together, and each bit pattern is a T.
+        self.gather(|data: *mut T, size, err| unsafe { sys::tl_tensor_read(self.raw(), data.cast(), 0, size, err) })
+    }
+
+    /// All elements, which `read(memory, bytes, error)` puts into memory that is not initialised.
+    fn gather<T: Element>(
+        &self,
+        read: impl FnOnce(*mut T, usize, *mut sys::tl_error) -> sys::tl_status,
+    ) -> Result<Vec<T>> {
+        // Before memory is asked for: what cannot be read may be of any size.
+        self.read_bytes(0, &mut [])?;
+        let n = self.n_elements();
+        let mut values = Vec::new();
+        values.try_reserve_exact(n).map_err(|_| {
+            let message =
+                format!("tensor_read: {n} values of {:?} {}: the machine has no memory for them", self.shape(), self.dtype());
+            Error::new(sys::TL_STATUS_OUT_OF_MEMORY.0, message, vec![self.shape()])
+        })?;
+        check(|err| read(values.as_mut_ptr(), n * std::mem::size_of::<T>(), err))?;
+        // SAFETY: the call has succeeded, so it has written all of them.
+        unsafe { values.set_len(n) };
         Ok(values)
     }
 
@@ -177,10 +197,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_vec`], for any type.
     pub fn to_f32_vec(&self) -> Result<Vec<f32>> {
-        let mut values = vec![0f32; self.n_elements()];
-        // SAFETY: the tensor is live; values has as many floats as said.
-        check(|err| unsafe { sys::tl_tensor_read_f32(self.raw(), values.as_mut_ptr(), values.len(), err) })?;
-        Ok(values)
+        let n = self.n_elements();
+        // SAFETY: the tensor is live; data has room for as many floats as said.
+        self.gather(|data, _, err| unsafe { sys::tl_tensor_read_f32(self.raw(), data, n, err) })
     }
 
     /// Writes all elements, converted from `f32` and rounded to nearest even.

@@ -341,3 +341,78 @@ fn a_constant_without_its_original_reads_as_before() {
     drop(backend);
     assert_eq!(bytes(), before);
 }
+
+/// As many values as `n_elements()` says would end the process.
+#[test]
+fn what_cannot_be_read_takes_no_memory() {
+    let shapes = ContextOptions::new().no_alloc().build().unwrap();
+    let absent = shapes.zeros(DType::F32, [1 << 50]).unwrap();
+    assert!(matches!(absent.to_vec::<f32>(), Err(Error::InvalidArgument(e)) if e.message.contains("no data")));
+    assert!(matches!(absent.to_f32_vec(), Err(Error::InvalidArgument(_))));
+    assert!(absent.to_string().contains("no data"));
+    let ctx = Context::new();
+    let one = ctx.tensor([1], &[1.5]).unwrap();
+    for n in [1 << 50, 1 << 60] {
+        let repeated = one.view([1, n], &[0], 0).unwrap();
+        assert!(matches!(repeated.to_vec::<f32>(), Err(Error::OutOfMemory(e)) if e.message.contains("no memory")));
+        assert!(matches!(repeated.to_f32_vec(), Err(Error::OutOfMemory(_))));
+        // Only what is shown is read.
+        let text = repeated.to_string();
+        assert_eq!(text.matches("1.5000").count(), 8, "{text}");
+    }
+    assert_eq!(one.view([1, 3], &[0], 0).unwrap().to_vec::<f32>().unwrap(), [1.5; 3]);
+}
+
+#[test]
+fn targets_that_overlap_themselves_are_refused() {
+    let ctx = Context::new();
+    let memory = ctx.zeros(DType::F32, [64]).unwrap();
+    let values = ctx.zeros(DType::F32, [64, 4]).unwrap();
+    let target = memory.view([64, 4], &[0], 0).unwrap();
+    assert!(matches!(values.cpy(&target), Err(Error::InvalidArgument(e)) if e.message.contains("overlap in memory")));
+}
+
+#[test]
+fn a_frozen_context_says_where_to_build() {
+    let weights = Context::new();
+    weights.set_name("weights").unwrap();
+    assert_eq!(weights.name(), "weights");
+    assert!(format!("{weights:?}").contains("'weights'"));
+    let (w, b) = (weights.tensor([2], &[1., 2.]).unwrap(), weights.tensor([2], &[3., 4.]).unwrap());
+    weights.freeze();
+    let used = weights.used_memory();
+    let refused = w.add(&b).unwrap_err().to_string();
+    assert!(refused.contains("'weights' was frozen") && refused.contains("another context"), "{refused}");
+    assert!(matches!(weights.zeros(DType::F32, [1]), Err(Error::InvalidArgument(_))));
+    assert_eq!(weights.used_memory(), used);
+    let (cpu, sums) = (cpu(), Context::new());
+    let sum = sums.add(&w, &b).unwrap();
+    cpu.compute(&[&sum]).unwrap();
+    assert_eq!(sum.to_vec::<f32>().unwrap(), [4., 6.]);
+}
+
+#[test]
+fn names_are_copied_whoever_sets_them_meanwhile() {
+    let ctx = Context::new();
+    let t = ctx.zeros(DType::F32, [1]).unwrap();
+    thread::scope(|scope| {
+        let setter = scope.spawn(|| (0..2000).for_each(|i| t.set_name(&"n".repeat(1 + i % 40)).unwrap()));
+        while !setter.is_finished() {
+            assert!(t.name().bytes().all(|b| b == b'n'));
+        }
+    });
+    t.set_name("").unwrap();
+    assert_eq!(t.name(), "");
+}
+
+#[test]
+fn slices_count_in_elements() {
+    let ctx = Context::new();
+    let t = ctx.tensor([3, 2], &[1., 2., 3., 4., 5., 6.]).unwrap();
+    assert_eq!(t.slice([1, 1], [2, 1]).unwrap().to_vec::<f32>().unwrap(), [5., 6.]);
+    assert_eq!(t.transpose().unwrap().narrow(1, 1, 1).unwrap().to_vec::<f32>().unwrap(), [2., 5.]);
+    assert_eq!(t.reshape([2, -1]).unwrap().shape(), [2, 3]);
+    assert!(matches!(t.slice([1], [2, 1]), Err(Error::InvalidArgument(_))));
+    assert!(matches!(t.narrow(usize::MAX, 0, 1), Err(Error::InvalidArgument(_))));
+    assert!(matches!(t.narrow(0, 2, 2), Err(Error::InvalidArgument(e)) if e.message.contains("0 to 3")));
+}
