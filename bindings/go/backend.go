@@ -148,16 +148,16 @@ func (b *Backend) ISA() string { return b.isa }
 // Threads is the number of threads that compute, the calling one included.
 func (b *Backend) Threads() int { return b.threads }
 
-// PackedMem is the number of bytes of packed copies of constants, which no
+// PackedMemory is the number of bytes of packed copies of constants, which no
 // context counts; 0 after Close. A copy is made when a graph that multiplies
 // with a constant is first computed, and goes with the backend or with the
 // constant's context.
-func (b *Backend) PackedMem() uint64 {
+func (b *Backend) PackedMemory() uint64 {
 	if b.enter() != nil {
 		return 0
 	}
 	defer b.leave()
-	return uint64(C.tl_backend_packed_mem(b.ptr))
+	return uint64(C.tl_backend_packed_memory(b.ptr))
 }
 
 // Compute computes the outputs once. For more runs make a [Graph], which keeps

@@ -89,22 +89,22 @@ func (c *Context) Close() {
 	}
 }
 
-// UsedMem is the number of bytes in use by objects and data; 0 after Close.
-func (c *Context) UsedMem() uint64 {
+// UsedMemory is the number of bytes in use by objects and data; 0 after Close.
+func (c *Context) UsedMemory() uint64 {
 	if c.enter() != nil {
 		return 0
 	}
 	defer c.leave()
-	return uint64(C.tl_context_used_mem(c.ptr))
+	return uint64(C.tl_context_used_memory(c.ptr))
 }
 
-// PeakMem is the most bytes that were in use at one time; 0 after Close.
-func (c *Context) PeakMem() uint64 {
+// PeakMemory is the most bytes that were in use at one time; 0 after Close.
+func (c *Context) PeakMemory() uint64 {
 	if c.enter() != nil {
 		return 0
 	}
 	defer c.leave()
-	return uint64(C.tl_context_peak_mem(c.ptr))
+	return uint64(C.tl_context_peak_memory(c.ptr))
 }
 
 // SetName names the context, for messages: "context 3 'weights'"; "" takes the

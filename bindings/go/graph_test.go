@@ -268,16 +268,16 @@ func TestPackedMem(t *testing.T) {
 	if err := cpu.Compute(y); err != nil {
 		t.Fatal(err)
 	}
-	if got := cpu.PackedMem(); (got != 0) != (cpu.ISA() != "baseline") {
+	if got := cpu.PackedMemory(); (got != 0) != (cpu.ISA() != "baseline") {
 		t.Errorf("%d bytes at %s", got, cpu.ISA())
 	}
 	token.Close()
 	model.Close()
-	if got := cpu.PackedMem(); got != 0 {
+	if got := cpu.PackedMemory(); got != 0 {
 		t.Errorf("%d bytes without the context", got)
 	}
 	cpu.Close()
-	if got := cpu.PackedMem(); got != 0 {
+	if got := cpu.PackedMemory(); got != 0 {
 		t.Errorf("%d bytes of a closed backend", got)
 	}
 }
@@ -318,7 +318,7 @@ func TestDropOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := cpu.PackedMem(); got != 0 {
+	if got := cpu.PackedMemory(); got != 0 {
 		t.Errorf("%d bytes are still the backend's", got)
 	}
 	if !bytes.Equal(read(), before) {

@@ -39,8 +39,8 @@ func TestUseAfterContextClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { wantError(t, err, StatusInvalidArgument, "Close") })
 	}
-	if c.UsedMem() != 0 || c.PeakMem() != 0 || a.Name() != "" {
-		t.Errorf("a closed context has memory (%d, %d) or names (%q)", c.UsedMem(), c.PeakMem(), a.Name())
+	if c.UsedMemory() != 0 || c.PeakMemory() != 0 || a.Name() != "" {
+		t.Errorf("a closed context has memory (%d, %d) or names (%q)", c.UsedMemory(), c.PeakMemory(), a.Name())
 	}
 	if got := a.String(); got != "leaf: f32 [2, 4]" {
 		t.Errorf("String gives %q", got)
@@ -91,12 +91,12 @@ func TestReset(t *testing.T) {
 	wantError(t, c.Reset(), StatusBusy)
 	wantValues[float32](t, old, 0, 1) // nothing was changed
 	g.Close()
-	used := c.UsedMem()
+	used := c.UsedMemory()
 	if err := c.Reset(); err != nil {
 		t.Fatal(err)
 	}
-	if c.UsedMem() >= used || c.PeakMem() < used {
-		t.Errorf("used %d bytes before, %d after the reset, %d at most", used, c.UsedMem(), c.PeakMem())
+	if c.UsedMemory() >= used || c.PeakMemory() < used {
+		t.Errorf("used %d bytes before, %d after the reset, %d at most", used, c.UsedMemory(), c.PeakMemory())
 	}
 	_, err := ReadAll[float32](old)
 	wantError(t, err, StatusInvalidArgument, "Reset")
@@ -149,8 +149,8 @@ func TestMemLimit(t *testing.T) {
 	_, err := c.NewTensor(F32, 1<<20)
 	wantError(t, err, StatusOutOfMemory, "65536")
 	must(c.NewTensor(F32, 1024)) // there is still room
-	if c.UsedMem() > 1<<16 || c.UsedMem() < 8192 {
-		t.Errorf("%d bytes are used", c.UsedMem())
+	if c.UsedMemory() > 1<<16 || c.UsedMemory() < 8192 {
+		t.Errorf("%d bytes are used", c.UsedMemory())
 	}
 }
 

@@ -37,8 +37,8 @@ func TestOperations(t *testing.T) {
 		{name: "cast", tensor: must(c.Cast(a, F16)), shape: []int64{3, 2}, want: []float32{0, 1, 2, 3, 4, 5}},
 	} {
 		t.Run(op.name, func(t *testing.T) {
-			if op.tensor.OpName() != op.name {
-				t.Errorf("OpName is %q", op.tensor.OpName())
+			if op.tensor.Op() != op.name {
+				t.Errorf("Op is %q", op.tensor.Op())
 			}
 			if err := cpu.Compute(op.tensor); err != nil {
 				t.Fatal(err)

@@ -150,8 +150,8 @@ func (t *Tensor) Len() int64 { return t.n }
 // NBytes is the number of bytes of all elements packed without gaps.
 func (t *Tensor) NBytes() int64 { return t.nbytes }
 
-// OpName is the operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
-func (t *Tensor) OpName() string { return t.op }
+// Op is the operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
+func (t *Tensor) Op() string { return t.op }
 
 // Name is the tensor's name; "" where it has none or its context was closed.
 func (t *Tensor) Name() string {
@@ -193,7 +193,7 @@ func (t *Tensor) SetConstant() error {
 
 // DropOriginal returns the memory of a constant's original to the system where a
 // packed copy can stand in for it: after a CPU backend computed a product with
-// the whole tensor and [Backend.PackedMem] grew by its copy. All that reads the
+// the whole tensor and [Backend.PackedMemory] grew by its copy. All that reads the
 // tensor has the same bits as before; it cannot be mapped any more. The copy is
 // the context's then, and outlives the backend. A leaf of a mapped GGUF file gives
 // its pages back and stays as it is.

@@ -68,4 +68,4 @@ const char *tl_backend_isa(const tl_backend *backend) { return backend ? unwrap(
 
 int32_t tl_backend_n_threads(const tl_backend *backend) { return backend ? unwrap(backend)->n_threads() : 0; }
 
-size_t tl_backend_packed_mem(const tl_backend *backend) { return backend ? unwrap(backend)->packed_bytes() : 0; }
+size_t tl_backend_packed_memory(const tl_backend *backend) { return backend ? unwrap(backend)->packed_bytes() : 0; }

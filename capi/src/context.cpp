@@ -33,9 +33,9 @@ void tl_context_free(tl_context *ctx) {
     if (ctx) unwrap(ctx)->drop_ref();
 }
 
-size_t tl_context_used_mem(const tl_context *ctx) { return ctx ? unwrap(ctx)->used_memory() : 0; }
+size_t tl_context_used_memory(const tl_context *ctx) { return ctx ? unwrap(ctx)->used_memory() : 0; }
 
-size_t tl_context_peak_mem(const tl_context *ctx) { return ctx ? unwrap(ctx)->peak_memory() : 0; }
+size_t tl_context_peak_memory(const tl_context *ctx) { return ctx ? unwrap(ctx)->peak_memory() : 0; }
 
 tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err) {
     constexpr const char *function = "context_allocate";

@@ -1,5 +1,6 @@
 #include "handles.hpp"
 
+#include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
 
 #include <span>

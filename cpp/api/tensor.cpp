@@ -1,4 +1,5 @@
 #include "api/handles.hpp"
+#include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 

@@ -30,19 +30,27 @@ bool runs(std::string_view level, const CpuFeatures &features) {
     return level == "baseline";
 }
 
-// One cold column of Q4_0 by a packed constant reads on Zen 5 23 of 41 GB/s if nothing is fetched ahead, 33 with 2 KiB, 36 with 4 or 8, 35
-// with 14. On Zen 4 it is 107 % of what a plain loop reads with nothing, 92 with 2 or 8 KiB (its 24 buffers of misses are all there is for
-// lines that programs ask for, the second-level cache's prefetchers have more); 3 columns 96, 79 and 80, 4 75, 78 and 78, 6 59, 65 and 63;
-// 8 of Q8_0, in one tile, 71, 57 and 49, but of Q6_K 52, 53 and 53.
-// (Panels of floats: one column of F16 93 to 98 % as the kernels fetch them, 100 to 103 without; of BF16 92 to 96, and 96 to 103; 8 of
-// F16 82 % of the peak, and 75.)
-void choose_fetching(leaf::LeafTable &table, bool follows) {
+// How far ahead of its reading a product with packed panels asks for lines, by the number of columns that it has at a time. Measured:
+// docs/performance.md, distances of fetching.
+struct Fetching {
+    int few;                  // up to so many columns are few
+    std::int64_t ahead_few;   // bytes, of panels of codes, with few columns
+    std::int64_t ahead_many;  // with more
+    int floats_from_cache;    // up to so many columns by panels of floats are read as if a cache held them: nothing is fetched
+};
+
+// Zen 5, and what is not known: its prefetchers stop at a page's end.
+constexpr Fetching fetching_of_pages{0, 8192, 8192, 0};
+// Zen 3 and 4: prefetchers follow a stream by themselves, and a core's 24 buffers of misses are all there is for lines that programs ask
+// for.
+constexpr Fetching fetching_of_streams{4, 0, 2048, 3};
+
+void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
     for (int n = 1; n <= leaf::max_integer_columns; n++) {
-        table.fetched_ahead[n - 1] = !follows ? 8192 : n <= 4 ? 0 : 2048;
+        table.fetched_ahead[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
     }
-    if (!follows) return;
     for (leaf::LeafTable::Gemm *gemm : {&table.gemm_f32, &table.gemm_bf16, &table.gemm_f16_by_f32, &table.gemm_bf16_by_f32}) {
-        for (int n = 1; n <= 3; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
+        for (int n = 1; n <= fetching.floats_from_cache; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
     }
 }
 
@@ -71,7 +79,7 @@ struct Levels {
             // The baseline fills first, tuned kernels override: a level may leave to it what it does no better.
             fills[n - 1](entry.kernels);
             fills[i](entry.kernels);
-            choose_fetching(entry.kernels, features.follows_streams);
+            enter_fetching(entry.kernels, features.follows_streams ? fetching_of_streams : fetching_of_pages);
         }
     }
 };

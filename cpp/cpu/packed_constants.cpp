@@ -27,14 +27,13 @@ public:
         buffer_.resize(of_thread_ * static_cast<std::size_t>(n_threads));
     }
     // n rows from row i1 of a slice on, and how far apart they are.
-    struct Run {
+    struct Span {
         const char *first;
         std::ptrdiff_t stride;
     };
-    Run at(std::int64_t slice, std::int64_t i1, std::int64_t n, int thread) noexcept {
+    Span at(std::int64_t slice, std::int64_t i1, std::int64_t n, int thread) noexcept {
         const Layout &l = a_.layout;
-        const std::size_t place = static_cast<std::size_t>(i1) * l.nb[1] + static_cast<std::size_t>(slice % l.ne[2]) * l.nb[2] +
-                                  static_cast<std::size_t>(slice / l.ne[2]) * l.nb[3];
+        const std::size_t place = row_place(l.nb, {i1, slice % l.ne[2], slice / l.ne[2]});
         if (buffer_.empty()) return {reinterpret_cast<const char *>(a_.address() + place), static_cast<std::ptrdiff_t>(l.nb[1])};
         std::byte *stage = buffer_.data() + static_cast<std::size_t>(thread) * of_thread_, *rows = stage + stage_;
         RebuiltBytes rebuilt(*a_.root, stage);
@@ -79,7 +78,7 @@ void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
     Rows rows(a, format_.rows, pool.size());
     auto one = [&](std::int64_t panel, int thread) noexcept {
         const std::int64_t row = panel % per_slice_ * format_.rows, n = std::min<std::int64_t>(format_.rows, layout_.ne[1] - row);
-        const Rows::Run from = rows.at(panel / per_slice_, row, n, thread);
+        const Rows::Span from = rows.at(panel / per_slice_, row, n, thread);
         format_.pack(layout_.ne[0], from.first, from.stride, static_cast<int>(n),
                      reinterpret_cast<char *>(data_ + static_cast<std::size_t>(panel) * bytes_each_));
     };

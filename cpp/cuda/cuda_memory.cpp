@@ -93,9 +93,9 @@ void CudaMemory::read(void *host_to, const void *from, std::size_t size) { read_
 namespace {
 
 // Cuts rows into parts that fit in a slot: whole rows, or pieces of one. Rows without gaps are one row.
-class Parts {
+class SlotPieces {
 public:
-    explicit Parts(const DeviceMemory::Rows &rows)
+    explicit SlotPieces(const DeviceMemory::Rows &rows)
         : rows_(rows.pitch == rows.width ? one_row(rows.width * rows.count) : rows),
           split_(rows_.count == 1 || rows_.width > slot_size || rows_.pitch > longest_pitch) {}
 
@@ -128,7 +128,7 @@ void CudaMemory::write_rows(void *to, const void *host_from, const Rows &rows) {
     const CudaDevice::Scope scope(device_);
     std::lock_guard lock(lock_);
     prepare();
-    for (Parts parts(rows); !parts.done();) {
+    for (SlotPieces parts(rows); !parts.done();) {
         auto *address = static_cast<std::byte *>(to) + parts.device_offset();
         const auto *from = static_cast<const std::byte *>(host_from) + parts.host_offset();
         const Rows part = parts.take();
@@ -153,7 +153,7 @@ void CudaMemory::read_rows(void *host_to, const void *from, const Rows &rows) {
     };
     std::array<Flight, std::tuple_size_v<decltype(slots_)>> flights;
     std::size_t begun = 0, ended = 0;
-    for (Parts parts(rows); !parts.done() || ended < begun;) {
+    for (SlotPieces parts(rows); !parts.done() || ended < begun;) {
         if (!parts.done() && begun - ended < flights.size()) {
             auto *address = const_cast<std::byte *>(static_cast<const std::byte *>(from)) + parts.device_offset();
             auto *to = static_cast<std::byte *>(host_to) + parts.host_offset();

@@ -118,11 +118,11 @@ public:
     RunLock &run_lock() noexcept { return run_lock_; }
 
     // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
-    std::uint64_t materialised() const noexcept { return materialised_.load(std::memory_order_acquire); }
-    void count_materialised() noexcept { materialised_.fetch_add(1, std::memory_order_acq_rel); }
+    std::uint64_t placed_nodes() const noexcept { return placed_nodes_.load(std::memory_order_acquire); }
+    void count_placed_node() noexcept { placed_nodes_.fetch_add(1, std::memory_order_acq_rel); }
     // The same of leafs that were promised constant, or whose original was dropped.
-    std::uint64_t promised() const noexcept { return promised_.load(std::memory_order_acquire); }
-    void count_promised() noexcept { promised_.fetch_add(1, std::memory_order_acq_rel); }
+    std::uint64_t changed_leafs() const noexcept { return changed_leafs_.load(std::memory_order_acquire); }
+    void count_changed_leaf() noexcept { changed_leafs_.fetch_add(1, std::memory_order_acq_rel); }
     std::uint64_t id() const noexcept { return id_; }
 
 private:
@@ -173,7 +173,7 @@ private:
     std::string name_;
 
     RunLock run_lock_;
-    std::atomic<std::uint64_t> materialised_{0}, promised_{0};
+    std::atomic<std::uint64_t> placed_nodes_{0}, changed_leafs_{0};
     std::atomic<std::int64_t> uses_{0};    // TensorUse
     std::atomic<bool> error_lost_{false};  // first_error_ could not be kept
 };

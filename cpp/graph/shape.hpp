@@ -17,6 +17,15 @@ constexpr int max_dims = 4;
 using Extents = std::array<std::int64_t, max_dims>;
 using Strides = std::array<std::size_t, max_dims>;
 
+// The row of index i1 + ne[1] * (i2 + ne[2] * i3), and how many bytes it lies behind the first one.
+struct RowIndex {
+    std::int64_t i1, i2, i3;
+};
+inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept { return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]}; }
+inline std::size_t row_place(const Strides &nb, const RowIndex &r) noexcept {
+    return static_cast<std::size_t>(r.i1) * nb[1] + static_cast<std::size_t>(r.i2) * nb[2] + static_cast<std::size_t>(r.i3) * nb[3];
+}
+
 struct Layout {
     DType type = DType::f32;
     std::int32_t n_dims = 1;

@@ -21,7 +21,4 @@ void set_f32(Tensor &t, const Extents &index, float value);
 void *map(Tensor &t, bool write);
 void unmap(Tensor &t, bool write) noexcept;
 
-void set_constant(Tensor &t);
-void drop_original(Tensor &t);
-
 }  // namespace tensorlib::core

@@ -44,9 +44,14 @@ Cost add_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef add{Op::add,   "add",
-                    operands,  {},
-                    add_infer, "da = g; db = g summed over b's repetitions",
-                    add_cost,  "a + b, element by element; b repeats into a"};
+constexpr OpDef add{
+    .op = Op::add,
+    .name = "add",
+    .operands = operands,
+    .infer = add_infer,
+    .gradient = "da = g; db = g summed over b's repetitions",
+    .cost = add_cost,
+    .doc = "a + b, element by element; b repeats into a",
+};
 
 }  // namespace tensorlib::core::ops

@@ -76,17 +76,49 @@ std::string values_of(DType type) {
     return format_text("%s holds %lld to %lld", t.name, static_cast<long long>(-largest - 1), static_cast<long long>(largest));
 }
 
-constexpr OpDef cont{Op::cont, "cont", one_operand, {}, cont_infer, "da = g", copy_cost, "a contiguous copy"};
-constexpr OpDef dup{Op::dup, "dup", one_operand, {}, cont_infer, "da = g", copy_cost, "a copy"};
-constexpr OpDef cpy{Op::cpy,           "cpy",
-                    cpy_operands,      {},
-                    cpy_infer,         "dsrc = g in src's shape and type; dst is overwritten and has none",
-                    copy_cost,         "src's elements into dst",
-                    converted_operand, converted_values};
-constexpr OpDef cast{Op::cast,          "cast",
-                     one_operand,       cast_attrs,
-                     cast_infer,        "da = g in a's type",
-                     copy_cost,         "a's elements in another type",
-                     converted_operand, converted_values};
+constexpr OpDef cont{
+    .op = Op::cont,
+    .name = "cont",
+    .operands = one_operand,
+    .infer = cont_infer,
+    .gradient = "da = g",
+    .cost = copy_cost,
+    .doc = "a contiguous copy",
+};
+
+constexpr OpDef dup{
+    .op = Op::dup,
+    .name = "dup",
+    .operands = one_operand,
+    .infer = cont_infer,
+    .gradient = "da = g",
+    .cost = copy_cost,
+    .doc = "a copy",
+};
+
+constexpr OpDef cpy{
+    .op = Op::cpy,
+    .name = "cpy",
+    .operands = cpy_operands,
+    .infer = cpy_infer,
+    .gradient = "dsrc = g in src's shape and type; dst is overwritten and has none",
+    .cost = copy_cost,
+    .doc = "src's elements into dst",
+    .checked_operands = converted_operand,
+    .valid_values = converted_values,
+};
+
+constexpr OpDef cast{
+    .op = Op::cast,
+    .name = "cast",
+    .operands = one_operand,
+    .attrs = cast_attrs,
+    .infer = cast_infer,
+    .gradient = "da = g in a's type",
+    .cost = copy_cost,
+    .doc = "a's elements in another type",
+    .checked_operands = converted_operand,
+    .valid_values = converted_values,
+};
 
 }  // namespace tensorlib::core::ops

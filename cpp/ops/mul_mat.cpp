@@ -116,15 +116,28 @@ Cost mul_mat_id_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef mul_mat{Op::mul_mat,   "mul_mat",
-                        operands,      product_attrs,
-                        mul_mat_infer, "da = sum over n of b g; db = sum over m of a g",
-                        mul_mat_cost,  "matrix product of a's rows and b's rows"};
+constexpr OpDef mul_mat{
+    .op = Op::mul_mat,
+    .name = "mul_mat",
+    .operands = operands,
+    .attrs = product_attrs,
+    .infer = mul_mat_infer,
+    .gradient = "da = sum over n of b g; db = sum over m of a g",
+    .cost = mul_mat_cost,
+    .doc = "matrix product of a's rows and b's rows",
+};
+
 constexpr OpDef mul_mat_id{
-    Op::mul_mat_id,     "mul_mat_id",
-    id_operands,        product_attrs,
-    mul_mat_id_infer,   "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
-    mul_mat_id_cost,    "products of b's rows and the rows of a's experts of these numbers",
-    mul_mat_id_checked, mul_mat_id_valid};
+    .op = Op::mul_mat_id,
+    .name = "mul_mat_id",
+    .operands = id_operands,
+    .attrs = product_attrs,
+    .infer = mul_mat_id_infer,
+    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
+    .cost = mul_mat_id_cost,
+    .doc = "products of b's rows and the rows of a's experts of these numbers",
+    .checked_operands = mul_mat_id_checked,
+    .valid_values = mul_mat_id_valid,
+};
 
 }  // namespace tensorlib::core::ops

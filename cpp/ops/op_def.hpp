@@ -28,8 +28,8 @@ struct OperandNames : std::span<const char *const> {
 struct OpDef {
     Op op;
     const char *name;
-    OperandNames operands;  // for messages
-    std::span<const AttrDef> attrs;
+    OperandNames operands{};  // for messages
+    std::span<const AttrDef> attrs{};
 
     // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
     // be valid, or fills in the result (op and src are set already). The sources are there and on one device.

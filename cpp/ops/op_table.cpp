@@ -11,8 +11,14 @@ void leaf_infer(std::span<Tensor *const>, const Attrs &, NodeSpec &) {
     fail(Status::invalid_argument, "leaf: no operation: make leafs with tensor_new");
 }
 
-constexpr OpDef leaf_def{Op::leaf,     "leaf",           {}, {}, leaf_infer, "a leaf's gradient is the sum over its uses",
-                         ops::no_cost, "data of its own"};
+constexpr OpDef leaf_def{
+    .op = Op::leaf,
+    .name = "leaf",
+    .infer = leaf_infer,
+    .gradient = "a leaf's gradient is the sum over its uses",
+    .cost = ops::no_cost,
+    .doc = "data of its own",
+};
 
 // Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
 std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {

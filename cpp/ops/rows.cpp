@@ -92,15 +92,28 @@ Cost set_rows_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef get_rows{Op::get_rows,     "get_rows",
-                         get_operands,     {},
-                         get_rows_infer,   "da = g added to the rows taken; rows has none",
-                         get_rows_cost,    "a's rows of these numbers",
-                         get_rows_checked, get_rows_valid};
-constexpr OpDef set_rows{Op::set_rows,     "set_rows",
-                         set_operands,     {},
-                         set_rows_infer,   "db = g's rows of these numbers; a is overwritten and has none",
-                         set_rows_cost,    "b's rows into a's of these numbers",
-                         set_rows_checked, set_rows_valid};
+constexpr OpDef get_rows{
+    .op = Op::get_rows,
+    .name = "get_rows",
+    .operands = get_operands,
+    .infer = get_rows_infer,
+    .gradient = "da = g added to the rows taken; rows has none",
+    .cost = get_rows_cost,
+    .doc = "a's rows of these numbers",
+    .checked_operands = get_rows_checked,
+    .valid_values = get_rows_valid,
+};
+
+constexpr OpDef set_rows{
+    .op = Op::set_rows,
+    .name = "set_rows",
+    .operands = set_operands,
+    .infer = set_rows_infer,
+    .gradient = "db = g's rows of these numbers; a is overwritten and has none",
+    .cost = set_rows_cost,
+    .doc = "b's rows into a's of these numbers",
+    .checked_operands = set_rows_checked,
+    .valid_values = set_rows_valid,
+};
 
 }  // namespace tensorlib::core::ops

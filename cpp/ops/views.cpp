@@ -195,16 +195,48 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
 
 }  // namespace
 
-constexpr OpDef view{Op::view,   "view",
-                     operands,   view_attrs,
-                     view_infer, "da = g added into the window, zero elsewhere",
-                     no_cost,    "a window into a's memory"};
+constexpr OpDef view{
+    .op = Op::view,
+    .name = "view",
+    .operands = operands,
+    .attrs = view_attrs,
+    .infer = view_infer,
+    .gradient = "da = g added into the window, zero elsewhere",
+    .cost = no_cost,
+    .doc = "a window into a's memory",
+};
+
 constexpr OpDef reshape{
-    Op::reshape, "reshape", operands, reshape_attrs, reshape_infer, "da = g in a's shape", no_cost, "a's elements in another shape"};
+    .op = Op::reshape,
+    .name = "reshape",
+    .operands = operands,
+    .attrs = reshape_attrs,
+    .infer = reshape_infer,
+    .gradient = "da = g in a's shape",
+    .cost = no_cost,
+    .doc = "a's elements in another shape",
+};
+
 constexpr OpDef permute{
-    Op::permute, "permute", operands, permute_attrs, permute_infer, "da = g permuted back", no_cost, "a's dimensions in another order"};
-constexpr OpDef transpose{Op::transpose,   "transpose",         operands, {},
-                          transpose_infer, "da = g transposed", no_cost,  "dimensions 0 and 1 swapped"};
+    .op = Op::permute,
+    .name = "permute",
+    .operands = operands,
+    .attrs = permute_attrs,
+    .infer = permute_infer,
+    .gradient = "da = g permuted back",
+    .cost = no_cost,
+    .doc = "a's dimensions in another order",
+};
+
+constexpr OpDef transpose{
+    .op = Op::transpose,
+    .name = "transpose",
+    .operands = operands,
+    .infer = transpose_infer,
+    .gradient = "da = g transposed",
+    .cost = no_cost,
+    .doc = "dimensions 0 and 1 swapped",
+};
 
 }  // namespace tensorlib::core::ops
 

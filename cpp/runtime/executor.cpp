@@ -28,9 +28,9 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
 }
 
 // All that a run holds, from the objects themselves, which a callback may free, and the backend's turn to the contexts' run locks.
-class Run {
+class RunLocks {
 public:
-    Run(Graph &graph, Backend &backend, const char *what)
+    RunLocks(Graph &graph, Backend &backend, const char *what)
         : graph_(&graph), backend_(&backend), turn_((check_device(graph, backend, what), backend), what), graph_guard_(graph, what) {
         guards_.reserve(graph.contexts().size());
         for (const auto &reached : graph.contexts()) {
@@ -100,7 +100,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
 }  // namespace
 
 void compute(Graph &graph, Backend &backend) {
-    const Run run(graph, backend, "graph_compute");
+    const RunLocks locks(graph, backend, "graph_compute");
     Trace::Run traced(backend.trace(), graph.nodes().size());
     // From here on a failure leaves the outputs not computed, be it while planning.
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
@@ -123,7 +123,7 @@ void compute(Graph &graph, Backend &backend) {
 }
 
 std::string plan_text(Graph &graph, Backend &backend) {
-    const Run run(graph, backend, "graph_plan_text");
+    const RunLocks locks(graph, backend, "graph_plan_text");
     bool made;
     return plan_for(graph, backend, made).text(backend);
 }

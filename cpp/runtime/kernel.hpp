@@ -63,14 +63,7 @@ struct TensorRef {
     std::byte *data;
 };
 
-// The row of index i1 + ne[1] * (i2 + ne[2] * i3), how many bytes it lies behind the first one, and its address.
-struct RowIndex {
-    std::int64_t i1, i2, i3;
-};
-inline RowIndex row_index(const Extents &ne, std::int64_t row) noexcept { return {row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2]}; }
-inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept {
-    return static_cast<std::size_t>(r.i1) * t.nb[1] + static_cast<std::size_t>(r.i2) * t.nb[2] + static_cast<std::size_t>(r.i3) * t.nb[3];
-}
+inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept { return row_place(t.nb, r); }
 inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept { return t.data + row_place(t, r); }
 
 // A leaf without its original that a step reads: to be rebuilt before it, all of it.

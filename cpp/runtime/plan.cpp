@@ -9,7 +9,7 @@
 
 namespace tensorlib::core {
 
-Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(backend.serial()), promised_as_of_(promised()) {
+Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(backend.serial()), leafs_as_of_(changed_leafs()) {
     const auto nodes = graph.nodes();
     for (std::size_t i = 0; i < nodes.size(); i++) {
         bool added;
@@ -36,16 +36,16 @@ unsigned checked_operands(const Tensor &node) noexcept {
     return def.checked_operands ? def.checked_operands(node) : 0;
 }
 
-// Kernels count elements, bytes and chunks in 64 bits. With no more elements than this, 64 TiB of F32, none of these counts wraps: 2^44
-// times 1,024 threads times 64 bytes is 2^60. Only views that repeat their elements have more.
-constexpr std::int64_t most_elements = std::int64_t{1} << 44;
+// Kernels count elements, bytes and chunks in 64 bits. Within these bounds no count wraps: all of a tensor's elements times 16 bytes are
+// 2^62, a row's or a column's times 1,024 threads times 16 rows of floats 2^60. Only views that repeat their elements are beyond them.
+constexpr std::int64_t most_elements = std::int64_t{1} << 58, most_in_a_row = std::int64_t{1} << 44;
 
 void check_sizes(const Tensor &node) {
     const auto check = [&](const Tensor &t) {
         const Extents &ne = t.layout.ne;
-        if (t.layout.n_elements() <= most_elements && *std::max_element(ne.begin(), ne.end()) <= most_elements) return;
-        fail(Status::unsupported, "graph_compute: %s of %s: %s has more than 2^44 elements", op_name(node.op), sources_text(node).c_str(),
-             layout_text(t.layout).c_str());
+        if (t.layout.n_elements() <= most_elements && std::max(ne[0], ne[1]) <= most_in_a_row) return;
+        fail(Status::unsupported, "graph_compute: %s of %s: %s has more than 2^58 elements, or 2^44 in dimension 0 or 1", op_name(node.op),
+             sources_text(node).c_str(), layout_text(t.layout).c_str());
     };
     check(node);
     for (const Tensor *source : node.sources()) check(*source);
@@ -126,7 +126,7 @@ void Plan::place_outputs() {
         };
         void *data = for_purpose(purpose, [&] { return root.context->allocate_data(root.layout.nbytes()); });
         root.data.store(static_cast<std::byte *>(data), std::memory_order_release);
-        root.context->count_materialised();
+        root.context->count_placed_node();
     }
 }
 
@@ -262,20 +262,20 @@ void Plan::fail_for(const Step &step, std::uint64_t fault) const {
 }
 
 // Another graph may give one of our nodes data of its own later, by making it an output.
-std::uint64_t Plan::materialised() const noexcept {
+std::uint64_t Plan::placed_nodes() const noexcept {
     std::uint64_t sum = 0;
-    for (const auto &reached : graph_.contexts()) sum += reached.context->materialised();
+    for (const auto &reached : graph_.contexts()) sum += reached.context->placed_nodes();
     return sum;
 }
 
-std::uint64_t Plan::promised() const noexcept {
+std::uint64_t Plan::changed_leafs() const noexcept {
     std::uint64_t sum = 0;
-    for (const auto &reached : graph_.contexts()) sum += reached.context->promised();
+    for (const auto &reached : graph_.contexts()) sum += reached.context->changed_leafs();
     return sum;
 }
 
 void Plan::find_owned() {
-    owned_as_of_ = materialised();
+    owned_as_of_ = placed_nodes();
     owned_.clear();
     for (Tensor *node : graph_.nodes()) {
         if (node->root == node && node->data.load(std::memory_order_acquire)) owned_.push_back(node);
@@ -292,7 +292,7 @@ void Plan::begin_run() {
     // A run that was stopped, or that failed otherwise, may have noted an element, and nobody has asked.
     if (!faults_are_clear_) clear_faults();
     faults_are_clear_ = checked_.empty();
-    if (owned_as_of_ != materialised()) find_owned();
+    if (owned_as_of_ != placed_nodes()) find_owned();
     for (Tensor *node : owned_) node->computed.store(false, std::memory_order_release);
 }
 

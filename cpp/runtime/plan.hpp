@@ -65,7 +65,7 @@ public:
 
     // Whether a leaf was promised constant since the plan was made, so that another plan may do better, or has lost its original, whose
     // address this one has.
-    bool outdated() const noexcept { return promised_as_of_ != promised(); }
+    bool outdated() const noexcept { return leafs_as_of_ != changed_leafs(); }
 
 private:
     void find_fusions(Backend &backend);
@@ -74,8 +74,8 @@ private:
     void choose_kernels(Backend &backend);
     void resolve_addresses();
     void find_owned();
-    std::uint64_t materialised() const noexcept;
-    std::uint64_t promised() const noexcept;
+    std::uint64_t placed_nodes() const noexcept;
+    std::uint64_t changed_leafs() const noexcept;
     void clear_faults();
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
     std::byte *address_of(const Tensor &t, const Step &step) const;
@@ -97,8 +97,8 @@ private:
     std::vector<Rebuilt> rebuilt_;                   // of all steps
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
-    std::uint64_t owned_as_of_ = 0;        // materialised() when owned_ was made
-    std::uint64_t promised_as_of_ = 0;     // promised() when the plan was made
+    std::uint64_t owned_as_of_ = 0;        // placed_nodes() when owned_ was made
+    std::uint64_t leafs_as_of_ = 0;        // changed_leafs() when the plan was made
     std::vector<const Tensor *> targets_;  // leafs that are written to
 };
 

@@ -197,5 +197,5 @@ void test_backends(void) {
     CHECK(tl_backend_device(NULL) == NULL);
     CHECK(tl_backend_isa(NULL) == NULL);
     CHECK(tl_backend_n_threads(NULL) == 0);
-    CHECK(tl_backend_packed_mem(NULL) == 0);
+    CHECK(tl_backend_packed_memory(NULL) == 0);
 }

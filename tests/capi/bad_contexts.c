@@ -50,18 +50,18 @@ static void test_limits(void) {
     NOT_MADE(ctx, tl_tensor_new_1d(ctx, TL_TYPE_F32, 16384), TL_STATUS_OUT_OF_MEMORY, "65536");
     tl_tensor *small = tl_tensor_new_1d(ctx, TL_TYPE_F32, 16); /* the refusal took nothing away */
     CHECK(small != NULL);
-    CHECK(tl_context_used_mem(ctx) >= 64 && tl_context_used_mem(ctx) <= 65536);
+    CHECK(tl_context_used_memory(ctx) >= 64 && tl_context_used_memory(ctx) <= 65536);
     size_t made = 0;
     while (tl_tensor_new_1d(ctx, TL_TYPE_F32, 16)) made++;
     CHECK(made > 10 && made < 1024);
     REFUSED(tl_context_error(ctx, &err), TL_STATUS_OUT_OF_MEMORY, "65536");
-    CHECK(tl_context_peak_mem(ctx) <= 65536 && tl_context_peak_mem(ctx) >= tl_context_used_mem(ctx));
+    CHECK(tl_context_peak_memory(ctx) <= 65536 && tl_context_peak_memory(ctx) >= tl_context_used_memory(ctx));
     tl_graph *graph = (tl_graph *)&err;
     REFUSED(tl_graph_create(ctx, &small, 0, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "");
     CHECK(graph == NULL);
     tl_context_free(ctx);
-    CHECK(tl_context_used_mem(NULL) == 0);
-    CHECK(tl_context_peak_mem(NULL) == 0);
+    CHECK(tl_context_used_memory(NULL) == 0);
+    CHECK(tl_context_peak_memory(NULL) == 0);
 }
 
 /* Everything stays inside the caller's buffer, whatever its alignment, and starts as zeros all the same. */

@@ -236,14 +236,14 @@ static void test_dropped(void) {
     REFUSED(tl_tensor_drop_original(weights, &err), TL_STATUS_UNSUPPORTED, "product");
     ACCEPTED(tl_graph_create(ctx, &product, 1, &graph, &err));
     ACCEPTED(tl_graph_compute(graph, backend, &err));
-    if (tl_backend_packed_mem(backend) == 0) {
+    if (tl_backend_packed_memory(backend) == 0) {
         skip("constants without their originals", "no packed copies at this level");
     } else {
         ACCEPTED(tl_tensor_map(window, TL_ACCESS_READ, &data, &err));
         REFUSED(tl_tensor_drop_original(weights, &err), TL_STATUS_BUSY, "in use");
         tl_tensor_unmap(window, TL_ACCESS_READ);
         ACCEPTED(tl_tensor_drop_original(weights, &err));
-        CHECK(tl_backend_packed_mem(backend) == 0);
+        CHECK(tl_backend_packed_memory(backend) == 0);
         CHECK(tl_tensor_data(weights) == NULL && tl_tensor_data(window) == NULL);
         REFUSED(tl_tensor_map(weights, TL_ACCESS_READ, &data, &err), TL_STATUS_UNAVAILABLE, "tensor_read");
         REFUSED(tl_tensor_map(window, TL_ACCESS_READ, &data, &err), TL_STATUS_UNAVAILABLE, "tensor_read");

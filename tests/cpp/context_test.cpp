@@ -409,7 +409,7 @@ TEST(Locks, a_graph_may_be_freed_in_a_child_whose_parent_was_building) {
     class Waiting final : public tl::core::DeviceMemory {
     public:
         const char *device() const noexcept override { return "test"; }
-        bool host_accessible() const noexcept override { return true; }
+        bool host_accessible() const noexcept override { return false; }  // so that data have an arena of their own
         std::size_t alignment() const noexcept override { return 64; }
         void *acquire(std::size_t size) override {
             // The context's build lock is held meanwhile.

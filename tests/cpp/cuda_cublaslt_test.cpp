@@ -160,6 +160,8 @@ TEST_F(Library, nothing_of_it_is_left) {
     }
     EXPECT_EQ(counts().handles, before.handles);
     EXPECT_EQ(counts().descriptions, before.descriptions);
+    // A plan asks several times whether the library takes the product: it is asked once.
+    EXPECT_EQ(counts().heuristics, before.heuristics + 1);
     // Once at the first run, once when it was recorded; the third run is the recording.
     EXPECT_EQ(counts().matmuls, before.matmuls + 2);
 }

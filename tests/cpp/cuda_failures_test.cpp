@@ -92,6 +92,30 @@ TEST_F(Failing, a_launch_that_is_refused_leaves_the_device_usable) {
         testing::ExitedWithCode(0), "graph_compute: add of .10. f32, .10. f32 to .10. f32 by add_f32_flat: cuda:0: .* then: '' 1");
 }
 
+// Zeroing is queued on the device: memory that is given back before it ran would be written by it later, which ends the device.
+TEST_F(Failing, leafs_that_are_given_back_are_zeroed_first) {
+    EXPECT_EXIT(
+        {
+            const tl::Backend gpu("cuda:0");
+            tl::ContextOptions options;
+            options.no_alloc = true;
+            options.mem_limit = 3 << 20;
+            std::string text;
+            for (int i = 0; i < 3; i++) {
+                const tl::Context shapes(gpu, options);
+                for (const std::int64_t n : {1 << 18, 1 << 17, 1 << 19}) shapes.zeros(tl::Type::f32, {n});
+                text += error_of([&] { shapes.allocate(); }) + " | ";
+                const tl::Context ctx(gpu);
+                const auto a = leaf(ctx, {1 << 16}, 1);
+                const auto sum = a + a;
+                text += error_of([&] { gpu.compute({sum}); }) + std::to_string(sum.read_f32()[7] == 2 * a.read_f32()[7]) + " ";
+            }
+            report(text);
+        },
+        testing::ExitedWithCode(0),
+        "^(7 context_allocate: leaf .524288. f32 in context [0-9]+: 2097152 bytes asked, .*mem_limit is 3145728 . 1 ){3}");
+}
+
 TEST_F(Failing, a_kernel_that_faults_ends_the_device_and_every_later_call_says_so) {
     EXPECT_EXIT(
         {

@@ -160,6 +160,7 @@ FAKE_API int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const 
 
 FAKE_API int cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, void *c, void *d, void *preference, int asked,
                                             Heuristic *results, int *found) {
+    counts.heuristics++;
     FakeProduct p;
     if (const int status = read(handle, desc, a, b, c, d, p); status != ok) return status;
     const auto *wanted = as<Preference>(preference, Object::preference);

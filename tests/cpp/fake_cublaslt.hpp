@@ -17,5 +17,5 @@ using FakeMultiply = int (*)(const FakeProduct &);
 
 // What the fake counts.
 struct FakeCounts {
-    int handles, descriptions, matmuls;
+    int handles, descriptions, matmuls, heuristics;
 };

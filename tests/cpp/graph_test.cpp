@@ -292,7 +292,7 @@ TEST(Plan, absurd_sizes_are_refused) {
     const std::vector<std::size_t> none{0};
     const auto many = t.view({1, std::int64_t{1} << 60}, none).transpose();
     for (const auto &node : {mul_mat(many, many), many + many, many.cont()}) {
-        support::expect_error(tl::Status::unsupported, {"graph_compute", "2^44 elements"}, [&] { cpu.compute({node.view({1})}); });
+        support::expect_error(tl::Status::unsupported, {"graph_compute", "2^44"}, [&] { cpu.compute({node.view({1})}); });
     }
 }
 

@@ -92,6 +92,19 @@ TEST(OutOfMemory, what_was_there_before_stays_usable) {
     EXPECT_EQ(c.read<float>(), (std::vector<float>{11, 22}));
 }
 
+// A plan that fails when it has its memory already gives it back.
+TEST(OutOfMemory, graphs_and_plans_that_fail_leave_no_memory_taken) {
+    const tl::Backend cpu("cpu", {1});
+    const tl::Context ctx;
+    const auto a = support::leaf(ctx, {40, 30}, 1), rows = ctx.zeros(tl::Type::i32, {3});
+    const auto out = get_rows(mul_mat(a, a) + a.view({30}), rows);
+    cpu.compute({out});  // the output's own data stay
+    const std::size_t before = ctx.used_memory();
+    const int points = fail_everywhere([&] { tl::Graph({out}).compute(cpu); });
+    EXPECT_GT(points, 10);
+    EXPECT_EQ(ctx.used_memory(), before);
+}
+
 TEST(OutOfMemory, an_original_is_dropped_or_stays) {
     const tl::Backend cpu("cpu", {2});
     const tl::Context model, token;

@@ -120,8 +120,8 @@ pub const Backend = struct {
 
     /// The bytes of packed copies of constants, which no context counts: each is made when a graph that
     /// multiplies with the constant is first computed, and goes with the backend or the constant's context.
-    pub fn packedMem(self: Backend) usize {
-        return c.tl_backend_packed_mem(self.handle);
+    pub fn packedMemory(self: Backend) usize {
+        return c.tl_backend_packed_memory(self.handle);
     }
 
     /// Computes the outputs once, in a graph of the first one's context. For more runs make a `Graph`, which

@@ -119,7 +119,7 @@ pub extern fn tl_backend_free(backend: ?*tl_backend) void;
 pub extern fn tl_backend_device(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_isa(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_n_threads(backend: ?*const tl_backend) i32;
-pub extern fn tl_backend_packed_mem(backend: ?*const tl_backend) usize;
+pub extern fn tl_backend_packed_memory(backend: ?*const tl_backend) usize;
 
 // Quantising
 
@@ -143,8 +143,8 @@ pub const tl_context_params = extern struct {
 pub extern fn tl_context_params_init(params: ?*tl_context_params, struct_size: usize) void;
 pub extern fn tl_context_create(params: ?*const tl_context_params, out: ?*?*tl_context, err: ?*tl_error) tl_status;
 pub extern fn tl_context_free(ctx: ?*tl_context) void;
-pub extern fn tl_context_used_mem(ctx: ?*const tl_context) usize;
-pub extern fn tl_context_peak_mem(ctx: ?*const tl_context) usize;
+pub extern fn tl_context_used_memory(ctx: ?*const tl_context) usize;
+pub extern fn tl_context_peak_memory(ctx: ?*const tl_context) usize;
 pub extern fn tl_context_allocate(ctx: ?*tl_context, backend: ?*tl_backend, err: ?*tl_error) tl_status;
 pub extern fn tl_context_reset(ctx: ?*tl_context, err: ?*tl_error) tl_status;
 pub extern fn tl_context_set_name(ctx: ?*tl_context, name: ?[*:0]const u8, err: ?*tl_error) tl_status;

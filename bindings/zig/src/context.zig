@@ -93,13 +93,13 @@ pub const Context = struct {
     }
 
     /// Bytes in use by objects and data.
-    pub fn usedMem(self: Context) usize {
-        return c.tl_context_used_mem(self.state.handle);
+    pub fn usedMemory(self: Context) usize {
+        return c.tl_context_used_memory(self.state.handle);
     }
 
     /// The most bytes that were in use at one time.
-    pub fn peakMem(self: Context) usize {
-        return c.tl_context_peak_mem(self.state.handle);
+    pub fn peakMemory(self: Context) usize {
+        return c.tl_context_peak_memory(self.state.handle);
     }
 
     /// Names the context, for messages: "context 3 'weights'". UTF-8; the text is copied, null takes the name away.

@@ -36,17 +36,17 @@ pub const Tensor = struct {
     }
 
     /// Elements per dimension, the contiguous one first; 1 in those that the tensor does not use.
-    pub fn ne(self: Tensor) [4]i64 {
-        var shape: [4]i64 = undefined;
-        for (&shape, 0..) |*d, i| d.* = c.tl_tensor_ne(self.handle, @intCast(i));
-        return shape;
+    pub fn shape(self: Tensor) [4]i64 {
+        var extents: [4]i64 = undefined;
+        for (&extents, 0..) |*d, i| d.* = c.tl_tensor_ne(self.handle, @intCast(i));
+        return extents;
     }
 
     /// Bytes from one element to the next in each dimension.
-    pub fn nb(self: Tensor) [4]usize {
-        var strides: [4]usize = undefined;
-        for (&strides, 0..) |*s, i| s.* = c.tl_tensor_nb(self.handle, @intCast(i));
-        return strides;
+    pub fn strides(self: Tensor) [4]usize {
+        var bytes: [4]usize = undefined;
+        for (&bytes, 0..) |*b, i| b.* = c.tl_tensor_nb(self.handle, @intCast(i));
+        return bytes;
     }
 
     /// Bytes of all elements packed without gaps.
@@ -59,7 +59,7 @@ pub const Tensor = struct {
     }
 
     /// The operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
-    pub fn opName(self: Tensor) [:0]const u8 {
+    pub fn op(self: Tensor) [:0]const u8 {
         return std.mem.span(c.tl_tensor_op(self.handle).?);
     }
 
@@ -86,7 +86,7 @@ pub const Tensor = struct {
     }
 
     /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend
-    /// computed a product with the whole tensor and `Backend.packedMem` grew by its copy. All that reads the
+    /// computed a product with the whole tensor and `Backend.packedMemory` grew by its copy. All that reads the
     /// tensor has the same bits as before; it cannot be mapped any more. The copy is the context's then, and
     /// outlives the backend. A leaf of a mapped GGUF file gives its pages back and stays as it is.
     /// `error.Unsupported` where no copy can stand in for it (types whose blocks cannot be rebuilt, such as
@@ -182,22 +182,22 @@ pub const Tensor = struct {
     pub fn format(self: Tensor, writer: *std.Io.Writer) std.Io.Writer.Error!void {
         const text = self.name();
         try writer.print("{s}{s}{s}: {s} {f}", .{
-            self.opName(),
+            self.op(),
             if (text.len > 0) " " else "",
             text,
             self.dtype().name(),
-            status.ShapeText{ .ne = self.ne()[0..self.nDims()] },
+            status.ShapeText{ .ne = self.shape()[0..self.nDims()] },
         });
     }
 
     /// Bytes from the first to behind the last element.
     fn span(self: Tensor) usize {
         if (self.nElements() == 0) return 0;
-        var shape = self.ne();
+        var extents = self.shape();
         // Dimension 0 counts blocks: its stride is the distance from one to the next.
-        shape[0] = @divExact(shape[0], @as(i64, @intCast(self.dtype().blockSize())));
+        extents[0] = @divExact(extents[0], @as(i64, @intCast(self.dtype().blockSize())));
         var bytes = self.dtype().size();
-        for (shape, self.nb()) |d, stride| bytes += @as(usize, @intCast(d - 1)) * stride;
+        for (extents, self.strides()) |d, stride| bytes += @as(usize, @intCast(d - 1)) * stride;
         return bytes;
     }
 
@@ -219,7 +219,7 @@ pub const Tensor = struct {
             self.diagnostics,
             c.TL_STATUS_INVALID_ARGUMENT,
             "{s}: the slice has {} elements, the tensor {f} has {}",
-            .{ verb, n, status.ShapeText{ .ne = self.ne()[0..self.nDims()] }, self.nElements() },
+            .{ verb, n, status.ShapeText{ .ne = self.shape()[0..self.nDims()] }, self.nElements() },
         );
     }
 };

@@ -203,7 +203,7 @@ const Run = struct {
         const tensors = try self.arena.alloc(tl.Tensor, outs.len);
         for (tensors, outs) |*tensor, out| {
             tensor.* = self.tensors.get(out.id) orelse return self.mismatch("there is no {s}", .{out.id});
-            if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.ne(), &out.ne))
+            if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.shape(), &out.ne))
                 return self.mismatch("{s} is {f}, want {s} {any}", .{ out.id, tensor.*, out.dtype, out.ne });
         }
         if (self.case.cpu_only and !std.mem.eql(u8, self.backend.device(), "cpu")) {

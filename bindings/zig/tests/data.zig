@@ -114,11 +114,11 @@ test "shapes, strides and names" {
     var ctx = try context();
     defer ctx.deinit();
     const a = try ctx.tensor(.f32, &.{ 3, 2 });
-    try expectEqual([4]i64{ 3, 2, 1, 1 }, a.ne());
-    try expectEqualSlices(usize, &.{ 4, 12 }, a.nb()[0..2]);
-    try expectEqualSlices(usize, &.{ 12, 4 }, (try ctx.transpose(a)).nb()[0..2]);
+    try expectEqual([4]i64{ 3, 2, 1, 1 }, a.shape());
+    try expectEqualSlices(usize, &.{ 4, 12 }, a.strides()[0..2]);
+    try expectEqualSlices(usize, &.{ 12, 4 }, (try ctx.transpose(a)).strides()[0..2]);
     try expect(a.nDims() == 2 and a.nElements() == 6 and a.nBytes() == 24);
-    try std.testing.expectEqualStrings("leaf", a.opName());
+    try std.testing.expectEqualStrings("leaf", a.op());
     try std.testing.expectEqualStrings("", a.name());
     try a.setName("weights");
     var buffer: [64]u8 = undefined;
@@ -135,9 +135,9 @@ test "reset empties a context that nobody refers to" {
     _ = try user.add(a, a);
     try expectError(error.Busy, ctx.reset());
     user.deinit();
-    const used = ctx.usedMem();
+    const used = ctx.usedMemory();
     try ctx.reset();
-    try expect(ctx.usedMem() < used and ctx.peakMem() >= used);
+    try expect(ctx.usedMemory() < used and ctx.peakMemory() >= used);
     _ = try ctx.tensor(.f32, &.{1000});
 }
 
@@ -203,7 +203,7 @@ test "slices count in elements" {
     try expectEqualSlices(f32, &.{ 5, 6 }, &two);
     try (try ctx.narrow(t, 0, 2, 1)).read(f32, &two);
     try expectEqualSlices(f32, &.{ 3, 6 }, &two);
-    try expectEqual(3, (try ctx.reshape(t, &.{ 2, -1 })).ne()[1]);
+    try expectEqual(3, (try ctx.reshape(t, &.{ 2, -1 })).shape()[1]);
     try expectError(error.InvalidArgument, ctx.slice(t, &.{0}, &.{ 1, 1 }));
     try expectError(error.InvalidArgument, ctx.narrow(t, 4, 0, 1));
 }

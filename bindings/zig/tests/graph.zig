@@ -165,9 +165,9 @@ test "a constant's packed copy is counted, and goes with its context" {
         try weights.setConstant();
         const y = try token.mulMat(weights, try token.tensor(.f32, &.{64}));
         try cpu.compute(&.{y});
-        try expectEqual(!std.mem.eql(u8, cpu.isa(), "baseline"), cpu.packedMem() != 0);
+        try expectEqual(!std.mem.eql(u8, cpu.isa(), "baseline"), cpu.packedMemory() != 0);
     }
-    try expectEqual(@as(usize, 0), cpu.packedMem());
+    try expectEqual(@as(usize, 0), cpu.packedMemory());
 }
 
 test "a constant without its original reads as before" {
@@ -189,7 +189,7 @@ test "a constant without its original reads as before" {
         return;
     }
     try weights.dropOriginal();
-    try expectEqual(@as(usize, 0), cpu.packedMem());
+    try expectEqual(@as(usize, 0), cpu.packedMemory());
     var after: [before.len]u8 = undefined;
     try weights.readBytes(0, &after);
     try std.testing.expectEqualSlices(u8, &before, &after);

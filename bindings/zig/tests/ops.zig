@@ -34,8 +34,8 @@ test "operations" {
         .{ .op = "cast", .tensor = try ctx.cast(a, .f16), .ne = .{ 3, 2, 1, 1 }, .want = &.{ 0, 1, 2, 3, 4, 5 } },
     }) |case| {
         errdefer std.debug.print("in {s}\n", .{case.op});
-        try std.testing.expectEqualStrings(case.op, case.tensor.opName());
-        try expectEqual(case.ne, case.tensor.ne());
+        try std.testing.expectEqualStrings(case.op, case.tensor.op());
+        try expectEqual(case.ne, case.tensor.shape());
         try cpu.compute(&.{case.tensor});
         var got: [6]f32 = undefined;
         try case.tensor.readF32(got[0..case.want.len]);
@@ -72,7 +72,7 @@ test "operations by name are the same" {
         .{ .named = try ctx.op("cast", &one, &.{.text("to", "BF16")}), .typed = try ctx.cast(a, .bf16) },
     }) |pair| {
         try cpu.compute(&.{ pair.named, pair.typed });
-        try expectEqual(pair.typed.ne(), pair.named.ne());
+        try expectEqual(pair.typed.shape(), pair.named.shape());
         try expectEqual(pair.typed.dtype(), pair.named.dtype());
         var named: [6]f32 = undefined;
         var typed: [6]f32 = undefined;

@@ -429,9 +429,9 @@ TL_API const char *tl_type_name(tl_type type);
 TL_API tl_kind tl_type_kind(tl_type type);
 
 /**
- * The type that activations are converted to on the way into a product with weights of this type, as other
- * implementations of the format do it; itself for plain types and activations, -1 where there is no such type. Any
- * thread. Since 0.1.
+ * The type that the format's reference implementation rounds activations to in products with weights of this
+ * type, for those who compare with it; itself for plain types and activations, -1 where there is no such type.
+ * This library's products round as tl_mul_mat() says, whatever the partner. Any thread. Since 0.1.
  */
 TL_API tl_type tl_type_partner(tl_type type);
 
@@ -615,7 +615,7 @@ TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
  * graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
  * the context's (tl_tensor_drop_original). Any thread. Since 0.1.
  */
-TL_API size_t tl_backend_packed_mem(const tl_backend *backend);
+TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
 
 /* ====================================================================================================
  * Quantising
@@ -748,13 +748,13 @@ TL_API void tl_context_free(tl_context *ctx);
 /**
  * Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
  */
-TL_API size_t tl_context_used_mem(const tl_context *ctx);
+TL_API size_t tl_context_used_memory(const tl_context *ctx);
 
 /**
  * The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
  * Since 0.1.
  */
-TL_API size_t tl_context_peak_mem(const tl_context *ctx);
+TL_API size_t tl_context_peak_memory(const tl_context *ctx);
 
 /**
  * Gives every leaf of a no_alloc context that has no data yet its data, all zeros.
@@ -987,7 +987,7 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err
  * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
  *
  * A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
- * so (tl_backend_packed_mem() grows). The copy is the context's then: tl_context_used_mem() counts it in
+ * so (tl_backend_packed_memory() grows). The copy is the context's then: tl_context_used_memory() counts it in
  * the original's place, and it outlives the backend. All that reads the tensor has the same bits as
  * before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
  * operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its

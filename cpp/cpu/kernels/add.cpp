@@ -90,9 +90,9 @@ void run_any(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{Op::add, "add_f32_flat", refuse_unless_flat, plan_flat}, run_flat},
-    {{Op::add, "add_f32_rows", refuse_strided, plan_rows}, run_rows},
-    {{Op::add, "add_any", take_all, plan_rows}, run_any},
+    {{.op = Op::add, .name = "add_f32_flat", .refuse = refuse_unless_flat, .plan = plan_flat}, run_flat},
+    {{.op = Op::add, .name = "add_f32_rows", .refuse = refuse_strided, .plan = plan_rows}, run_rows},
+    {{.op = Op::add, .name = "add_any", .refuse = take_all, .plan = plan_rows}, run_any},
 };
 
 }  // namespace

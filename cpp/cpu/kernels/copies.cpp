@@ -174,14 +174,14 @@ void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{Op::cont, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::dup, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::cpy, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::cpy, "copy_convert", refuse_elements, plan_copy}, run_convert},
-    {{Op::cpy, "copy_convert_blocks", take_all, plan_convert}, run_convert_blocks},
-    {{Op::cast, "copy_same_type", refuse_conversion, plan_copy}, run_same_type},
-    {{Op::cast, "copy_convert", refuse_elements, plan_copy}, run_convert},
-    {{Op::cast, "copy_convert_blocks", take_all, plan_convert}, run_convert_blocks},
+    {{.op = Op::cont, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
+    {{.op = Op::dup, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
+    {{.op = Op::cpy, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
+    {{.op = Op::cpy, .name = "copy_convert", .refuse = refuse_elements, .plan = plan_copy}, run_convert},
+    {{.op = Op::cpy, .name = "copy_convert_blocks", .refuse = take_all, .plan = plan_convert}, run_convert_blocks},
+    {{.op = Op::cast, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
+    {{.op = Op::cast, .name = "copy_convert", .refuse = refuse_elements, .plan = plan_copy}, run_convert},
+    {{.op = Op::cast, .name = "copy_convert_blocks", .refuse = take_all, .plan = plan_convert}, run_convert_blocks},
 };
 
 }  // namespace

@@ -101,12 +101,14 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_empty}, run_empty},
-    {{Op::mul_mat, "mul_mat_integer", integer::refuse, integer::plan, true}, integer::run},
-    {{Op::mul_mat, "mul_mat_constant", packed::refuse_constant, packed::plan_constant, true}, packed::run},
-    {{Op::mul_mat, "mul_mat_f32_dot", refuse_dot, plan_dot, true}, run_dot},
-    {{Op::mul_mat, "mul_mat_bf16_packed", packed::refuse_pairs, packed::plan_pairs, true}, packed::run},
-    {{Op::mul_mat, "mul_mat_f32_packed", packed::refuse, packed::plan, true}, packed::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_empty", .refuse = refuse_unless_empty, .plan = plan_empty}, run_empty},
+    {{.op = Op::mul_mat, .name = "mul_mat_integer", .refuse = integer::refuse, .plan = integer::plan, .fuses = true}, integer::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_constant", .refuse = packed::refuse_constant, .plan = packed::plan_constant, .fuses = true},
+     packed::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_dot", .refuse = refuse_dot, .plan = plan_dot, .fuses = true}, run_dot},
+    {{.op = Op::mul_mat, .name = "mul_mat_bf16_packed", .refuse = packed::refuse_pairs, .plan = packed::plan_pairs, .fuses = true},
+     packed::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_packed", .refuse = packed::refuse, .plan = packed::plan, .fuses = true}, packed::run},
 };
 
 }  // namespace

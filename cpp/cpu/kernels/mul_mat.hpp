@@ -32,29 +32,29 @@ inline std::int64_t even_block(std::int64_t total, std::int64_t largest, std::in
     return ceil_div(ceil_div(total, blocks), unit) * unit;
 }
 
-// What products with packed operands are cut into: units = (batch, block of NC columns), several of them a round. A round is two
-// phases: the units' columns are prepared, then multiplied.
-struct Units {
-    std::int64_t N, NC, column_blocks, count, per_round;
+// What products with packed operands are cut into: blocks of NC columns of one batch, several of them a round. A round is two phases: the
+// blocks' columns are prepared, then multiplied.
+struct ColumnBlocks {
+    std::int64_t N, NC, per_batch, count, per_round;
 
-    Units(const Layout &c, std::int64_t nc, std::int64_t units_per_round) noexcept
-        : N(c.ne[1]), NC(nc), column_blocks(ceil_div(N, NC)), count(column_blocks * c.ne[2] * c.ne[3]), per_round(units_per_round) {}
+    ColumnBlocks(const Layout &c, std::int64_t nc, std::int64_t blocks_per_round) noexcept
+        : N(c.ne[1]), NC(nc), per_batch(ceil_div(N, NC)), count(per_batch * c.ne[2] * c.ne[3]), per_round(blocks_per_round) {}
     std::int64_t phases() const noexcept { return 2 * ceil_div(count, per_round); }
 };
-struct Unit {
+struct ColumnBlock {
     std::int64_t in_round, batch, first_column, columns;
 };
-// The unit at a place of a phase's round; false for the empty places of the last round.
-inline bool unit_at(const Units &units, std::int64_t phase, std::int64_t in_round, Unit &unit) noexcept {
-    const std::int64_t index = phase / 2 * units.per_round + in_round;
-    if (index >= units.count) return false;
-    const std::int64_t first = index % units.column_blocks * units.NC;
-    unit = {in_round, index / units.column_blocks, first, units.N - first < units.NC ? units.N - first : units.NC};
+// The block at a place of a phase's round; false for the empty places of the last round.
+inline bool column_block_at(const ColumnBlocks &blocks, std::int64_t phase, std::int64_t in_round, ColumnBlock &block) noexcept {
+    const std::int64_t index = phase / 2 * blocks.per_round + in_round;
+    if (index >= blocks.count) return false;
+    const std::int64_t first = index % blocks.per_batch * blocks.NC;
+    block = {in_round, index / blocks.per_batch, first, blocks.N - first < blocks.NC ? blocks.N - first : blocks.NC};
     return true;
 }
 
 // Part after part of a workspace, each on cache lines of its own.
-struct Parts {
+struct WorkspaceParts {
     std::size_t size = 0;
     template <class T>
     std::size_t add(std::int64_t n) noexcept {
@@ -68,13 +68,13 @@ struct Parts {
 struct ByteLayout {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t K;
-    std::size_t bytes, scales, starts, sums, sum_pairs, size;
+    std::size_t bytes, scales, zero_terms, sums, sum_pairs, size;
 
     ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
-        Parts parts;
+        WorkspaceParts parts;
         bytes = parts.add<std::int8_t>(K * columns * format.column_bytes);
         scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
-        starts = parts.add<std::int32_t>(K / format.scale_group * columns);
+        zero_terms = parts.add<std::int32_t>(K / format.scale_group * columns);
         const std::int64_t of_offsets = format.offset_group ? K / format.offset_group * columns : 0;
         sums = parts.add<float>(format.offset_steps ? 0 : of_offsets);
         sum_pairs = parts.add<std::int16_t>(format.offset_steps ? of_offsets : 0);
@@ -84,15 +84,14 @@ struct ByteLayout {
     // Group of columns from `first` on, n of them, at element k (a multiple of leaf::scaled_bytes).
     leaf::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
         const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes);
-        const auto part = [&](std::size_t offset, std::int64_t per_column, std::int64_t in_column, auto *type) {
-            return reinterpret_cast<decltype(type)>(base + offset) + first * per_column + n * in_column;
-        };
         const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
-        return {part(bytes, K * format.column_bytes, k * format.column_bytes, static_cast<std::int8_t *>(nullptr)),
-                part(scales, blocks, k / leaf::scaled_bytes, static_cast<float *>(nullptr)),
-                part(starts, K / format.scale_group, k / format.scale_group, static_cast<std::int32_t *>(nullptr)),
-                part(sums, K / offset_group, k / offset_group, static_cast<float *>(nullptr)),
-                part(sum_pairs, K / offset_group, k / offset_group, static_cast<std::int16_t *>(nullptr))};
+        // Elements of a part: so many a column, and so many of each of the n columns come before k.
+        const auto behind = [&](std::int64_t per_column, std::int64_t in_column) { return first * per_column + n * in_column; };
+        return {reinterpret_cast<std::int8_t *>(base + bytes) + behind(K * format.column_bytes, k * format.column_bytes),
+                reinterpret_cast<float *>(base + scales) + behind(blocks, k / leaf::scaled_bytes),
+                reinterpret_cast<std::int32_t *>(base + zero_terms) + behind(K / format.scale_group, k / format.scale_group),
+                reinterpret_cast<float *>(base + sums) + behind(K / offset_group, k / offset_group),
+                reinterpret_cast<std::int16_t *>(base + sum_pairs) + behind(K / offset_group, k / offset_group)};
     }
 };
 
@@ -144,11 +143,11 @@ constexpr std::int64_t largest_kc = 192;
 // So few columns' B panels stay in the second-level cache for all of k, of which A's panels then take more at a time.
 constexpr std::int64_t most_few_columns = 96, few_columns_kc = 512;
 // MC: sums of 512 rows x 516 columns are 1 MiB: beyond the second-level cache, but read and written once per KC multiply-adds; while
-// fewer rows would bring the unit's B panels back from the third-level cache more often.
+// fewer rows would bring the block's B panels back from the third-level cache more often.
 constexpr std::int64_t largest_mc = 512;
 // B panels of a round: bounds the shared workspace (32 MiB), which stays in the third-level cache.
 constexpr std::int64_t round_floats = std::int64_t{8} << 20;
-// Rounds of small units are smaller where that leaves enough for all threads: 2 MiB.
+// Rounds of small blocks are smaller where that leaves enough for all threads: 2 MiB.
 constexpr std::int64_t near_floats = std::int64_t{1} << 19;
 
 // Whether pack_floats() needs no buffer of decoded rows.

@@ -59,7 +59,7 @@ void by_expert::set_up(const Slots &slots, const Step &step) noexcept {
         }
     }
     for (int byte = 0; byte < slots.passes; byte++, std::swap(from, to)) sort_by_byte(from, to, n, byte);
-    Run *runs = Slots::at<Run>(step, slots.runs);
+    ExpertRange *runs = Slots::at<ExpertRange>(step, slots.runs);
     for (std::int64_t place = 0; place < n; place++) {
         if (place == 0 || from[place].expert != from[place - 1].expert) runs[n_runs++] = {from[place].expert, place, place};
         runs[n_runs - 1].end++;
@@ -119,10 +119,10 @@ void run_empty(const Step &step, const Slice &) noexcept {
 const char *take_all(const Problem &) noexcept { return nullptr; }
 
 constexpr CpuKernel table[] = {
-    {{Op::mul_mat_id, "mul_mat_id_empty", refuse_unless_empty, plan_empty}, run_empty},
-    {{Op::mul_mat_id, "mul_mat_id_integer", integer::refuse, plan_integers}, run_integers},
-    {{Op::mul_mat_id, "mul_mat_id_constant", packed::refuse_constant, plan_constant}, run_floats},
-    {{Op::mul_mat_id, "mul_mat_id_f32", take_all, plan_floats}, run_floats},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_empty", .refuse = refuse_unless_empty, .plan = plan_empty}, run_empty},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_integer", .refuse = integer::refuse, .plan = plan_integers}, run_integers},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_constant", .refuse = packed::refuse_constant, .plan = plan_constant}, run_floats},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_f32", .refuse = take_all, .plan = plan_floats}, run_floats},
 };
 
 }  // namespace

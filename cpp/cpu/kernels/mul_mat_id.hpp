@@ -24,7 +24,7 @@ struct Entry {
     std::int64_t expert, slot;
 };
 // The entries of one expert: places `first` to `end` - 1 of the sorted ones.
-struct Run {
+struct ExpertRange {
     std::int64_t expert, first, end;
     std::int64_t size() const noexcept { return end - first; }
 };
@@ -33,7 +33,7 @@ struct Run {
 struct Slots {
     std::int64_t count, experts, most_runs;
     int passes = 0;  // bytes of an expert's number
-    Parts parts;
+    WorkspaceParts parts;
     std::array<std::size_t, 2> entries;  // each pass of the sort goes from one to the other
     std::size_t runs, n_runs;
 
@@ -41,7 +41,7 @@ struct Slots {
         : count(node.layout.n_rows()), experts(node.src[0]->layout.ne[2]), most_runs(std::min(count, experts)) {
         for (std::int64_t last = experts - 1; last > 0; last >>= 8) passes++;
         for (std::size_t &at : entries) at = parts.add<Entry>(count);
-        runs = parts.add<Run>(most_runs), n_runs = parts.add<std::int64_t>(1);
+        runs = parts.add<ExpertRange>(most_runs), n_runs = parts.add<std::int64_t>(1);
     }
     template <class T>
     static T *at(const Step &step, std::size_t offset) noexcept {
@@ -57,7 +57,7 @@ class Round {
 public:
     Round(const Slots &slots, const Step &step, std::int64_t phase, std::int64_t places) noexcept
         : begin_(phase / 2 * places),
-          all_(Slots::at<Run>(step, slots.runs)),
+          all_(Slots::at<ExpertRange>(step, slots.runs)),
           end_of_all_(all_ + *Slots::at<std::int64_t>(step, slots.n_runs)),
           entries_(Slots::at<Entry>(step, slots.entries[static_cast<std::size_t>(slots.passes & 1)]) + begin_) {
         const std::int64_t sorted = all_ == end_of_all_ ? 0 : end_of_all_[-1].end;
@@ -67,24 +67,24 @@ public:
 
     std::int64_t size() const noexcept { return size_; }
     const Entry *entries(std::int64_t place) const noexcept { return entries_ + place; }
-    Run run_of(std::int64_t place) const noexcept { return cut(*holding(place)); }
+    ExpertRange run_of(std::int64_t place) const noexcept { return cut(*holding(place)); }
     // The run of this number among those of the round; false where there are fewer.
-    bool run_at(std::int64_t index, Run &run) const noexcept {
+    bool run_at(std::int64_t index, ExpertRange &run) const noexcept {
         if (index >= end_of_all_ - first_ || first_[index].first >= begin_ + size_) return false;
         run = cut(first_[index]);
         return true;
     }
 
 private:
-    const Run *holding(std::int64_t place) const noexcept {
-        return std::upper_bound(all_, end_of_all_, begin_ + place, [](std::int64_t at, const Run &run) { return at < run.end; });
+    const ExpertRange *holding(std::int64_t place) const noexcept {
+        return std::upper_bound(all_, end_of_all_, begin_ + place, [](std::int64_t at, const ExpertRange &run) { return at < run.end; });
     }
-    Run cut(const Run &run) const noexcept {
+    ExpertRange cut(const ExpertRange &run) const noexcept {
         return {run.expert, std::max<std::int64_t>(run.first - begin_, 0), std::min(run.end - begin_, size_)};
     }
 
     std::int64_t begin_, size_;
-    const Run *all_, *end_of_all_, *first_;
+    const ExpertRange *all_, *end_of_all_, *first_;
     const Entry *entries_;
 };
 
@@ -114,7 +114,7 @@ struct Blocking {
 
     Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.phase, places}; }
     // The run and the rows of a chunk; false where it has none.
-    bool work_of(const Round &round, const Slice &slice, Run &run, Range &rows) const noexcept {
+    bool work_of(const Round &round, const Slice &slice, ExpertRange &run, Range &rows) const noexcept {
         const std::int64_t first = slice.chunk % row_chunks * rows_per_chunk;
         rows = {first, std::min(first + rows_per_chunk, M)};
         return round.run_at(slice.chunk / row_chunks, run);

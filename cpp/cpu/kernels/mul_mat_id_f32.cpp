@@ -15,7 +15,7 @@ using namespace by_expert;
 
 namespace {
 
-struct Floats : Blocking {
+struct FloatBlocking : Blocking {
     std::int64_t MR, NR, most_dots;
     DotTiles as_they_lie;
     // The constant's copy, or null; its micro-kernels, elements of a step of theirs, and bytes of a panel and of its part for a step.
@@ -23,10 +23,10 @@ struct Floats : Blocking {
     const leaf::LeafTable::Gemm &gemm;
     std::int64_t per_step, together;  // whole groups of columns whose panels stay in the second-level cache for all of k
     std::size_t copy_panel, copy_step;
-    Parts columns, thread;
+    WorkspaceParts columns, thread;
     std::size_t panels, decoded, tile;
 
-    Floats(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    FloatBlocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node, plan),
           MR(leaf.gemm_rows),
           NR(leaf.gemm_columns),
@@ -56,7 +56,7 @@ struct Floats : Blocking {
 };
 
 // The panel of a group of columns, blocks of k one after the other.
-void pack_group(const Floats &b, const Step &step, const Slice &slice, const Round &round, std::int64_t first, int n) noexcept {
+void pack_group(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, std::int64_t first, int n) noexcept {
     float *decoded = b.of_thread(step, slice, b.decoded), *panel = b.column(step, first);
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
@@ -68,11 +68,11 @@ void pack_group(const Floats &b, const Step &step, const Slice &slice, const Rou
     }
 }
 
-void pack_columns(const Floats &b, const Step &step, const Slice &slice) noexcept {
+void pack_columns(const FloatBlocking &b, const Step &step, const Slice &slice) noexcept {
     const Round round = b.round(step, slice);
     const std::int64_t begin = slice.chunk * b.NR, end = std::min(begin + b.NR, round.size());
     for (std::int64_t place = begin; place < end; place++) {
-        const Run run = round.run_of(place);
+        const ExpertRange run = round.run_of(place);
         if (run.size() <= b.most_dots) {
             load_row(step.src[1], column_of_b(step, round.entries(place)->slot), 0, b.K, b.column(step, place), slice.leaf);
         } else if ((place - run.first) % b.NR == 0) {
@@ -82,7 +82,8 @@ void pack_columns(const Floats &b, const Step &step, const Slice &slice) noexcep
     }
 }
 
-void multiply_dots(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run, const Range &rows) noexcept {
+void multiply_dots(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, const ExpertRange &run,
+                   const Range &rows) noexcept {
     const TensorRef &a = step.src[0];
     const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.leaf.dot_f32;
     float *tile = b.of_thread(step, slice, b.tile), *decoded = b.of_thread(step, slice, b.decoded);
@@ -102,7 +103,7 @@ void multiply_dots(const Floats &b, const Step &step, const Slice &slice, const 
     }
 }
 
-void multiply_packed(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run,
+void multiply_packed(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, const ExpertRange &run,
                      const Range &rows) noexcept {
     float *panels = b.of_thread(step, slice, b.panels), *decoded = b.of_thread(step, slice, b.decoded);
     float *tile = b.of_thread(step, slice, b.tile);
@@ -125,7 +126,8 @@ void multiply_packed(const Floats &b, const Step &step, const Slice &slice, cons
     }
 }
 
-void multiply_copy(const Floats &b, const Step &step, const Slice &slice, const Round &round, const Run &run, const Range &rows) noexcept {
+void multiply_copy(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, const ExpertRange &run,
+                   const Range &rows) noexcept {
     float *tiles = b.of_thread(step, slice, b.tile);
     for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
         // Panels of all experts are numbered through.
@@ -160,12 +162,12 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
         even_block(a.ne[0], plan.copy ? packed::few_columns_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm_rows, packed::largest_mc / leaf.gemm_rows);
-    const Floats b(p.node, plan, leaf);
+    const FloatBlocking b(p.node, plan, leaf);
     plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
 }
 
 void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
-    const Floats b(*step.node, step.plan, slice.leaf);
+    const FloatBlocking b(*step.node, step.plan, slice.leaf);
     if (slice.phase < 0) {
         set_up(b.slots, step);
         return;
@@ -175,7 +177,7 @@ void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
         return;
     }
     const Round round = b.round(step, slice);
-    Run run;
+    ExpertRange run;
     Range rows;
     if (!b.work_of(round, slice, run, rows)) return;
     if (b.copy) {

@@ -22,7 +22,7 @@ struct Bytes : Blocking {
     // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
     const char *copy;
     std::size_t copy_panel;
-    Parts thread;
+    WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row, tile;
 
     Bytes(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
@@ -52,7 +52,7 @@ void quantize_columns(const Bytes &b, const Step &step, const Slice &slice) noex
     auto *row = b.of_thread<float>(step, slice, b.row);
     const std::int64_t begin = slice.chunk * integer::columns_per_chunk, end = std::min(begin + integer::columns_per_chunk, round.size());
     for (std::int64_t place = begin; place < end; place++) {
-        const Run run = round.run_of(place);
+        const ExpertRange run = round.run_of(place);
         const std::int64_t first = place - (place - run.first) % b.columns, n = std::min(b.columns, run.end - first);
         const std::byte *from = column_of_b(step, round.entries(place)->slot);
         if (!as_it_lies) load_row(src, from, 0, b.K, row, slice.leaf);
@@ -63,7 +63,7 @@ void quantize_columns(const Bytes &b, const Step &step, const Slice &slice) noex
 
 void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
     const Round round = b.round(step, slice);
-    Run run;
+    ExpertRange run;
     Range chunk;
     if (!b.work_of(round, slice, run, chunk)) return;
     const TensorRef &a = step.src[0];

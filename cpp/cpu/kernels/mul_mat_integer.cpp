@@ -1,8 +1,8 @@
 // The product of quantised weights in integers: activations become bytes on the way in, weights stay codes, and the micro-kernel
 // multiplies bytes (cpu/leaf/gemm_i8.cpp).
 //
-//   for each unit = (batch, block of NC columns), several units a round:
-//     prepare:  bytes of the unit's columns, in groups of the micro-kernel's     shared workspace, all threads
+//   for each block of NC columns of a batch, several blocks a round:
+//     prepare:  bytes of the block's columns, in groups of the micro-kernel's     shared workspace, all threads
 //     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
 //         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
@@ -10,8 +10,8 @@
 //                                                                                is)
 //         for each group of columns: micro-kernel
 //
-// A panel's codes are made once per unit, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in the
-// order of k, then of KC, whatever thread or chunk it falls to.
+// A panel's codes are made once per block of columns, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in
+// the order of k, then of KC, whatever thread or chunk it falls to.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/epilogues.hpp"
@@ -28,25 +28,25 @@ constexpr std::int64_t largest_nc = 1020;
 using integer::columns_per_chunk;
 
 // The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_kc, choice_nc, choice_units_per_round, choice_panels_per_chunk, choice_count };
+enum Choice { choice_kc, choice_nc, choice_blocks_per_round, choice_panels_per_chunk, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
-// Sizes that follow from the shapes and the choice, and where a unit's columns and a thread's panel have their parts.
+// Sizes that follow from the shapes and the choice, and where a block's columns and a thread's panel have their parts.
 struct Blocking {
     const leaf::LeafTable::IntegerFormat &format;
-    Units units;
+    ColumnBlocks blocks;
     std::int64_t K, M, KC, panels_per_chunk, rows, columns, panels, row_chunks, column_chunks;
     // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
     const std::byte *copy;
     std::size_t copy_panel;
     bool through_bytes;
-    ByteLayout unit;
-    Parts thread;
+    ByteLayout activations;
+    WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
-          units(node.layout, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
+          blocks(node.layout, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
           KC(plan.choice[choice_kc]),
@@ -55,47 +55,47 @@ struct Blocking {
           columns(leaf.integer_columns),
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
-          column_chunks(ceil_div(units.NC, columns_per_chunk)),
+          column_chunks(ceil_div(blocks.NC, columns_per_chunk)),
           copy(plan.copy),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
-          through_bytes(!copy || units.NC > format.packed_columns),
-          unit(format, K, units.NC) {
+          through_bytes(!copy || blocks.NC > format.packed_columns),
+          activations(format, K, blocks.NC) {
         const std::int64_t kc = through_bytes ? KC : 0;
-        if (!through_bytes && units.N <= format.packed_group) columns = format.packed_group;
+        if (!through_bytes && blocks.N <= format.packed_group) columns = format.packed_group;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
         row = thread.add<float>(K);
     }
 
-    std::byte *unit_base(const Step &step, std::int64_t in_round) const noexcept {
-        return step.workspace + static_cast<std::size_t>(in_round) * unit.size;
+    std::byte *activations_at(const Step &step, std::int64_t in_round) const noexcept {
+        return step.workspace + static_cast<std::size_t>(in_round) * activations.size;
     }
     std::byte *thread_at(const Step &step, int number) const noexcept {
-        return unit_base(step, units.per_round) + static_cast<std::size_t>(number) * thread.size;
+        return activations_at(step, blocks.per_round) + static_cast<std::size_t>(number) * thread.size;
     }
 };
 
 void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
-    Unit unit;
-    if (!unit_at(b.units, slice.phase, slice.chunk / b.column_chunks, unit)) return;
-    const Batch batch = batch_at(step, unit.batch);
+    ColumnBlock block;
+    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.column_chunks, block)) return;
+    const Batch batch = batch_at(step, block.batch);
     const TensorRef &src = step.src[1];
     const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
     auto *row = reinterpret_cast<float *>(b.thread_at(step, slice.thread) + b.row);
-    const std::int64_t begin = slice.chunk % b.column_chunks * columns_per_chunk, end = std::min(begin + columns_per_chunk, unit.columns);
+    const std::int64_t begin = slice.chunk % b.column_chunks * columns_per_chunk, end = std::min(begin + columns_per_chunk, block.columns);
     for (std::int64_t column = begin; column < end; column++) {
-        const std::int64_t first = column / b.columns * b.columns, n = std::min(b.columns, unit.columns - first);
-        const char *from = batch.b + (unit.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
+        const std::int64_t first = column / b.columns * b.columns, n = std::min(b.columns, block.columns - first);
+        const char *from = batch.b + (block.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
         if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
-        slice.leaf.quantize_column(b.K, values, b.format, b.unit.at(b.unit_base(step, unit.in_round), first, n, 0), static_cast<int>(n),
-                                   static_cast<int>(column - first));
+        slice.leaf.quantize_column(b.K, values, b.format, b.activations.at(b.activations_at(step, block.in_round), first, n, 0),
+                                   static_cast<int>(n), static_cast<int>(column - first));
     }
 }
 
 // `count` panels one after the other: more than one only of a copy and by one group of columns.
-void compute_panel(const Blocking &b, const Step &step, const Unit &unit, const Batch &batch, std::int64_t panel, std::int64_t count,
-                   std::byte *base, const leaf::LeafTable &leaf) noexcept {
+void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block, const Batch &batch, std::int64_t panel,
+                   std::int64_t count, std::byte *base, const leaf::LeafTable &leaf) noexcept {
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(count * b.rows, b.M - first_row));
@@ -103,12 +103,12 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, const 
     if (b.copy)
         packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
     if (!b.through_bytes) {
-        for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
-            const std::int64_t n = std::min(b.columns, unit.columns - column);
+        for (std::int64_t column = 0; column < block.columns; column += b.columns) {
+            const std::int64_t n = std::min(b.columns, block.columns - column);
             packed.ahead = leaf.fetched_ahead[n - 1];
-            b.format.gemm_packed[n - 1](b.K, packed, b.unit.at(b.unit_base(step, unit.in_round), column, n, 0),
-                                        batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows);
-            finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
+            b.format.gemm_packed[n - 1](b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
+                                        batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
+            finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
         }
         return;
     }
@@ -118,24 +118,24 @@ void compute_panel(const Blocking &b, const Step &step, const Unit &unit, const 
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
         integer::unpack_panel(b.format, packed, a, row, k, kc, rows, codes, scales, offsets);
-        for (std::int64_t column = 0; column < unit.columns; column += b.columns) {
-            const std::int64_t n = std::min(b.columns, unit.columns - column);
-            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.unit.at(b.unit_base(step, unit.in_round), column, n, k),
-                                 batch.c + first_row + (unit.first_column + column) * b.M, b.M, rows, k > 0);
-            if (k + kc == b.K) finish_tile(step, leaf, unit.batch, first_row, rows, unit.first_column + column, n);
+        for (std::int64_t column = 0; column < block.columns; column += b.columns) {
+            const std::int64_t n = std::min(b.columns, block.columns - column);
+            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.activations.at(b.activations_at(step, block.in_round), column, n, k),
+                                 batch.c + first_row + (block.first_column + column) * b.M, b.M, rows, k > 0);
+            if (k + kc == b.K) finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
         }
     }
 }
 
 void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noexcept {
-    Unit unit;
-    if (!unit_at(b.units, slice.phase, slice.chunk / b.row_chunks, unit)) return;
+    ColumnBlock block;
+    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.row_chunks, block)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
-    const Batch batch = batch_at(step, unit.batch);
+    const Batch batch = batch_at(step, block.batch);
     // Few columns wait for memory, which is read without a stop from one panel to the next.
-    const std::int64_t count = !b.through_bytes && unit.columns <= b.columns ? end - first : 1;
+    const std::int64_t count = !b.through_bytes && block.columns <= b.columns ? end - first : 1;
     for (std::int64_t panel = first; panel < end; panel += count) {
-        compute_panel(b, step, unit, batch, panel, count, b.thread_at(step, slice.thread), slice.leaf);
+        compute_panel(b, step, block, batch, panel, count, b.thread_at(step, slice.thread), slice.leaf);
     }
 }
 
@@ -171,21 +171,22 @@ const char *integer::refuse(const Problem &p) noexcept {
 void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    plan.choice[choice_kc] = even_block(p.node.src[0]->layout.ne[0], integer::largest_kc, leaf::scaled_bytes);
-    plan.choice[choice_nc] = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
-    plan.choice[choice_units_per_round] = plan.choice[choice_panels_per_chunk] = 1;
-    Blocking blocking(p.node, plan, leaf);
-    const std::int64_t per_round =
-        std::clamp<std::int64_t>(integer::round_bytes / static_cast<std::int64_t>(blocking.unit.size), 1, blocking.units.count);
-    plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
+    const Layout &a = p.node.src[0]->layout;
+    const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
+    const ColumnBlocks all(p.node.layout, NC, 1);
+    const ByteLayout bytes(leaf.integer[dtype_index(a.type)], a.ne[0], NC);
+    const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
+    const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer_rows);
+    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_nc] = NC;
+    plan.choice[choice_blocks_per_round] = per_round;
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
-    blocking.panels_per_chunk = std::clamp<std::int64_t>(blocking.panels * per_round / (8 * p.n_threads), 1, 16);
-    blocking.row_chunks = ceil_div(blocking.panels, blocking.panels_per_chunk);
-    plan.choice[choice_panels_per_chunk] = blocking.panels_per_chunk;
-    plan.n_phases = blocking.units.phases();
+    plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
+    const Blocking blocking(p.node, plan, leaf);
+    plan.n_phases = blocking.blocks.phases();
     plan.n_chunks = {per_round * blocking.column_chunks, per_round * blocking.row_chunks};
     plan.workspace =
-        static_cast<std::size_t>(per_round) * blocking.unit.size + static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
+        static_cast<std::size_t>(per_round) * blocking.activations.size + static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
 }
 
 void integer::run(const Step &step, const Slice &slice) noexcept {

@@ -1,8 +1,8 @@
 // The packed product in floats: the micro-kernel reads panels of both operands straight through, in blocks that fit the caches. What is
 // not F32 is decoded first, the rows of a panel at a time, into a buffer of the thread's: for a panel of A [MR][KC], 24 KiB at most.
 //
-//   for each unit = (batch, block of NC columns), several units a round:
-//     prepare:  B panels of the unit   [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
+//   for each block of NC columns of a batch, several blocks a round:
+//     prepare:  B panels of the block  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each block of MC rows (a chunk):
 //       for each block of KC of k (its B panels stay in the second-level cache):
 //         for each panel of MR rows (in the first-level cache):
@@ -30,8 +30,8 @@ namespace tensorlib::core {
 
 namespace {
 
-// NC: for one block of k the B panels of a unit (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of A meet
-// them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
+// NC: for one block of k the B panels of a block of columns (192 x 516 floats: 387 KiB) stay in the second-level cache while the panels of
+// A meet them in turn. More would be re-read from the third one: sets of 4 KiB pages fill up before the cache does.
 constexpr std::int64_t largest_nc = 516;
 // B panels packed at a time.
 constexpr std::int64_t panels_per_chunk = 4;
@@ -43,7 +43,7 @@ std::int64_t elements_per_word(Product product) noexcept {
 }
 
 // The decisions of plan(), kept in KernelPlan::choice.
-enum Choice { choice_mc, choice_kc, choice_nc, choice_units_per_round, choice_product, choice_count };
+enum Choice { choice_mc, choice_kc, choice_nc, choice_blocks_per_round, choice_product, choice_count };
 static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
 const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &leaf) noexcept {
@@ -57,19 +57,19 @@ const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &lea
 
 // Sizes that follow from the shapes and the choice, and where a thread has its parts. K and KC are in words.
 struct Blocking {
-    Units units;
+    ColumnBlocks blocks;
     Product product;
     std::int64_t per_word, b_floats;  // elements of a word of A, floats of B that meet it
     std::int64_t K, M;
     std::int64_t MC, KC;
-    std::int64_t row_blocks, panels_per_unit;
+    std::int64_t row_blocks, panels_per_block;
     std::int64_t MR, NR;
     // The constant's copy, and the bytes of a panel and of its part for a word; null where A's panels are made.
     const std::byte *copy;
     std::size_t copy_panel, copy_word;
     // Whether each panel of A meets all of k at once, as so few columns' panels stay in the second-level cache whole.
     bool few_columns;
-    Parts thread;
+    WorkspaceParts thread;
     // The parts of a panel of A, of decoded rows (and of a row of b before it is rounded to pairs), and of sums while they are not all
     // added up.
     std::size_t panel, decoded, row, tiles;
@@ -77,7 +77,7 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : units(c, plan.choice[choice_nc], plan.choice[choice_units_per_round]),
+        : blocks(c, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           product(static_cast<Product>(plan.choice[choice_product])),
           per_word(elements_per_word(product)),
           b_floats(product == Product::pairs_by_floats ? 2 : 1),
@@ -86,33 +86,33 @@ struct Blocking {
           MC(plan.choice[choice_mc]),
           KC(plan.choice[choice_kc]),
           row_blocks(ceil_div(M, MC)),
-          panels_per_unit(ceil_div(units.NC, leaf.gemm_columns)),
+          panels_per_block(ceil_div(blocks.NC, leaf.gemm_columns)),
           MR(leaf.gemm_rows),
           NR(leaf.gemm_columns),
           copy(plan.copy),
           copy_panel(plan.copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
           copy_word(plan.copy ? copy_panel / static_cast<std::size_t>(K) : 0),
-          few_columns(units.NC <= packed::most_few_columns) {
+          few_columns(blocks.NC <= packed::most_few_columns) {
         panel = thread.add<float>(copy ? 0 : MR * KC);
         const bool decodes =
             product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(copy || packed::packs_as_it_lies(a.type, leaf));
         decoded = thread.add<float>(decodes ? std::max(MR, NR) * KC * b_floats : 0);
         row = thread.add<float>(product == Product::pairs ? per_word * KC : 0);
-        tiles = thread.add<float>(blocks_of_k() > 1 ? (few_columns ? MR : MC) * units.NC : 0);
+        tiles = thread.add<float>(blocks_of_k() > 1 ? (few_columns ? MR : MC) * blocks.NC : 0);
     }
 
     std::int64_t blocks_of_k() const noexcept { return ceil_div(K, KC); }
-    std::int64_t unit_floats() const noexcept { return ceil_div(units.NC * K * b_floats, 16) * 16; }
-    std::int64_t pack_chunks_per_unit() const noexcept { return ceil_div(panels_per_unit, panels_per_chunk); }
-    float *unit_panels(const Step &step, std::int64_t in_round) const noexcept {
-        return reinterpret_cast<float *>(step.workspace) + in_round * unit_floats();
+    std::int64_t block_floats() const noexcept { return ceil_div(blocks.NC * K * b_floats, 16) * 16; }
+    std::int64_t pack_chunks_per_block() const noexcept { return ceil_div(panels_per_block, panels_per_chunk); }
+    float *block_panels(const Step &step, std::int64_t in_round) const noexcept {
+        return reinterpret_cast<float *>(step.workspace) + in_round * block_floats();
     }
-    // The unit's panel of columns n on, block of k from k on of kc.
-    float *column_panel(const Step &step, const Unit &unit, std::int64_t n, std::int64_t k, std::int64_t kc) const noexcept {
-        return unit_panels(step, unit.in_round) + (k * unit.columns + n * kc) * b_floats;
+    // The block's panel of columns n on, block of k from k on of kc.
+    float *column_panel(const Step &step, const ColumnBlock &block, std::int64_t n, std::int64_t k, std::int64_t kc) const noexcept {
+        return block_panels(step, block.in_round) + (k * block.columns + n * kc) * b_floats;
     }
     float *of_thread(const Step &step, const Slice &slice, std::size_t part) const noexcept {
-        auto *threads = reinterpret_cast<std::byte *>(unit_panels(step, units.per_round));
+        auto *threads = reinterpret_cast<std::byte *>(block_panels(step, blocks.per_round));
         return reinterpret_cast<float *>(threads + static_cast<std::size_t>(slice.thread) * thread.size + part);
     }
 };
@@ -144,19 +144,19 @@ void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorR
 }
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
-    Unit unit;
-    if (!unit_at(b.units, slice.phase, slice.chunk / b.pack_chunks_per_unit(), unit)) return;
-    const Batch batch = batch_at(step, unit.batch);
+    ColumnBlock block;
+    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.pack_chunks_per_block(), block)) return;
+    const Batch batch = batch_at(step, block.batch);
     const TensorRef &src = step.src[1];
-    const std::int64_t first = slice.chunk % b.pack_chunks_per_unit() * panels_per_chunk * b.NR;
-    const std::int64_t end = std::min(first + panels_per_chunk * b.NR, unit.columns);
+    const std::int64_t first = slice.chunk % b.pack_chunks_per_block() * panels_per_chunk * b.NR;
+    const std::int64_t end = std::min(first + panels_per_chunk * b.NR, block.columns);
     for (std::int64_t n = first; n < end; n += b.NR) {
         // The last panel is as wide as there are columns: its micro-kernel computes no more.
-        const int width = static_cast<int>(std::min(b.NR, unit.columns - n));
-        const char *columns = batch.b + (unit.first_column + n) * static_cast<std::ptrdiff_t>(src.nb[1]);
+        const int width = static_cast<int>(std::min(b.NR, block.columns - n));
+        const char *columns = batch.b + (block.first_column + n) * static_cast<std::ptrdiff_t>(src.nb[1]);
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
             const std::int64_t kc = std::min(b.KC, b.K - k);
-            pack(b, step, slice, src, columns, k, kc, width, width, b.column_panel(step, unit, n, k, kc));
+            pack(b, step, slice, src, columns, k, kc, width, width, b.column_panel(step, block, n, k, kc));
         }
     }
 }
@@ -166,20 +166,20 @@ void store_tile(const float *tile, std::int64_t MR, float *c, std::int64_t ldc, 
     for (std::int64_t j = 0; j < columns; j++) std::memcpy(c + j * ldc, tile + j * MR, static_cast<std::size_t>(m) * sizeof(float));
 }
 
-// The products of a panel of A with all columns of a unit, for one block of k.
+// The products of a panel of A with all columns of a block, for one block of k.
 struct PanelProduct {
     const void *panel;
     std::int64_t k, kc, row, rows;  // of C
     float *tiles;                   // null where one block of k is all
 };
-void multiply(const Blocking &b, const Step &step, const Slice &slice, const Unit &unit, const Batch &batch,
+void multiply(const Blocking &b, const Step &step, const Slice &slice, const ColumnBlock &block, const Batch &batch,
               const PanelProduct &p) noexcept {
     const leaf::LeafTable::Gemm &gemm = gemm_of(b.product, slice.leaf);
     const bool last = p.k + p.kc == b.K;
-    for (std::int64_t n = 0; n < unit.columns; n += b.NR) {
-        const std::int64_t width = std::min(b.NR, unit.columns - n);
-        const float *columns = b.column_panel(step, unit, n, p.k, p.kc);
-        float *c = batch.c + p.row + (unit.first_column + n) * b.M;
+    for (std::int64_t n = 0; n < block.columns; n += b.NR) {
+        const std::int64_t width = std::min(b.NR, block.columns - n);
+        const float *columns = b.column_panel(step, block, n, p.k, p.kc);
+        float *c = batch.c + p.row + (block.first_column + n) * b.M;
         const auto kernel = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
         if (p.tiles) {
             float *tile = p.tiles + n * b.MR;
@@ -190,7 +190,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Uni
         } else {
             kernel(p.kc, p.panel, columns, c, b.M, static_cast<int>(p.rows), false);
         }
-        if (last) finish_tile(step, slice.leaf, unit.batch, p.row, p.rows, unit.first_column + n, width);
+        if (last) finish_tile(step, slice.leaf, block.batch, p.row, p.rows, block.first_column + n, width);
     }
 }
 
@@ -209,9 +209,9 @@ const void *row_panel(const Blocking &b, const Step &step, const Slice &slice, c
 }
 
 void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexcept {
-    Unit unit;
-    if (!unit_at(b.units, slice.phase, slice.chunk / b.row_blocks, unit)) return;
-    const Batch batch = batch_at(step, unit.batch);
+    ColumnBlock block;
+    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.row_blocks, block)) return;
+    const Batch batch = batch_at(step, block.batch);
     const std::int64_t first = slice.chunk % b.row_blocks * b.MC, end = std::min(first + b.MC, b.M);
     float *tiles = b.blocks_of_k() > 1 ? b.of_thread(step, slice, b.tiles) : nullptr;
     // Panels that meet a block of k one after the other.
@@ -220,9 +220,9 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
         for (std::int64_t k = 0; k < b.K; k += b.KC) {
             const std::int64_t kc = std::min(b.KC, b.K - k);
             for (std::int64_t m = from; m < std::min(from + together, end); m += b.MR) {
-                multiply(b, step, slice, unit, batch,
+                multiply(b, step, slice, block, batch,
                          {row_panel(b, step, slice, batch, m, k, kc), k, kc, m, std::min(b.MR, end - m),
-                          tiles ? tiles + (m - from) * unit.columns : nullptr});
+                          tiles ? tiles + (m - from) * block.columns : nullptr});
             }
         }
     }
@@ -298,18 +298,19 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, tiles / (4 * T)) * MR);
     plan.choice[choice_mc] = even_block(c.ne[0], mc, MR);
-    plan.choice[choice_units_per_round] = 1;
+    plan.choice[choice_blocks_per_round] = 1;
 
-    Blocking blocking(p.node, plan, leaf);
-    // As few units as give every thread four chunks: what is packed is read back from a cache that is near.
-    const std::int64_t few = std::max(packed::near_floats / blocking.unit_floats(), T > 1 ? ceil_div(4 * T, blocking.row_blocks) : 1);
-    const std::int64_t most = std::max<std::int64_t>(packed::round_floats / blocking.unit_floats(), 1);
-    const std::int64_t per_round = std::min({few, most, blocking.units.count});
-    plan.choice[choice_units_per_round] = blocking.units.per_round = per_round;
-    plan.n_phases = blocking.units.phases();
-    plan.n_chunks = {per_round * blocking.pack_chunks_per_unit(), per_round * blocking.row_blocks};
+    const Blocking each(p.node, plan, leaf);  // the sizes of a block do not depend on how many there are in a round
+    // As few blocks as give every thread four chunks: what is packed is read back from a cache that is near.
+    const std::int64_t few = std::max(packed::near_floats / each.block_floats(), T > 1 ? ceil_div(4 * T, each.row_blocks) : 1);
+    const std::int64_t most = std::max<std::int64_t>(packed::round_floats / each.block_floats(), 1);
+    const std::int64_t per_round = std::min({few, most, each.blocks.count});
+    plan.choice[choice_blocks_per_round] = per_round;
+    const Blocking blocking(p.node, plan, leaf);
+    plan.n_phases = blocking.blocks.phases();
+    plan.n_chunks = {per_round * blocking.pack_chunks_per_block(), per_round * blocking.row_blocks};
     plan.workspace =
-        static_cast<std::size_t>(per_round * blocking.unit_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
+        static_cast<std::size_t>(per_round * blocking.block_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
 }
 
 }  // namespace

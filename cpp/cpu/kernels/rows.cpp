@@ -179,8 +179,8 @@ void run_set(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{Op::get_rows, "get_rows", take_all, plan_get}, run_get},
-    {{Op::set_rows, "set_rows", take_all, plan_set}, run_set},
+    {{.op = Op::get_rows, .name = "get_rows", .refuse = take_all, .plan = plan_get}, run_get},
+    {{.op = Op::set_rows, .name = "set_rows", .refuse = take_all, .plan = plan_set}, run_set},
 };
 
 }  // namespace

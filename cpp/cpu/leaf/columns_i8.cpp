@@ -59,7 +59,7 @@ void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &
             } else if (format.offset_group) {
                 columns.sums[to] = static_cast<float>(sum);
             } else {
-                columns.starts[to] = -format.zero * sum;
+                columns.zero_terms[to] = -format.zero * sum;
             }
         }
         if (format.column_bytes == 1) {

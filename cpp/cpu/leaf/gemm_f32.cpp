@@ -23,24 +23,24 @@ constexpr int rows = 2 * W;
 
 // What a panel of A consists of: elements of so many bits. A step takes `floats` elements of each column of B; part(a, i, half) are rows of
 // half a panel's for the i-th of them.
-struct Floats {
+struct FloatPanels {
     using Element = float;
     static constexpr int floats = 1, bits = 32;
     static Vec::Reg part(const float *a, int, int half) { return Vec::load(a + half * W); }
     static void multiply_add(Vec::Reg &acc, Vec::Reg a, Vec::Reg b) { acc = Vec::fma(a, b, acc); }
 };
 #if defined(TL_HAS_BF16_DOT)
-struct Pairs : Floats {
+struct PairPanels : FloatPanels {
     static void multiply_add(Vec::Reg &acc, Vec::Reg a, Vec::Reg b) { Vec::dot_bf16(acc, a, b); }
 };
 #endif
 #if defined(TL_HAS_HALVES)
-struct HalvesByFloats : Floats {
+struct HalfPanels : FloatPanels {
     using Element = uint16_t;
     static constexpr int bits = 16;
     static Vec::Reg part(const uint16_t *a, int, int half) { return Vec::load_f16(a + half * W); }
 };
-struct PairsByFloats : Floats {
+struct PairPanelsByFloats : FloatPanels {
     static constexpr int floats = 2, bits = 16;
     static Vec::Reg part(const float *a, int i, int half) {
         const Vec::Reg pairs = Vec::load(a + half * W);
@@ -135,13 +135,13 @@ void fill_gemm(LeafTable &table) {
     static_assert(columns <= max_gemm_columns);
     table.gemm_rows = rows;
     table.gemm_columns = columns;
-    enter<Floats, columns>(table.gemm_f32);
+    enter<FloatPanels, columns>(table.gemm_f32);
 #if defined(TL_HAS_BF16_DOT)
-    enter<Pairs, columns>(table.gemm_bf16);
+    enter<PairPanels, columns>(table.gemm_bf16);
 #endif
 #if defined(TL_HAS_HALVES)
-    enter<HalvesByFloats, columns>(table.gemm_f16_by_f32);
-    enter<PairsByFloats, columns>(table.gemm_bf16_by_f32);
+    enter<HalfPanels, columns>(table.gemm_f16_by_f32);
+    enter<PairPanelsByFloats, columns>(table.gemm_bf16_by_f32);
 #endif
 }
 

@@ -120,19 +120,24 @@ inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> 
     }
 }
 
-// D: so many dot products may be summed before they are widened; in_words: not one, factors have 16 bits; in_signs: dot_signed(), of codes
-// less `zero`.
-constexpr int in_words = 0, in_signs = -1;
-template <int N, int D, int zero, class Panel>
+// What codes and activations are multiplied as: bytes, words of 16 bits (where two sums of products of bytes do not fit into 16 bits), or
+// bytes with signs, codes less `zero` (one column's, dot_signed()).
+enum class Factors { bytes, words, signs };
+struct Dots {
+    Factors factors;
+    int most;  // so many dot products of bytes may be summed before they are widened
+    int zero;  // of signs
+};
+template <int N, Dots dots, class Panel>
 void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     // Offsets in steps are left to the piece's end, where a dot product of 16 bits takes two groups of them, for a multiply-add each.
     constexpr bool offsets = Panel::has_offsets, late = Panel::offset_steps;
-    constexpr bool narrow_sums = !Ints::wide && D > 0;
-    constexpr int quad_bytes = D > 0 ? 4 : 8;  // of activations
-    constexpr int chunk = Panel::chunk, run = D <= 0 || D > chunk ? chunk : D;
+    constexpr bool narrow_sums = !Ints::wide && dots.factors == Factors::bytes;
+    constexpr int quad_bytes = dots.factors == Factors::bytes ? 4 : 8;  // of activations
+    constexpr int chunk = Panel::chunk, run = dots.factors != Factors::bytes || dots.most > chunk ? chunk : dots.most;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
-    const int32_t *start = columns.starts;
+    const int32_t *start = columns.zero_terms;
     const int16_t *sum_pairs = columns.sum_pairs;
     const float *sum = columns.sums, *column_scale = columns.scales;
     // What is stored at the end is fetched meanwhile: columns of C are pages apart, which the hardware does not see coming. 3 to 6 % of
@@ -149,7 +154,7 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
         for (int64_t g = 0; g < here / Panel::group; g++) {
             Ints::Reg acc[N][2];
 #pragma GCC unroll 8
-            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(offsets || D == in_signs ? 0 : start[j]);
+            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(offsets || dots.factors == Factors::signs ? 0 : start[j]);
 #pragma GCC unroll 1
             for (int done = 0; done < Panel::group; done += chunk) {
 #pragma GCC unroll 8
@@ -160,10 +165,10 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
                     for (int i = begin; i < begin + run; i++) {
                         const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
                         const int8_t *quad = bytes + quad_bytes * i * N;
-                        if constexpr (D == in_words) {
+                        if constexpr (dots.factors == Factors::words) {
                             dot_words<N, Ints>(sums, w0, w1, quad);
-                        } else if constexpr (D == in_signs) {
-                            dot_signed<Ints>(sums, with_signs<zero, Ints>(w0), with_signs<zero, Ints>(w1), quad);
+                        } else if constexpr (dots.factors == Factors::signs) {
+                            dot_signed<Ints>(sums, with_signs<dots.zero, Ints>(w0), with_signs<dots.zero, Ints>(w1), quad);
                         } else {
                             dot_bytes<N, narrow_sums, Ints>(sums, w0, w1, quad, i == begin);
                         }
@@ -196,7 +201,7 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
                 }
                 sum += N;
             }
-            panel.end_group();
+            panel.end_group(g);
         }
         if constexpr (late) {
             add_offsets<N>(panel, sum_pairs, total);
@@ -222,48 +227,50 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
     }
 }
 
-template <int N, int G, int D, int zero, Kept offsets>
+template <int N, int G, Dots dots, Kept offsets>
 void gemm(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     Unpacked<G, offsets> codes(panel);
-    multiply<N, D, zero>(k, codes, columns, c, ldc, m, accumulate);
+    multiply<N, dots>(k, codes, columns, c, ldc, m, accumulate);
 }
-template <int N, int D, int zero, class P>
+template <int N, Dots dots, class P>
 void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m) {
     Packed<P> panels(panel);
     uint8_t levels[16];
-    if constexpr (D == in_signs) {
-        for (int place = 0; place < 16; place++) levels[place] = static_cast<uint8_t>(panel.levels[place] - zero);
+    // Out of the table with their signs, so that nothing is left to be taken off.
+    constexpr Dots of_panel{dots.factors, dots.most, 0};
+    if constexpr (dots.factors == Factors::signs) {
+        for (int place = 0; place < 16; place++) levels[place] = static_cast<uint8_t>(panel.levels[place] - dots.zero);
         panels.levels = levels;
     }
-    for (; m > 0; m -= rows, c += rows) multiply<N, D, 0>(k, panels, columns, c, ldc, m < rows ? m : rows, false);
+    for (; m > 0; m -= rows, c += rows) multiply<N, of_panel>(k, panels, columns, c, ldc, m < rows ? m : rows, false);
 }
 
-template <int N, int G, int D, int zero, Kept offsets, class P>
+// one_column: for the last of them, of one column.
+template <int N, int G, Dots several, Dots one_column, Kept offsets, class P>
 void enter(LeafTable::IntegerFormat &format) {
-    constexpr bool signs = N == 1 && zero > 0;
-    constexpr int dots = signs ? in_signs : D, less = signs ? zero : 0;
-    if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, dots, less, offsets>;
-    format.gemm_packed[N - 1] = gemm_packed<N, dots, less, P>;
-    if constexpr (N > 1) enter<N - 1, G, D, zero, offsets, P>(format);
+    constexpr Dots dots = N == 1 ? one_column : several;
+    if constexpr (N <= Ints::gemm_columns) format.gemm[N - 1] = gemm<N, G, dots, offsets>;
+    format.gemm_packed[N - 1] = gemm_packed<N, dots, P>;
+    if constexpr (N > 1) enter<N - 1, G, several, one_column, offsets, P>(format);
 }
 
-// What codes with signs are less than those without; 0 where a format has no use for them.
 template <class Format>
-constexpr int zero_of_signs() {
-    if constexpr (one_by_signs<Format>) return Format::zero;
-    return 0;
+constexpr Dots dots_of_one_column(Dots otherwise) {
+    if constexpr (one_by_signs<Format>) return Format::zero > 0 ? Dots{Factors::signs, 0, Format::zero} : otherwise;
+    return otherwise;
 }
 
 template <class Format>
 void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
-        constexpr int dots = Ints::most_dots(Format::largest_code);
+        constexpr int most = Ints::most_dots(Format::largest_code);
+        constexpr Dots dots{most > 0 ? Factors::bytes : Factors::words, most, 0}, one = dots_of_one_column<Format>(dots);
         using P = PackingOf<Format>;
         // 8 cold columns, G/s, with tiles of 8 and of 6 and 2: q8_0 512 and 416, q6_K 504 and 473, q4_K 574 and 599, q4_0 644 and 698.
         constexpr int columns = P::low + P::high >= 6 ? Ints::most_columns : Ints::gemm_columns;
         format.packed_group = columns;
-        enter<columns, Format::scale_group / 4, dots, zero_of_signs<Format>(), kept_offsets<Format>, P>(format);
+        enter<columns, Format::scale_group / 4, dots, one, kept_offsets<Format>, P>(format);
     }
 }
 

@@ -39,7 +39,7 @@ struct PackedPanel {
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
-    int32_t *starts;
+    int32_t *zero_terms;
     float *sums;
     int16_t *sum_pairs;  // [k / offset_group / 2][n][2]
 };

@@ -324,7 +324,7 @@ void expand(int64_t first, int64_t k, const PackedPanel &panel, uint8_t *codes, 
                 for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.offset(half));
                 offsets += panel_rows;
             }
-            from.end_group();
+            from.end_group(g);
         }
         if constexpr (Packed<P>::offset_steps) {
             for (int half = 0; half < 2; half++) Vec::store(offsets + half * W, from.unit_offset(half));

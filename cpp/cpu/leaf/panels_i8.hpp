@@ -117,7 +117,7 @@ struct Unpacked {
         return Ints::load_words(reinterpret_cast<const uint8_t *>(of_zero + panel_rows) + (pair * panel_rows + half * lanes) * 2);
     }
     Vec::Reg unit_offset(int half) const { return Vec::load(of_zero + half * lanes); }
-    void end_group() {
+    void end_group(int64_t) {
         scales += panel_rows;
         if (has_offsets && !offset_steps) of_zero += panel_rows;
     }
@@ -205,7 +205,7 @@ struct Packed {
         if constexpr (P::scales == Kept::steps) {
             return Vec::mul(Vec::load_i8(scales + half * lanes), Vec::load(units + half * lanes));
         } else if constexpr (P::scales == Kept::nibbles) {
-            // Of each lane the first byte is the group's: for odd groups `scales` is one byte on.
+            // Of each lane the first byte is the group's: of a pair's second one `scales` is a byte on.
             const Ints::Reg steps = Ints::each(Ints::load_words(reinterpret_cast<const uint8_t *>(scales) + 2 * half * lanes), 15);
             return Vec::mul(Ints::to_float(steps), Vec::load(units + half * lanes));
         } else {
@@ -220,9 +220,11 @@ struct Packed {
         return Ints::load_words(at);
     }
     Vec::Reg unit_offset(int half) const { return Vec::load(units + panel_rows + half * lanes); }
-    void end_group() {
+    // g: the group's number in the piece.
+    void end_group(int64_t g) {
         if constexpr (P::scales == Kept::nibbles) {
-            scales += (scales - offsets) % 2 ? 2 * panel_rows - 1 : 1;
+            // Rows have the bytes of a pair of groups side by side: on to the second one's, or back from it to the next pair.
+            scales += g % 2 == 0 ? 1 : 2 * panel_rows - 1;
         } else {
             scales += panel_rows * kept_bytes(P::scales);
         }

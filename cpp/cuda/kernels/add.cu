@@ -135,9 +135,9 @@ cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{Op::add, "add_f32_flat", refuse_unless_flat, plan_nothing}, launch_flat},
-    {{Op::add, "add_f32_rows", refuse_strided, plan_nothing}, launch_rows},
-    {{Op::add, "add_any", refuse_formats, plan_nothing}, launch_any},
+    {{.op = Op::add, .name = "add_f32_flat", .refuse = refuse_unless_flat, .plan = plan_nothing}, launch_flat},
+    {{.op = Op::add, .name = "add_f32_rows", .refuse = refuse_strided, .plan = plan_nothing}, launch_rows},
+    {{.op = Op::add, .name = "add_any", .refuse = refuse_formats, .plan = plan_nothing}, launch_any},
 };
 
 }  // namespace

@@ -51,12 +51,13 @@ cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{Op::mul_mat, "mul_mat_empty", refuse_unless_empty, plan_nothing}, launch_empty},
-    {{Op::mul_mat, "mul_mat_f32_vec", mul_mat::refuse_vec, plan_nothing}, mul_mat::launch_vec},
-    {{Op::mul_mat, "mul_mat_f32_cublaslt", mul_mat::refuse_cublaslt, mul_mat::plan_cublaslt}, mul_mat::launch_cublaslt},
-    {{Op::mul_mat, "mul_mat_f32_tiled", mul_mat::refuse_tiled, plan_nothing}, mul_mat::launch_tiled},
-    {{Op::mul_mat, "mul_mat_blocks", mul_mat::refuse_blocks, plan_nothing}, mul_mat::launch_blocks},
-    {{Op::mul_mat, "mul_mat_any", refuse_formats, plan_nothing}, launch_any},
+    {{.op = Op::mul_mat, .name = "mul_mat_empty", .refuse = refuse_unless_empty, .plan = plan_nothing}, launch_empty},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_vec", .refuse = mul_mat::refuse_vec, .plan = plan_nothing}, mul_mat::launch_vec},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_cublaslt", .refuse = mul_mat::refuse_cublaslt, .plan = mul_mat::plan_cublaslt},
+     mul_mat::launch_cublaslt},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_tiled", .refuse = mul_mat::refuse_tiled, .plan = plan_nothing}, mul_mat::launch_tiled},
+    {{.op = Op::mul_mat, .name = "mul_mat_blocks", .refuse = mul_mat::refuse_blocks, .plan = plan_nothing}, mul_mat::launch_blocks},
+    {{.op = Op::mul_mat, .name = "mul_mat_any", .refuse = refuse_formats, .plan = plan_nothing}, launch_any},
 };
 
 }  // namespace

@@ -75,8 +75,8 @@ cudaError_t launch_slots(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{Op::mul_mat_id, "mul_mat_id_plain", refuse_blocks, plan_nothing}, launch_slots<false>},
-    {{Op::mul_mat_id, "mul_mat_id_blocks", take_all, plan_nothing}, launch_slots<true>},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_plain", .refuse = refuse_blocks, .plan = plan_nothing}, launch_slots<false>},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_blocks", .refuse = take_all, .plan = plan_nothing}, launch_slots<true>},
 };
 
 }  // namespace

@@ -134,10 +134,10 @@ cudaError_t launch_set_units(const Step &step, const CudaStream &stream) noexcep
 }
 
 constexpr CudaKernel table[] = {
-    {{Op::get_rows, "get_rows_plain", refuse_blocks, plan_nothing}, launch_get_plain},
-    {{Op::get_rows, "get_rows_blocks", take_all, plan_nothing}, launch_get_blocks},
-    {{Op::set_rows, "set_rows_units", refuse_unless_units, plan_nothing}, launch_set_units},
-    {{Op::set_rows, "set_rows_plain", refuse_conversion_to_blocks, plan_nothing}, launch_set_plain},
+    {{.op = Op::get_rows, .name = "get_rows_plain", .refuse = refuse_blocks, .plan = plan_nothing}, launch_get_plain},
+    {{.op = Op::get_rows, .name = "get_rows_blocks", .refuse = take_all, .plan = plan_nothing}, launch_get_blocks},
+    {{.op = Op::set_rows, .name = "set_rows_units", .refuse = refuse_unless_units, .plan = plan_nothing}, launch_set_units},
+    {{.op = Op::set_rows, .name = "set_rows_plain", .refuse = refuse_conversion_to_blocks, .plan = plan_nothing}, launch_set_plain},
 };
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace TL_FORMATS::encoding {
 
-// A run of elements, and the sums that do not depend on levels.
-struct Run {
+// Some elements, and the sums that do not depend on levels.
+struct Values {
     const float *x, *w, *wx;
     int n;
     float sum_w = 0, sum_wx = 0;
 
-    TL_ENCODE_INLINE Run(const float *x_, const float *w_, const float *wx_, int n_) : x(x_), w(w_), wx(wx_), n(n_) {
+    TL_ENCODE_INLINE Values(const float *x_, const float *w_, const float *wx_, int n_) : x(x_), w(w_), wx(wx_), n(n_) {
         for (int i = 0; i < n; i++) sum_w += w[i], sum_wx += wx[i];
     }
 };
@@ -28,7 +28,7 @@ struct AffineFit {
     Lanes l, ll, xl;  // sums of w * level, w * level^2, w * x * level
 
     // What (s, o) adds to sum w x^2.
-    TL_ENCODE_INLINE Lanes error(const Run &run, const Line &a) const {
+    TL_ENCODE_INLINE Lanes error(const Values &run, const Line &a) const {
         const Lanes from_scale = a.s * (a.s * ll - (xl + xl)), from_offset = a.o * (a.o * run.sum_w - (run.sum_wx + run.sum_wx));
         return from_scale + from_offset + a.s * a.o * (l + l);
     }
@@ -37,9 +37,9 @@ struct AffineFit {
         return where_less(all(0), ll, (xl - o * l) / ll, otherwise);
     }
     // The best offset for a scale.
-    TL_ENCODE_INLINE Lanes offset(const Run &run, const Lanes &s) const { return (all(run.sum_wx) - s * l) / all(run.sum_w); }
+    TL_ENCODE_INLINE Lanes offset(const Values &run, const Lanes &s) const { return (all(run.sum_wx) - s * l) / all(run.sum_w); }
     // Both; a's own where the levels do not tell them apart (all are equal).
-    TL_ENCODE_INLINE Line line(const Run &run, const Line &a) const {
+    TL_ENCODE_INLINE Line line(const Values &run, const Line &a) const {
         const Lanes determinant = ll * run.sum_w - l * l;
         const Lanes s = where_less(ll * (run.sum_w * 1e-6f), determinant, (xl * run.sum_w - l * run.sum_wx) / determinant, a.s);
         return {s, offset(run, s)};
@@ -47,7 +47,7 @@ struct AffineFit {
 };
 
 template <int top>
-TL_ENCODE_INLINE AffineFit fit(const Run &run, const Line &a) {
+TL_ENCODE_INLINE AffineFit fit(const Values &run, const Line &a) {
     const Lanes inverse = where_less(all(0), abs(a.s), all(1) / a.s, all(0));
     AffineFit f{all(0), all(0), all(0)};
     for (int i = 0; i < run.n; i++) {
@@ -92,7 +92,7 @@ inline ScaleAndOffset search_line(const Input<n> &in, float inset, float *levels
     const Extremes ends = extremes(in.x, n);
     float y[n], wy[n];
     for (int i = 0; i < n; i++) y[i] = in.x[i] - ends.low, wy[i] = in.w[i] * y[i];
-    const Run run(y, in.w, wy, n);
+    const Values run(y, in.w, wy, n);
     Line a{};
     Lanes best_error = all(0), best_d = all(0), best_o = all(0);
     for (int round = 0; round < (in.weighted ? 8 : 4); round++) {
@@ -133,7 +133,7 @@ struct FreeLine {
 };
 
 template <int top>
-inline FreeLine free_line(const Run &run, float inset, bool weighted) {
+inline FreeLine free_line(const Values &run, float inset, bool weighted) {
     const Extremes ends = extremes(run.x, run.n);
     const float low = ends.low < 0 ? ends.low : 0;
     if (!(ends.high > low)) return {0, -low, 0, run.sum_w};  // all equal and not positive
@@ -218,7 +218,7 @@ inline void search_super_block(const Input<256> &in, int largest, float inset, A
     const auto limit = static_cast<float>(largest);
     float s[count], m[count], cost_s[count], cost_m[count];
     for (int b = 0; b < count; b++) {
-        const FreeLine line = free_line<top>(Run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset, in.weighted);
+        const FreeLine line = free_line<top>(Values(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub), inset, in.weighted);
         s[b] = line.s, m[b] = line.m, cost_s[b] = line.cost_s, cost_m[b] = line.cost_m;
     }
     float d = common_unit<count>(in, s, cost_s, largest), dmin = common_unit<count>(in, m, cost_m, largest), best_error = 0;
@@ -227,7 +227,7 @@ inline void search_super_block(const Input<256> &in, int largest, float inset, A
         float a11 = 0, a12 = 0, a22 = 0, b1 = 0, b2 = 0, error = 0, scales[count], mins[count];
         const float inverse_d = d > 0 ? 1.0f / d : 0, inverse_dmin = dmin > 0 ? 1.0f / dmin : 0;
         for (int b = 0; b < count; b++) {
-            const Run run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub);
+            const Values run(in.x + b * sub, in.w + b * sub, in.wx + b * sub, sub);
             const Lanes near = round(min(all(s[b] * inverse_d), all(limit))) + (lane_numbers() - 8.0f);
             const Lanes scale = max(min(near, all(limit)), all(0));
             Lanes min_code = round(min(all(m[b] * inverse_dmin), all(limit)));

@@ -129,5 +129,5 @@ extern "C" {
     /// that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
     /// graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
     /// the context's (tl_tensor_drop_original). Any thread. Since 0.1.
-    pub fn tl_backend_packed_mem(backend: *const tl_backend) -> usize;
+    pub fn tl_backend_packed_memory(backend: *const tl_backend) -> usize;
 }

@@ -78,11 +78,11 @@ extern "C" {
     pub fn tl_context_free(ctx: *mut tl_context);
 
     /// Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
-    pub fn tl_context_used_mem(ctx: *const tl_context) -> usize;
+    pub fn tl_context_used_memory(ctx: *const tl_context) -> usize;
 
     /// The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
     /// Since 0.1.
-    pub fn tl_context_peak_mem(ctx: *const tl_context) -> usize;
+    pub fn tl_context_peak_memory(ctx: *const tl_context) -> usize;
 
     /// Gives every leaf of a no_alloc context that has no data yet its data, all zeros.
     ///

@@ -138,7 +138,7 @@ extern "C" {
     /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
     ///
     /// A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
-    /// so (tl_backend_packed_mem() grows). The copy is the context's then: tl_context_used_mem() counts it in
+    /// so (tl_backend_packed_memory() grows). The copy is the context's then: tl_context_used_memory() counts it in
     /// the original's place, and it outlives the backend. All that reads the tensor has the same bits as
     /// before, rebuilt: products with the copy cost nothing more, get_rows the rows that it gets, other
     /// operations all of it in each run; it cannot be mapped any more. A leaf of a mapped GGUF file gives its

@@ -195,7 +195,7 @@ impl Backend {
     /// the constant's context.
     pub fn packed_memory(&self) -> usize {
         // SAFETY: as above.
-        unsafe { sys::tl_backend_packed_mem(self.raw()) }
+        unsafe { sys::tl_backend_packed_memory(self.raw()) }
     }
 
     pub(crate) fn raw(&self) -> *mut sys::tl_backend {

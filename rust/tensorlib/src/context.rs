@@ -240,13 +240,13 @@ impl Context {
     /// Bytes in use by objects and data.
     pub fn used_memory(&self) -> usize {
         // SAFETY: the context is live.
-        unsafe { sys::tl_context_used_mem(self.raw()) }
+        unsafe { sys::tl_context_used_memory(self.raw()) }
     }
 
     /// The most bytes that were in use at one time.
     pub fn peak_memory(&self) -> usize {
         // SAFETY: the context is live.
-        unsafe { sys::tl_context_peak_mem(self.raw()) }
+        unsafe { sys::tl_context_peak_memory(self.raw()) }
     }
 
     pub(crate) fn raw(&self) -> *mut sys::tl_context {

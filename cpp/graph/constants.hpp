@@ -1,0 +1,11 @@
+// Leafs whose contents were promised to stay as they are, and those whose original was given back.
+#pragma once
+
+#include "graph/context.hpp"
+
+namespace tensorlib::core {
+
+void set_constant(Tensor &t);
+void drop_original(Tensor &t);
+
+}  // namespace tensorlib::core

@@ -1,0 +1,127 @@
+#include "graph/strided_bytes.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensorlib::core {
+
+namespace {
+
+// Calls move(place, packed, n) for runs of n bytes that lie side by side both in the tensor, `place` bytes behind its first element, and in
+// the packed order, so that together they cover the packed bytes [offset, offset + size).
+template <class Move>
+void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
+    const Layout &l = t.layout;
+    if (size == 0) return;
+    if (l.contiguous()) {
+        move(offset, std::size_t{0}, size);
+        return;
+    }
+    const std::size_t row = l.row_bytes(), unit = l.rows_contiguous() ? row : traits(l.type).size;
+    const std::size_t end = offset + size;
+    // at: the packed position; each unit is cut where the asked range begins or ends inside it.
+    for (std::size_t at = offset; at < end;) {
+        const std::size_t in_row = at % row, in_unit = in_row % unit, n = std::min(unit - in_unit, end - at);
+        const RowIndex index = row_index(l.ne, static_cast<std::int64_t>(at / row));
+        const std::size_t place = row_place(l.nb, index) + in_row / unit * l.nb[0] + in_unit;
+        move(place, at - offset, n);
+        at += n;
+    }
+}
+
+// Calls move(address, packed, rows) for the same runs, those that follow each other at a steady distance as rows of one
+// call: a device takes a few microseconds for each.
+template <class Move>
+void for_each_rows(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
+    std::byte *base = t.address();
+    std::size_t first = 0, first_packed = 0;
+    DeviceMemory::Rows rows{};
+    for_each_run(t, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
+        if (rows.count != 0 && n == rows.width) {
+            const std::size_t distance = place - first;
+            if (rows.count == 1 && place >= first + n) rows.pitch = distance;
+            if (rows.pitch >= n && place > first && distance == rows.count * rows.pitch) {
+                rows.count++;
+                return;
+            }
+        }
+        if (rows.count != 0) move(base + first, first_packed, rows);
+        first = place;
+        first_packed = packed;
+        rows = {n, n, 1};
+    });
+    if (rows.count != 0) move(base + first, first_packed, rows);
+}
+
+// Whether to take a view's elements out of one block that covers them all: where those between them are no more than
+// they are, one transfer of both beats one for each row.
+bool worth_covering(const Tensor &t, std::size_t size) {
+    const DeviceMemory &memory = t.context->memory();
+    return !memory.host_accessible() && !t.layout.contiguous() && size == t.layout.nbytes() && t.layout.span_bytes() <= 2 * size;
+}
+
+}  // namespace
+
+void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
+    const auto *from = static_cast<const std::byte *>(data);
+    DeviceMemory &memory = t.context->memory();
+    if (worth_covering(t, size)) {
+        std::vector<std::byte> cover(t.layout.span_bytes());
+        // What lies between the elements stays as it is; the run lock guards it with them.
+        if (cover.size() != size) memory.read(cover.data(), t.address(), cover.size());
+        for_each_run(t, offset, size,
+                     [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(cover.data() + place, from + packed, n); });
+        memory.write(t.address(), cover.data(), cover.size());
+        return;
+    }
+    for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
+        memory.write_rows(address, from + packed, rows);
+    });
+}
+
+StridedReader::StridedReader(const Tensor &t) : t_(t) {
+    if (!is_dropped(t)) return;
+    stage_.resize(t.root->layout.row_bytes());
+    rebuilt_.emplace(*t.root, stage_.data());
+}
+
+void StridedReader::read(void *data, std::size_t offset, std::size_t size) {
+    auto *to = static_cast<std::byte *>(data);
+    if (!rebuilt_) {
+        read_in_place(to, offset, size);
+        return;
+    }
+    // Elements of one row that lie apart are in a row of the leaf each: of more than one, all that they span, once.
+    const std::size_t unit = traits(t_.layout.type).size;
+    if (t_.layout.nb[0] != unit && size > unit) {
+        if (cover_.empty()) {
+            cover_.resize(t_.layout.span_bytes());
+            rebuilt_->read(t_.root_offset, cover_.size(), cover_.data());
+        }
+        take_from(cover_, to, offset, size);
+        return;
+    }
+    for_each_run(t_, offset, size,
+                 [&](std::size_t place, std::size_t packed, std::size_t n) { rebuilt_->read(t_.root_offset + place, n, to + packed); });
+}
+
+void StridedReader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) const {
+    const Tensor &t = t_;
+    DeviceMemory &memory = t.context->memory();
+    if (worth_covering(t, size)) {
+        std::vector<std::byte> cover(t.layout.span_bytes());
+        memory.read(cover.data(), t.address(), cover.size());
+        take_from(cover, to, offset, size);
+        return;
+    }
+    for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
+        memory.read_rows(to + packed, address, rows);
+    });
+}
+
+void StridedReader::take_from(const std::vector<std::byte> &cover, std::byte *to, std::size_t offset, std::size_t size) const {
+    for_each_run(t_, offset, size,
+                 [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
+}
+
+}  // namespace tensorlib::core
