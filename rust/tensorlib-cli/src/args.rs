@@ -1,10 +1,11 @@
 //! The command line: every option and its help.
 
-use crate::plan::Keep;
+use crate::pattern::Keep;
+use crate::types::is_storage;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
-use tensorlib::{DType, Kind};
+use tensorlib::DType;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -190,11 +191,6 @@ pub struct Man {
     /// Write tensorlib.1 and a page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-}
-
-/// Whether a file of weights may have this type.
-pub fn is_storage(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Floating | Kind::Weight)
 }
 
 fn storage_types() -> impl TypedValueParser<Value = DType> {

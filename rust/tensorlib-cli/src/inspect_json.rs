@@ -1,8 +1,8 @@
 //! `tensorlib inspect --json`. The structure is documented in the README; what is in it stays.
 
 use crate::args::Inspect;
+use crate::contents::{metadata, totals, value_type, TypeTotal};
 use crate::failure::Outcome;
-use crate::inspect::{metadata, totals, value_type, TypeTotal};
 use crate::source::Source;
 use serde_json::{json, Map, Value as Json};
 use std::io::Write;

@@ -2,11 +2,12 @@
 
 use crate::failure::{Exit, Failure, Outcome};
 use crate::safefile::SafeFile;
+use crate::types::nbytes;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use tensorlib::{DType, Gguf, Kind};
+use tensorlib::{DType, Gguf};
 
 /// An open file.
 pub enum Source {
@@ -184,16 +185,6 @@ impl Source {
         let n = usize::try_from(nbytes(dtype, piece.n as u64)).unwrap_or(usize::MAX);
         Ok(dtype.dequantize(&self.bytes(entry, at, n)?)?)
     }
-}
-
-/// Bytes of so many elements of a type.
-pub fn nbytes(dtype: DType, elements: u64) -> u64 {
-    elements / u64::try_from(dtype.block_size()).unwrap_or(1).max(1) * dtype.size() as u64
-}
-
-/// Whether a type stores blocks.
-pub fn is_quantised(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Weight | Kind::Activation)
 }
 
 fn shown(bytes: &[u8]) -> String {

@@ -1,0 +1,51 @@
+//! What the tool asks of types.
+
+use tensorlib::{DType, Kind};
+
+/// Whether a file of weights may have this type.
+pub fn is_storage(dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Floating | Kind::Weight)
+}
+
+/// Bytes of so many elements of a type.
+pub fn nbytes(dtype: DType, elements: u64) -> u64 {
+    elements / u64::try_from(dtype.block_size()).unwrap_or(1).max(1) * dtype.size() as u64
+}
+
+/// Whether a type stores blocks.
+pub fn is_quantised(dtype: DType) -> bool {
+    matches!(dtype.kind(), Kind::Weight | Kind::Activation)
+}
+
+/// The number that `general.file_type` has for a file that is mostly of a type, in GGUF's public numbering; nothing for
+/// types that it does not have.
+pub fn file_type(dtype: DType) -> Option<u32> {
+    Some(match dtype {
+        DType::F32 => 0,
+        DType::F16 => 1,
+        DType::Q4_0 => 2,
+        DType::Q4_1 => 3,
+        DType::Q8_0 => 7,
+        DType::Q5_0 => 8,
+        DType::Q5_1 => 9,
+        DType::Q2_K => 10,
+        // Of the mixtures' S, M and L: S, which comes nearest to one type for all.
+        DType::Q3_K => 11,
+        DType::Q4_K => 14,
+        DType::Q5_K => 16,
+        DType::Q6_K => 18,
+        DType::IQ2_XXS => 19,
+        DType::IQ2_XS => 20,
+        DType::IQ3_XXS => 23,
+        DType::IQ1_S => 24,
+        DType::IQ4_NL => 25,
+        DType::IQ3_S => 26,
+        DType::IQ2_S => 28,
+        DType::IQ4_XS => 30,
+        DType::IQ1_M => 31,
+        DType::BF16 => 32,
+        DType::TQ1_0 => 36,
+        DType::TQ2_0 => 37,
+        _ => return None,
+    })
+}
