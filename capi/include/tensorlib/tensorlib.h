@@ -1748,7 +1748,7 @@ TL_API TL_NODISCARD tl_status tl_gguf_writer_copy_kv(tl_gguf_writer *writer, con
         tl_error *err);
 
 /**
- * Adds a tensor under its own name, up to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
+ * Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
  * by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
  * context until it has finished.
  *
