@@ -65,7 +65,8 @@ pub enum Command {
 /// `inspect`
 #[derive(Args)]
 pub struct Inspect {
-    /// Files to show; any part of a split GGUF file stands for all
+    /// Files to show; any part of a split GGUF file, and any shard or the index of a sharded safetensors model, stands for
+    /// all
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// JSON: everything, arrays whole (see the README for its structure)
@@ -85,10 +86,10 @@ pub struct Inspect {
 /// `quantize`
 #[derive(Args)]
 pub struct Quantize {
-    /// The model to read: GGUF or safetensors
+    /// The model to read: GGUF or safetensors; any part, any shard, or the shards' index stands for all
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The GGUF file to write
+    /// The GGUF file to write; - is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The type to store weights as
@@ -101,6 +102,9 @@ pub struct Quantize {
     /// counts
     #[arg(long, value_name = "PATTERN=TYPE")]
     pub keep: Vec<Keep>,
+    /// Leave out tensors whose name fits PATTERN (* and ?)
+    #[arg(long, value_name = "PATTERN")]
+    pub skip: Vec<String>,
     /// Quantise again what is quantised already; that loses twice
     #[arg(long)]
     pub allow_requantize: bool,
@@ -113,7 +117,7 @@ pub struct Quantize {
     /// Split OUT into parts of at most that size, as 4G
     #[arg(long, value_name = "SIZE", value_parser = crate::text::parse_size)]
     pub split_size: Option<u64>,
-    /// Replace OUT if it exists
+    /// Replace OUT if it exists; where OUT is a symbolic link, the file that it leads to
     #[arg(long)]
     pub force: bool,
     /// general.architecture of OUT where IN has none

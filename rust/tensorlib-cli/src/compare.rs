@@ -2,8 +2,9 @@
 //! added in the order of the pieces, so they do not depend on the number of threads.
 
 use crate::args::Compare;
+use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
-use crate::source::{pieces, Entry, Piece, Source};
+use crate::source::{pieces, Piece, Source};
 use crate::text::{shape, Table};
 use serde_json::{json, Value as Json};
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ struct Pair {
 impl Pair {
     /// Weights: integers are indices and the like, whose squares would drown all else in a sum.
     fn counts(&self) -> bool {
-        self.a.dtype.is_some_and(|t| t.kind() != Kind::Integer)
+        self.a.stored.dtype().is_some_and(|t| t.kind() != Kind::Integer)
     }
 }
 

@@ -1,7 +1,8 @@
 //! What `inspect` tells of a file, whichever way it is printed: metadata with their types' names, sums per type of
 //! tensor.
 
-use crate::source::{Entry, Source};
+use crate::entry::Entry;
+use crate::source::Source;
 use tensorlib::{Array, Value};
 
 /// Sums over the tensors of one type.

@@ -2,9 +2,10 @@
 
 use crate::args::Inspect;
 use crate::contents::{metadata, totals, value_type};
+use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
 use crate::inspect_json;
-use crate::source::{Entry, Source};
+use crate::source::Source;
 use crate::text::{bytes, shape, Table};
 use std::io::Write;
 use std::path::Path;
@@ -16,19 +17,27 @@ const SHOWN_CHARACTERS: usize = 80;
 
 /// Runs the command.
 pub fn run(options: &Inspect, out: &mut dyn Write) -> Outcome<Exit> {
-    // All are opened first: a name that is wrong is not to be lost behind pages of others.
-    let files = options.files.iter().map(|p| Source::open(p).map(|s| (p.as_path(), s))).collect::<Outcome<Vec<_>>>()?;
-    if options.json {
-        inspect_json::print(options, &files, out)?;
-        return Ok(Exit::Success);
-    }
-    for (i, (path, source)) in files.iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
+    // All are opened first, and what fails is said last: a name that is wrong is not to be lost behind pages of others.
+    let (mut files, mut failed) = (Vec::new(), Vec::new());
+    for path in &options.files {
+        match Source::open(path) {
+            Ok(source) => files.push((path.as_path(), source)),
+            Err(failure) => failed.push((path.as_path(), failure)),
         }
-        print(options, path, source, out)?;
     }
-    Ok(Exit::Success)
+    if options.json {
+        inspect_json::print(options, &files, &failed, out)?;
+    } else {
+        for (i, (path, source)) in files.iter().enumerate() {
+            if i > 0 {
+                writeln!(out)?;
+            }
+            print(options, path, source, out)?;
+        }
+    }
+    out.flush()?;
+    failed.iter().for_each(|(_, failure)| failure.report());
+    Ok(failed.first().map_or(Exit::Success, |(_, failure)| failure.exit))
 }
 
 fn print(options: &Inspect, path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
@@ -70,15 +79,12 @@ fn print(options: &Inspect, path: &Path, source: &Source, out: &mut dyn Write) -
 }
 
 fn print_head(path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
-    match source {
-        Source::Gguf(file) => {
-            let (version, alignment) = (file.version(), file.alignment());
-            let parts = if file.n_parts() == 1 { String::new() } else { format!(", {} parts", file.n_parts()) };
-            writeln!(out, "{}: GGUF version {version}, alignment {alignment}{parts}", path.display())?;
-        }
-        Source::Safetensors(_) => writeln!(out, "{}: safetensors", path.display())?,
-    }
-    Ok(())
+    let format = match source {
+        Source::Gguf(file) => format!("GGUF version {}, alignment {}", file.version(), file.alignment()),
+        Source::Safetensors(_) => source.format().into(),
+    };
+    let parts = if source.n_parts() == 1 { String::new() } else { format!(", {} parts", source.n_parts()) };
+    Ok(writeln!(out, "{}: {format}{parts}", path.display())?)
 }
 
 fn print_totals(entries: &[Entry], out: &mut dyn Write) -> Outcome<()> {

@@ -1,9 +1,9 @@
 //! What `quantize` makes of each tensor: decided before a byte is written, so that `--dry-run` shows the same.
 
+use crate::entry::Entry;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
-use crate::source::Entry;
-use crate::types::{is_quantised, nbytes};
+use crate::types::{is_quantised, nbytes, Stored};
 use tensorlib::{DType, Kind};
 
 /// What becomes of a tensor.
@@ -11,9 +11,9 @@ use tensorlib::{DType, Kind};
 pub struct Step {
     /// The tensor.
     pub entry: Entry,
-    /// Its type now.
+    /// The type that its values are read as.
     pub from: DType,
-    /// Its type then; the same: its bytes are copied.
+    /// Its type then.
     pub to: DType,
     /// Why it is not what --type says; empty where it is.
     pub why: String,
@@ -24,7 +24,7 @@ pub struct Step {
 impl Step {
     /// Whether bytes are copied as they are.
     pub fn is_copy(&self) -> bool {
-        self.from == self.to
+        self.entry.stored == Stored::As(self.to)
     }
 }
 
@@ -43,18 +43,9 @@ pub fn plan(entries: Vec<Entry>, wishes: &Wishes) -> Outcome<Vec<Step>> {
     entries.into_iter().map(|entry| step(entry, wishes)).collect()
 }
 
-/// The patterns that fit no tensor.
-pub fn unused<'a>(entries: &'a [Step], keep: &'a [Keep]) -> impl Iterator<Item = &'a str> {
-    let fits_none = |k: &&Keep| !entries.iter().any(|s| fits(&k.pattern, &s.entry.name));
-    keep.iter().filter(fits_none).map(|k| k.pattern.as_str())
-}
-
 fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
     let from = entry.known_type()?;
-    if entry.shape.len() > 4 {
-        let message = format!("tensor '{}' has {} dimensions: GGUF has up to 4", entry.name, entry.shape.len());
-        return Err(Failure::new(Exit::Refused, message).hint("reshape it before"));
-    }
+    check_writable(&entry)?;
     let (to, why) = match wishes.keep.iter().find(|k| fits(&k.pattern, &entry.name)) {
         Some(Keep { dtype: Some(to), pattern }) => (explicit(&entry, from, *to, pattern)?, "by --keep".to_string()),
         Some(_) => (from, "by --keep".into()),
@@ -65,8 +56,21 @@ fn step(entry: Entry, wishes: &Wishes) -> Outcome<Step> {
         return Err(Failure::new(Exit::Refused, message)
             .hint("begin with the original in f32, f16 or bf16, or say --allow-requantize"));
     }
-    let nbytes = if from == to { entry.nbytes } else { nbytes(to, entry.elements()) };
+    let nbytes = nbytes(to, entry.elements());
     Ok(Step { entry, from, to, why, nbytes })
+}
+
+/// What GGUF has no room for.
+fn check_writable(entry: &Entry) -> Outcome<()> {
+    let Entry { name, shape, .. } = entry;
+    let what = match () {
+        _ if name.is_empty() => "has no name: GGUF's have 1 to 64 bytes".into(),
+        _ if name.len() > 64 => format!("has a name of {} bytes: GGUF's have 1 to 64", name.len()),
+        _ if shape.len() > 4 => format!("has {} dimensions: GGUF's have up to 4", shape.len()),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(Exit::Refused, format!("tensor '{name}' {what}"))
+        .hint(format!("change it in the model, or leave it out: --skip '{name}'")))
 }
 
 /// What the user asked for by name must be possible.

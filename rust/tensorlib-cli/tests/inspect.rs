@@ -62,6 +62,24 @@ fn a_safetensors_file() {
 }
 
 #[test]
+fn a_file_that_fails_does_not_stop_the_others() {
+    let folder = Folder::new("inspect-several");
+    let (good, missing, text) = (folder.path("m.gguf"), folder.path("none.gguf"), folder.path("text.gguf"));
+    small_model(&good);
+    std::fs::write(&text, "no model").unwrap();
+    let ended = tool(&["inspect", &missing, &good, &text, &good]);
+    // The first failure's code; every failure is said, behind what was found.
+    ended.expect(3, &["none.gguf: cannot be opened", "text.gguf: begins with", "hint"]);
+    assert_eq!(ended.out.matches("GGUF version 3").count(), 2);
+    assert_eq!(tool(&["inspect", &text, &missing]).code, Some(4));
+    let ended = tool(&["inspect", "--json", &missing, &good]);
+    assert_eq!(ended.code, Some(3));
+    let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((json["files"].as_array().unwrap().len(), &json["failed"][0]["path"]), (1, &missing.into()));
+    assert!(json["failed"][0]["error"].as_str().unwrap().contains("cannot be opened"), "{json}");
+}
+
+#[test]
 fn all_types_of_the_reference() {
     let Some(path) = all_types() else { return };
     let json = tool(&["inspect", "--json", &path]).json();
