@@ -2,7 +2,7 @@
 
 use crate::pattern::Keep;
 use crate::types::is_storage;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use tensorlib::DType;
@@ -40,7 +40,8 @@ pub enum Command {
     /// Store a model in a smaller format: GGUF or safetensors in, GGUF out
     ///
     /// Quantised are float tensors of two or more dimensions whose rows are whole blocks of the type. Rows that are not
-    /// become q8_0 where they fit that; all else is copied as it is. OUT gets its name when it is whole: a run that is
+    /// become q8_0 where they fit that; all else is copied as it is. 8-bit floats are read as f32, other types that GGUF
+    /// lacks are left out with a warning. OUT gets its name when it is whole: a run that is
     /// stopped leaves nothing. Never more than a few pieces of a tensor are in memory.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
@@ -99,10 +100,10 @@ pub struct Quantize {
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
     /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match
-    /// counts
+    /// counts, and each has to fit a tensor
     #[arg(long, value_name = "PATTERN=TYPE")]
     pub keep: Vec<Keep>,
-    /// Leave out tensors whose name fits PATTERN (* and ?)
+    /// Leave out tensors whose name fits PATTERN (* and ?), which has to fit one
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
     /// Quantise again what is quantised already; that loses twice
@@ -121,7 +122,7 @@ pub struct Quantize {
     #[arg(long)]
     pub force: bool,
     /// general.architecture of OUT where IN has none
-    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = NonEmptyStringValueParser::new())]
     pub arch: String,
     /// One line for each tensor on standard error
     #[arg(long, short)]

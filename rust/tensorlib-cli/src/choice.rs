@@ -1,7 +1,7 @@
 //! Which tensors of a model `quantize` takes: not those of --skip, and not those of types that GGUF lacks.
 
 use crate::entry::Entry;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
 use crate::types::Stored;
 use std::collections::HashSet;
@@ -36,6 +36,7 @@ pub fn choose(entries: Vec<Entry>, skip: &[String], keep: &[Keep]) -> Outcome<Ch
     check_fits("--keep", &keep, &entries, "no tensor fits")?;
     let (skipped, rest): (Vec<_>, Vec<_>) = entries.into_iter().partition(|t| skip.iter().any(|p| fits(p, &t.name)));
     check_fits("--keep", &keep, &rest, "--skip leaves out all that fits")?;
+    warn_of_shadows(&keep, &rest);
     check_scales(&rest)?;
     let mut left_out: Vec<(Entry, Why)> = skipped.into_iter().map(|t| (t, Why::Skipped)).collect();
     let (unknown, taken): (Vec<_>, Vec<_>) = rest.into_iter().partition(|t| t.stored == Stored::Unknown);
@@ -59,6 +60,15 @@ fn check_fits(option: &str, patterns: &[&str], entries: &[Entry], why: &str) -> 
     }
     Err(Failure::new(Exit::Refused, format!("{option}: {why} {}", unused.join(", ")))
         .hint("`tensorlib inspect --tensors IN` lists the names; * is any text, ? any character, all else itself"))
+}
+
+/// A --keep that changes nothing since those before it come first is hardly meant.
+fn warn_of_shadows(keep: &[&str], entries: &[Entry]) {
+    let first = |t: &Entry| keep.iter().position(|p| fits(p, &t.name));
+    let used: HashSet<usize> = entries.iter().filter_map(first).collect();
+    for (_, pattern) in keep.iter().enumerate().filter(|(i, _)| !used.contains(i)) {
+        warn(format_args!("--keep: patterns before it fit all that '{pattern}' does: the first counts"));
+    }
 }
 
 /// Values of 8-bit floats that are to be multiplied by a tensor beside them are no weights without it: a model of them

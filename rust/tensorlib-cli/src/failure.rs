@@ -1,5 +1,6 @@
 //! What ends a command early: an exit code, a message, and what to try.
 
+use crate::text::printable;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -67,8 +68,9 @@ impl Failure {
         if self.message.is_empty() {
             return;
         }
-        let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {hint}"));
-        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", self.message); // no one to tell if that fails
+        let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {}", printable(hint)));
+        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", printable(&self.message));
+        // no one to tell if that fails
     }
 
     /// Names what was worked on: `tensor 'x': ...`.
@@ -104,5 +106,6 @@ impl From<io::Error> for Failure {
 
 /// A line on standard error that stops nothing.
 pub fn warn(message: impl fmt::Display) {
-    let _ = writeln!(io::stderr(), "tensorlib: warning: {message}"); // no one to tell if that fails
+    let _ = writeln!(io::stderr(), "tensorlib: warning: {}", printable(&message.to_string()));
+    // no one to tell if that fails
 }

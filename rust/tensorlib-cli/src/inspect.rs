@@ -6,7 +6,7 @@ use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
 use crate::inspect_json;
 use crate::source::Source;
-use crate::text::{bytes, shape, Table};
+use crate::text::{bytes, count, shape, Table};
 use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, Value};
@@ -117,7 +117,7 @@ fn shown(value: &Value, full: bool) -> String {
     }
 }
 
-/// A text in quotation marks, with its control characters escaped: a file's words must not steer the terminal.
+/// A text in quotation marks, whatever is in it on one line.
 fn shown_text(text: &str, full: bool) -> String {
     let n = text.chars().count();
     if full || n <= SHOWN_CHARACTERS {
@@ -152,8 +152,4 @@ fn shown_array(array: &Array, full: bool) -> String {
         Array::Nested(v) => list(v, full, |a| shown_array(a, full)),
         other => format!("{other:?}"),
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -14,7 +14,9 @@ pub fn open_regular(path: &Path) -> Outcome<File> {
     let info = std::fs::metadata(path).map_err(|e| Failure::io(path, "opened", &e))?;
     if info.is_dir() {
         let message = format!("{}: is a folder: a file is valid", path.display());
-        return Err(Failure::new(Exit::Io, message).hint("name the .gguf or .safetensors file in it"));
+        return Err(
+            Failure::new(Exit::Io, message).hint("name a file in it: .gguf, .safetensors or .safetensors.index.json")
+        );
     }
     if !info.is_file() {
         let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());

@@ -7,7 +7,7 @@ use crate::failure::{warn, Outcome};
 use crate::plan::Step;
 use crate::progress::rate;
 use crate::shards::listed;
-use crate::text::{bytes, shape, Table};
+use crate::text::{bytes, count, shape, Table};
 use crate::types::is_quantised;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -21,7 +21,7 @@ pub fn warn_of_losses(steps: &[Step], left_out: &[LeftOut]) {
     let names: Vec<String> = no_type.map(|(t, _)| format!("'{}' ({})", t.name, t.type_name)).collect();
     if !names.is_empty() {
         let (n, all) = (names.len(), left_out.len() + steps.len());
-        warn(format_args!("{n} of {all} tensors are left out, as GGUF has no such types: {}", listed(names)));
+        warn(format_args!("left out, as GGUF has no such types: {n} of {all} tensors: {}", listed(names)));
     }
     let twice = steps.iter().filter(|s| !s.is_copy() && is_quantised(s.from)).count();
     if twice > 0 {
@@ -61,7 +61,7 @@ fn sizes(steps: &[Step]) -> String {
         (before, after, elements) = (before + s.entry.nbytes, after + s.nbytes, elements + s.entry.elements());
     }
     let bits = after as f64 * 8.0 / (elements.max(1)) as f64;
-    format!("{} tensors, {} -> {}, {bits:.2} bits per weight", steps.len(), bytes(before), bytes(after))
+    format!("{}, {} -> {}, {bits:.2} bits per weight", count(steps.len(), "tensor"), bytes(before), bytes(after))
 }
 
 /// What was done.

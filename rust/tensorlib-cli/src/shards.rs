@@ -31,7 +31,10 @@ pub fn beside(path: &Path, suffix: &str) -> Outcome<Option<Numbered>> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut width = [number, count].into_iter().filter(|n| n.starts_with('0')).map(str::len).max().unwrap_or(0);
     let mut there = BTreeMap::new();
-    let entries = std::fs::read_dir(folder).map_err(|e| Failure::io(folder, "read", &e))?;
+    let entries = std::fs::read_dir(folder).map_err(|e| {
+        let failure = Failure::io(folder, "read", &e);
+        failure.about(format_args!("{}: the other shards are looked for", path.display()))
+    })?;
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some((s, number, c)) = name.to_str().and_then(|name| parsed(name, suffix)) else { continue };

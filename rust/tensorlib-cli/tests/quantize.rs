@@ -71,6 +71,9 @@ fn patterns_first_match_wins() {
     tool(&args).expect(0, &[]);
     let got: Vec<String> = types(&output).into_iter().map(|(_, t)| t).collect();
     assert_eq!(got, ["f32", "q6_K", "q8_0", "f32", "f16"]);
+    let shadowed = ["--force", "--keep", "blk.*=f16", "--keep", "blk.0*=q4_0"];
+    tool(&[&["quantize", &input, &output, "--type", "q2_k"][..], &shadowed].concat())
+        .expect(0, &["warning: --keep: patterns before it fit all that 'blk.0*' does"]);
     let bad = ["quantize", &input, &output, "--force", "--type", "q2_k", "--keep", "rows10*=q4_0"];
     tool(&bad).expect(1, &["rows10.weight", "rows of 10", "hint"]);
 }
