@@ -23,7 +23,7 @@ impl FromStr for Keep {
         };
         let dtype = match name {
             "same" => None,
-            name => Some(name.parse::<DType>().map_err(|e| format!("{e}, same"))?),
+            name => Some(name.parse::<DType>().map_err(|e| format!("{e}; same leaves a tensor as it is"))?),
         };
         if let Some(dtype) = dtype.filter(|t| !is_storage(*t)) {
             return Err(format!("{dtype} is no type for weights in a file"));
