@@ -40,7 +40,11 @@ pub fn beside(path: &Path, suffix: &str) -> Outcome<Option<Numbered>> {
         let Some((s, number, c)) = name.to_str().and_then(|name| parsed(name, suffix)) else { continue };
         if (s, c) == (stem, count) {
             width = if number.starts_with('0') { number.len() } else { width };
-            there.insert(number.parse().unwrap_or(0), path.with_file_name(&name));
+            let (number, path) = (number.parse().unwrap_or(0), path.with_file_name(&name));
+            if let Some(other) = there.insert(number, path.clone()) {
+                let message = format!("{}: has the number of {}", path.display(), other.display());
+                return Err(Failure::new(Exit::Io, message).hint("one of both is not of this model: move it away"));
+            }
         }
     }
     let (like, stem, end) = (path.to_path_buf(), stem.into(), format!("-of-{count}{suffix}"));

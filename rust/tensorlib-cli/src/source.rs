@@ -65,7 +65,7 @@ impl Source {
             return Ok(Source::Gguf(unsafe { Gguf::open_mapped(path)? }));
         }
         // A text, which a safetensors file is not: its first 8 bytes are a length, with zeros at its end.
-        if head.starts_with(b"{") && !head.contains(&0) {
+        if head.trim_ascii_start().starts_with(b"{") && !head.contains(&0) {
             return Ok(Source::Safetensors(SafeSet::open_index(path)?));
         }
         if head.len() == 9 && head[8] == b'{' {

@@ -74,6 +74,10 @@ fn a_missing_shard_is_named() {
     std::fs::remove_file(folder.path(THREE[2])).unwrap();
     tool(&["inspect", &input]).expect(3, &["m-00002-of-00003.safetensors, m-00003-of-00003.safetensors"]);
     assert_eq!(folder.names(), [THREE[0]]);
+    // Two files of one number: neither is dropped without a word.
+    std::fs::copy(&input, folder.path("m-1-of-00003.safetensors")).unwrap();
+    tool(&["inspect", &input]).expect(3, &["has the number of", "m-1-of-00003.safetensors", "hint"]);
+    std::fs::remove_file(folder.path("m-1-of-00003.safetensors")).unwrap();
     // As the hint says.
     std::fs::rename(&input, folder.path("alone.safetensors")).unwrap();
     tool(&["inspect", &folder.path("alone.safetensors")]).expect(0, &["tensors: 1"]);
@@ -137,7 +141,7 @@ fn an_index_that_is_not_true() {
         .expect(4, &["b.safetensors: tensor 't0' is in", "a.safetensors too"]);
     // Other JSON, and none.
     let path = folder.path("config.json");
-    for (text, words) in [("{\"a\": 1}     ", "without an object 'weight_map'"), ("{ no JSON at all", "no index")] {
+    for (text, words) in [("\n {\"a\": 1}     ", "without an object 'weight_map'"), ("{ no JSON at all", "no index")] {
         std::fs::write(&path, text).unwrap();
         tool(&["inspect", &path]).expect(4, &[words, "weight_map"]);
     }
