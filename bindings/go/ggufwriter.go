@@ -178,8 +178,8 @@ func (w *GGUFWriter) CopyKeys(g *GGUF) error {
 // Add adds a tensor under its own name. Its data are read by Finish, or by Write
 // for one behind it; the writer keeps the memory of its context until then.
 //
-// Errors: [StatusInvalidArgument] where the name is used already or longer than
-// 64 bytes, where data were written already, or after Close.
+// Errors: [StatusInvalidArgument] where the name is used already, empty or longer
+// than 64 bytes, where data were written already, or after Close.
 func (w *GGUFWriter) Add(t *Tensor) error {
 	if err := t.enter(); err != nil {
 		return err

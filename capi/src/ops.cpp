@@ -150,22 +150,21 @@ tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *r
 
 tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
     return constructed(ctx, [&](core::Context &context) {
-        const core::OpDef *def = core::find_op(required(op, "op", "op"));
-        if (!def) core::fail(Status::invalid_argument, "op: no operation '%.32s': see tl_op_name for those there are", op);
-        if (n_src != def->operands.size()) {
-            core::fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def->name, n_src, def->operands.size());
+        const core::OpDef &def = core::op_named(required(op, "op", "op"));
+        if (n_src != def.operands.size()) {
+            core::fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, n_src, def.operands.size());
         }
-        if (n_src > 0) required(src, def->name, "src");
+        if (n_src > 0) required(src, def.name, "src");
         // More attributes than any operation has would each be unknown, or one of them given twice.
         constexpr size_t most = 8;
         if (n_attrs > most)
-            core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def->name, n_attrs, most);
-        if (n_attrs > 0) required(attrs, def->name, "attrs");
+            core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def.name, n_attrs, most);
+        if (n_attrs > 0) required(attrs, def.name, "attrs");
         std::vector<core::Tensor *> unwrapped;
         for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap(src[i]));
         std::vector<Attr> known;
         for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(attrs[i]));
-        return core::build_node(context, def->op, unwrapped, known);
+        return core::build_node(context, def.op, unwrapped, known);
     });
 }
 

@@ -35,8 +35,7 @@ Tensor Context::zeros(Type type, const Shape &shape) const {
 }
 
 Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes) const {
-    const core::OpDef *def = core::find_op(name);
-    if (!def) core::fail(Status::invalid_argument, "op: no operation '%.*s'", static_cast<int>(name.size()), name.data());
+    const core::OpDef &def = core::op_named(name);
     std::vector<core::Tensor *> src;
     for (const Tensor &source : sources) src.push_back(&source.get());
     std::vector<core::Attr> attrs;
@@ -45,7 +44,7 @@ Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources,
             core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
         attrs.push_back(given.ints.empty() ? core::Attr::of_text(given.name, given.text) : core::Attr::of_ints(given.name, given.ints));
     }
-    return Tensor(impl_, core::build_node(*impl_, def->op, src, attrs));
+    return Tensor(impl_, core::build_node(*impl_, def.op, src, attrs));
 }
 
 void Context::set_name(std::string_view name) const { impl_->set_name(std::string(name).c_str()); }

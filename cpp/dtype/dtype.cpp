@@ -1,9 +1,12 @@
 #include "dtype/dtype.hpp"
 
 #include "base/fail.hpp"
+#include "base/nearest.hpp"
 #include "base/text.hpp"
+#include "base/utf8.hpp"
 
-#include <string>
+#include <string_view>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -78,11 +81,10 @@ const DTypeTraits *find_traits(std::string_view name) noexcept {
 
 const DTypeTraits &traits_named(const char *what, std::string_view name) {
     if (const DTypeTraits *found = find_traits(name)) return *found;
-    std::string known;
-    for (const DTypeTraits &t : table) known += (known.empty() ? "" : ", ") + std::string(t.name);
-    // No name is longer: what is cut is not one.
-    const auto shown = static_cast<int>(name.size() < 32 ? name.size() : 32);
-    fail(Status::invalid_argument, "%s: no type '%.*s': there are: %s", what, shown, name.data(), known.c_str());
+    std::vector<std::string_view> names;
+    for (const DTypeTraits &t : table) names.push_back(t.name);
+    fail(Status::invalid_argument, "%s: no type '%s': the nearest of %zu are %s", what, shown(name).c_str(), names.size(),
+         nearest_names(name, names).c_str());
 }
 
 std::int64_t integer_value(DType type, const void *element) noexcept {

@@ -44,8 +44,9 @@ std::string array_head(GgufType element, std::uint64_t n) {
 }
 
 void check_name(const char *kind, std::string_view name, std::size_t longest) {
+    if (name.empty()) fail(Status::invalid_argument, "%s: a %s is empty: 1 to %zu bytes are valid", what, kind, longest);
     if (name.size() > longest)
-        fail(Status::invalid_argument, "%s: %s '%s' has %zu bytes: up to %zu are valid", what, kind, shown(name).c_str(), name.size(),
+        fail(Status::invalid_argument, "%s: %s '%s' has %zu bytes: 1 to %zu are valid", what, kind, shown(name).c_str(), name.size(),
              longest);
     if (name.find('\0') != name.npos || valid_utf8(name) != name.size())
         fail(Status::invalid_argument, "%s: a %s has a NUL or is no UTF-8 at byte %zu", what, kind,
@@ -91,7 +92,6 @@ void GgufWriter::check_declaring(const char *function) const {
 
 void GgufWriter::add_key(std::string_view key, std::string value) {
     check_declaring("a key");
-    if (key.empty()) fail(Status::invalid_argument, "%s: a key with an empty name", what);
     check_name("key", key, gguf_longest_name);
     if (is_own_key(key)) {
         fail(Status::invalid_argument, "%s: key '%s' is the writer's own: its parameters alignment and split_size decide", what,

@@ -53,6 +53,8 @@ const OpDef &op_def(Op op) noexcept;
 
 // By name; nullptr where there is none (leaf is no operation).
 const OpDef *find_op(std::string_view name) noexcept;
+// The same, or an Error(invalid_argument) with the nearest names.
+const OpDef &op_named(std::string_view name);
 
 // All operations but leaf, in the list's order.
 std::span<const OpDef *const> all_ops() noexcept;

@@ -1,7 +1,10 @@
 #include "base/fail.hpp"
+#include "base/nearest.hpp"
+#include "base/utf8.hpp"
 #include "ops/op_def.hpp"
 
 #include <string>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -39,8 +42,7 @@ const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
     for (const AttrDef &known : def.attrs) {
         if (known.name == name) return known;
     }
-    fail(Status::invalid_argument, "%s: no attribute '%.*s': valid: %s", def.name, static_cast<int>(name.size()), name.data(),
-         names_of(def).c_str());
+    fail(Status::invalid_argument, "%s: no attribute '%s': valid: %s", def.name, shown(name).c_str(), names_of(def).c_str());
 }
 
 // The attribute in the kind that the definition asks for: one integer and an integral number stand for each other.
@@ -96,6 +98,14 @@ const OpDef *find_op(std::string_view name) noexcept {
         if (name == def->name) return def;
     }
     return nullptr;
+}
+
+const OpDef &op_named(std::string_view name) {
+    if (const OpDef *def = find_op(name)) return *def;
+    std::vector<std::string_view> names;
+    for (const OpDef *def : table) names.push_back(def->name);
+    fail(Status::invalid_argument, "op: no operation '%s': the nearest of %zu are %s", shown(name).c_str(), names.size(),
+         nearest_names(name, names).c_str());
 }
 
 std::span<const OpDef *const> all_ops() noexcept { return table; }

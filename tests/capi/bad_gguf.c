@@ -293,6 +293,7 @@ static void test_writer(void) {
     const char *texts[2] = {"a", NULL};
     const size_t sizes[2] = {1, 0};
     const float values[4] = {1, 2, 3, 4};
+    tl_context *ctx = fresh_context();
     ACCEPTED(tl_gguf_writer_set_u32(writer, "n", 7, &err));
     ACCEPTED(tl_gguf_writer_set_string(writer, "s", NULL, 0, &err));
     ACCEPTED(tl_gguf_writer_set_string_array(writer, "a", texts, sizes, 2, &err));
@@ -302,6 +303,9 @@ static void test_writer(void) {
     REFUSED(tl_gguf_writer_set_array(writer, "b", 13, ne, 1, &err), TL_STATUS_INVALID_ARGUMENT, "13");
     REFUSED(tl_gguf_writer_set_array(writer, "b", TL_GGUF_TYPE_STRING, ne, 1, &err), TL_STATUS_INVALID_ARGUMENT, "string");
     REFUSED(tl_gguf_writer_set_u32(writer, "split.count", 7, &err), TL_STATUS_INVALID_ARGUMENT, "split.count");
+    REFUSED(tl_gguf_writer_set_u32(writer, "", 7, &err), TL_STATUS_INVALID_ARGUMENT, "a key is empty");
+    REFUSED(tl_gguf_writer_declare_tensor(writer, "", 0, 1, ne, &err), TL_STATUS_INVALID_ARGUMENT, "1 to 64 bytes");
+    REFUSED(tl_gguf_writer_add_tensor(writer, tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), &err), TL_STATUS_INVALID_ARGUMENT, "name is empty");
     REFUSED(tl_gguf_writer_declare_tensor(writer, "t", 4, 1, ne, &err), TL_STATUS_INVALID_ARGUMENT, "no type 4");
     REFUSED(tl_gguf_writer_declare_tensor(writer, "t", 0, 5, ne, &err), TL_STATUS_INVALID_ARGUMENT, "5");
     REFUSED(tl_gguf_writer_declare_tensor(writer, "t", 0, -1, ne, &err), TL_STATUS_INVALID_ARGUMENT, "-1");
@@ -321,6 +325,7 @@ static void test_writer(void) {
     tl_gguf_free(gguf);
     CHECK(remove(path) == 0);
     close(fd);
+    tl_context_free(ctx);
 }
 
 void test_gguf(void) {

@@ -117,7 +117,7 @@ static void test_names_and_counts(tl_context *ctx, tl_tensor *a) {
     }
     NOT_MADE(ctx, tl_op(ctx, NULL, src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
     NOT_MADE(ctx, tl_op(ctx, "", src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
-    NOT_MADE(ctx, tl_op(ctx, "mulmat", src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "mulmat");
+    NOT_MADE(ctx, tl_op(ctx, "matmul", src, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "are mul_mat,");
     NOT_MADE(ctx, tl_op(ctx, "add", NULL, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "");
     NOT_MADE(ctx, tl_op(ctx, "add", src, 1, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "add");
     NOT_MADE(ctx, tl_op(ctx, "add", src, SIZE_MAX, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "add");

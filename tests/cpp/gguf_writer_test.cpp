@@ -171,7 +171,7 @@ TEST(GgufWriter, misuse_says_what_would_be_valid) {
     };
     const Row rows[] = {
         {[&] { writer->set_string("key", "y"); }, {"'key'", "set already"}},
-        {[&] { writer->set_string("", "y"); }, {"empty name"}},
+        {[&] { writer->set_string("", "y"); }, {"a key is empty", "1 to 65535 bytes"}},
         {[&] { writer->set_string("\xFF", "y"); }, {"UTF-8"}},
         {[&] { writer->set_string(std::string(70000, 'k'), "y"); }, {"70000", "65535"}},
         {[&] { set(*writer, "general.alignment", GgufType::u32, 64u); }, {"general.alignment", "alignment and split_size"}},
@@ -182,6 +182,8 @@ TEST(GgufWriter, misuse_says_what_would_be_valid) {
         {[&] { writer->set_array("a", GgufType::u64, &two, ~0ull); }, {"'a'", "too many"}},
         {[&] { writer->set_array("a", GgufType::u8, nullptr, 1); }, {"'a'", "NULL"}},
         {[&] { writer->declare_tensor("t", core::DType::f32, ne); }, {"'t'", "declared already"}},
+        {[&] { writer->declare_tensor("", core::DType::f32, ne); }, {"a tensor's name is empty", "1 to 64 bytes"}},
+        {[&] { writer->add_tensor(*leaf(*ctx, "", {1}, 0)); }, {"a tensor's name is empty"}},
         {[&] { writer->declare_tensor(std::string(65, 't'), core::DType::f32, ne); }, {"65 bytes", "64"}},
         {[&] { writer->declare_tensor("u", core::DType::f32, five); }, {"5 dimensions"}},
         {[&] { writer->write_data(nullptr, 4); }, {"NULL"}},

@@ -141,7 +141,8 @@ TEST_F(OpDefs, by_name) {
     EXPECT_EQ(ctx.op("permute", {a}, {{"axes", {1, 0, 2, 3}, ""}}).shape()[0], 3);
     EXPECT_EQ(ctx.op("cast", {a}, {{"to", {}, "F16"}}).type(), tl::Type::f16);
     using S = tl::Status;
-    support::expect_error(S::invalid_argument, {"no operation", "frobnicate"}, [&] { ctx.op("frobnicate", {a}); });
+    support::expect_error(S::invalid_argument, {"no operation 'rows_get'", "nearest", " get_rows,"}, [&] { ctx.op("rows_get", {a}); });
+    support::expect_error(S::invalid_argument, {"xxx...'", "the nearest of"}, [&] { ctx.op(std::string(1000, 'x'), {a}); });
     support::expect_error(S::invalid_argument, {"add", "1 operands", "2"}, [&] { ctx.op("add", {a}); });
     support::expect_error(S::invalid_argument, {"add", "no attribute", "axes"}, [&] { ctx.op("add", {a, a}, {{"axes", {1}, ""}}); });
     support::expect_error(S::invalid_argument, {"permute", "axes", "missing"}, [&] { ctx.op("permute", {a}); });

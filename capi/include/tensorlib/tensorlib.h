@@ -447,7 +447,7 @@ TL_API tl_type tl_type_at(size_t index);
 
 /**
  * Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.
- * TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists all). Any
+ * TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
  * thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_type_from_name(const char *name, tl_type *out, tl_error *err);
@@ -1799,7 +1799,7 @@ TL_API TL_NODISCARD tl_status tl_gguf_writer_copy_kv(tl_gguf_writer *writer, con
         tl_error *err);
 
 /**
- * Adds a tensor under its own name, up to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
+ * Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
  * by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
  * context until it has finished.
  *

@@ -1,10 +1,11 @@
 //! The command line: every option and its help.
 
-use crate::plan::Keep;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use crate::pattern::Keep;
+use crate::types::is_storage;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
-use tensorlib::{DType, Kind};
+use tensorlib::DType;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -39,7 +40,8 @@ pub enum Command {
     /// Store a model in a smaller format: GGUF or safetensors in, GGUF out
     ///
     /// Quantised are float tensors of two or more dimensions whose rows are whole blocks of the type. Rows that are not
-    /// become q8_0 where they fit that; all else is copied as it is. OUT gets its name when it is whole: a run that is
+    /// become q8_0 where they fit that; all else is copied as it is. 8-bit floats are read as f32, other types that GGUF
+    /// lacks are left out with a warning. OUT gets its name when it is whole: a run that is
     /// stopped leaves nothing. Never more than a few pieces of a tensor are in memory.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
@@ -64,7 +66,8 @@ pub enum Command {
 /// `inspect`
 #[derive(Args)]
 pub struct Inspect {
-    /// Files to show; any part of a split GGUF file stands for all
+    /// Files to show; any part of a split GGUF file, and any shard or the index of a sharded safetensors model, stands for
+    /// all
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// JSON: everything, arrays whole (see the README for its structure)
@@ -84,10 +87,10 @@ pub struct Inspect {
 /// `quantize`
 #[derive(Args)]
 pub struct Quantize {
-    /// The model to read: GGUF or safetensors
+    /// The model to read: GGUF or safetensors; any part, any shard, or the shards' index stands for all
     #[arg(value_name = "IN")]
     pub input: PathBuf,
-    /// The GGUF file to write
+    /// The GGUF file to write; - is standard output
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     /// The type to store weights as
@@ -97,9 +100,12 @@ pub struct Quantize {
     #[arg(long, value_name = "FILE")]
     pub importance: Option<PathBuf>,
     /// Another type for tensors whose name fits PATTERN (* and ?); `same` leaves them as they are; the first match
-    /// counts
+    /// counts, and each has to fit a tensor
     #[arg(long, value_name = "PATTERN=TYPE")]
     pub keep: Vec<Keep>,
+    /// Leave out tensors whose name fits PATTERN (* and ?), which has to fit one
+    #[arg(long, value_name = "PATTERN")]
+    pub skip: Vec<String>,
     /// Quantise again what is quantised already; that loses twice
     #[arg(long)]
     pub allow_requantize: bool,
@@ -112,11 +118,11 @@ pub struct Quantize {
     /// Split OUT into parts of at most that size, as 4G
     #[arg(long, value_name = "SIZE", value_parser = crate::text::parse_size)]
     pub split_size: Option<u64>,
-    /// Replace OUT if it exists
+    /// Replace OUT if it exists; where OUT is a symbolic link, the file that it leads to
     #[arg(long)]
     pub force: bool,
     /// general.architecture of OUT where IN has none
-    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    #[arg(long, value_name = "NAME", default_value = "unknown", value_parser = NonEmptyStringValueParser::new())]
     pub arch: String,
     /// One line for each tensor on standard error
     #[arg(long, short)]
@@ -190,11 +196,6 @@ pub struct Man {
     /// Write tensorlib.1 and a page for each command into this folder
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-}
-
-/// Whether a file of weights may have this type.
-pub fn is_storage(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Floating | Kind::Weight)
 }
 
 fn storage_types() -> impl TypedValueParser<Value = DType> {

@@ -2,9 +2,10 @@
 //! added in the order of the pieces, so they do not depend on the number of threads.
 
 use crate::args::Compare;
+use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
-use crate::source::{pieces, Entry, Piece, Source};
-use crate::text::{shape, Table};
+use crate::source::{pieces, Piece, Source};
+use crate::text::{printable, shape, Table};
 use serde_json::{json, Value as Json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -65,7 +66,7 @@ struct Pair {
 impl Pair {
     /// Weights: integers are indices and the like, whose squares would drown all else in a sum.
     fn counts(&self) -> bool {
-        self.a.dtype.is_some_and(|t| t.kind() != Kind::Integer)
+        self.a.stored.dtype().is_some_and(|t| t.kind() != Kind::Integer)
     }
 }
 
@@ -191,19 +192,19 @@ fn print(found: &Findings, failed: &[&str], limit: Option<f64>, out: &mut dyn Wr
     table.row([vec!["all".into(), String::new(), String::new()], cells(&total), vec![String::new()]].concat());
     table.print(out)?;
     for name in &found.only_a {
-        writeln!(out, "only in A: {name}")?;
+        writeln!(out, "only in A: {}", printable(name))?;
     }
     for name in &found.only_b {
-        writeln!(out, "only in B: {name}")?;
+        writeln!(out, "only in B: {}", printable(name))?;
     }
     for (a, b) in &found.shapes {
-        writeln!(out, "shapes differ: {}: {} in A, {} in B", a.name, shape(&a.shape), shape(&b.shape))?;
+        writeln!(out, "shapes differ: {}: {} in A, {} in B", printable(&a.name), shape(&a.shape), shape(&b.shape))?;
     }
     for p in found.pairs.iter().filter(|p| p.sums.not_finite > 0) {
-        writeln!(out, "not finite in one of both: {}: {} elements", p.a.name, p.sums.not_finite)?;
+        writeln!(out, "not finite in one of both: {}: {} elements", printable(&p.a.name), p.sums.not_finite)?;
     }
     if let Some(limit) = limit.filter(|_| !failed.is_empty()) {
-        writeln!(out, "relative error above {limit}: {}", failed.join(", "))?;
+        writeln!(out, "relative error above {limit}: {}", printable(&failed.join(", ")))?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! What ends a command early: an exit code, a message, and what to try.
 
+use crate::text::printable;
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// What a command returns.
@@ -62,6 +63,16 @@ impl Failure {
         }
     }
 
+    /// Says it on standard error.
+    pub fn report(&self) {
+        if self.message.is_empty() {
+            return;
+        }
+        let hint = self.hint.as_ref().map_or(String::new(), |hint| format!("\n  hint: {}", printable(hint)));
+        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", printable(&self.message));
+        // no one to tell if that fails
+    }
+
     /// Names what was worked on: `tensor 'x': ...`.
     pub fn about(mut self, what: impl fmt::Display) -> Self {
         self.message = format!("{what}: {}", self.message);
@@ -95,6 +106,6 @@ impl From<io::Error> for Failure {
 
 /// A line on standard error that stops nothing.
 pub fn warn(message: impl fmt::Display) {
-    use std::io::Write;
-    let _ = writeln!(io::stderr(), "tensorlib: warning: {message}"); // no one to tell if that fails
+    let _ = writeln!(io::stderr(), "tensorlib: warning: {}", printable(&message.to_string()));
+    // no one to tell if that fails
 }

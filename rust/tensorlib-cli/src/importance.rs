@@ -4,9 +4,10 @@
 //! `NAME.in_sum2` with sums of squares and `NAME.counts` with how many there were, for each matrix of a stack of
 //! experts; the weight is their mean. A matrix without a count says nothing, and gets ones.
 
+use crate::entry::Entry;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::plan::Step;
-use crate::source::{pieces, Entry, Source};
+use crate::source::{pieces, Source};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -58,7 +59,7 @@ impl Importance {
         unknown.sort_unstable();
         if let Some(first) = unknown.first() {
             let n = unknown.len();
-            warn(format_args!("{}: {n} names that the model does not have, as '{first}'", path.display()));
+            warn(format_args!("{}: {n} names of no tensor in OUT, as '{first}'", path.display()));
         }
         for step in steps.iter().filter(|s| !s.is_copy()) {
             let (row, name) = (step.entry.row(), &step.entry.name);

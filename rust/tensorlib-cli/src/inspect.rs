@@ -1,10 +1,12 @@
 //! `tensorlib inspect`: what is in a file.
 
 use crate::args::Inspect;
+use crate::contents::{metadata, totals, value_type};
+use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
 use crate::inspect_json;
-use crate::source::{Entry, Source};
-use crate::text::{bytes, shape, Table};
+use crate::source::Source;
+use crate::text::{bytes, count, shape, Table};
 use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, Value};
@@ -13,43 +15,29 @@ use tensorlib::{Array, Value};
 const SHOWN_ELEMENTS: usize = 6;
 const SHOWN_CHARACTERS: usize = 80;
 
-/// Sums over the tensors of one type.
-pub struct TypeTotal {
-    /// The type's name.
-    pub type_name: String,
-    /// Tensors of it.
-    pub tensors: u64,
-    /// Their elements.
-    pub elements: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl TypeTotal {
-    /// Bits that an element takes.
-    pub fn bits(&self) -> f64 {
-        if self.elements == 0 {
-            return 0.0;
-        }
-        self.bytes as f64 * 8.0 / self.elements as f64
-    }
-}
-
 /// Runs the command.
 pub fn run(options: &Inspect, out: &mut dyn Write) -> Outcome<Exit> {
-    // All are opened first: a name that is wrong is not to be lost behind pages of others.
-    let files = options.files.iter().map(|p| Source::open(p).map(|s| (p.as_path(), s))).collect::<Outcome<Vec<_>>>()?;
-    if options.json {
-        inspect_json::print(options, &files, out)?;
-        return Ok(Exit::Success);
-    }
-    for (i, (path, source)) in files.iter().enumerate() {
-        if i > 0 {
-            writeln!(out)?;
+    // All are opened first, and what fails is said last: a name that is wrong is not to be lost behind pages of others.
+    let (mut files, mut failed) = (Vec::new(), Vec::new());
+    for path in &options.files {
+        match Source::open(path) {
+            Ok(source) => files.push((path.as_path(), source)),
+            Err(failure) => failed.push((path.as_path(), failure)),
         }
-        print(options, path, source, out)?;
     }
-    Ok(Exit::Success)
+    if options.json {
+        inspect_json::print(options, &files, &failed, out)?;
+    } else {
+        for (i, (path, source)) in files.iter().enumerate() {
+            if i > 0 {
+                writeln!(out)?;
+            }
+            print(options, path, source, out)?;
+        }
+    }
+    out.flush()?;
+    failed.iter().for_each(|(_, failure)| failure.report());
+    Ok(failed.first().map_or(Exit::Success, |(_, failure)| failure.exit))
 }
 
 fn print(options: &Inspect, path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
@@ -91,15 +79,12 @@ fn print(options: &Inspect, path: &Path, source: &Source, out: &mut dyn Write) -
 }
 
 fn print_head(path: &Path, source: &Source, out: &mut dyn Write) -> Outcome<()> {
-    match source {
-        Source::Gguf(file) => {
-            let (version, alignment) = (file.version(), file.alignment());
-            let parts = if file.n_parts() == 1 { String::new() } else { format!(", {} parts", file.n_parts()) };
-            writeln!(out, "{}: GGUF version {version}, alignment {alignment}{parts}", path.display())?;
-        }
-        Source::Safetensors(_) => writeln!(out, "{}: safetensors", path.display())?,
-    }
-    Ok(())
+    let format = match source {
+        Source::Gguf(file) => format!("GGUF version {}, alignment {}", file.version(), file.alignment()),
+        Source::Safetensors(_) => source.format().into(),
+    };
+    let parts = if source.n_parts() == 1 { String::new() } else { format!(", {} parts", source.n_parts()) };
+    Ok(writeln!(out, "{}: {format}{parts}", path.display())?)
 }
 
 fn print_totals(entries: &[Entry], out: &mut dyn Write) -> Outcome<()> {
@@ -111,72 +96,6 @@ fn print_totals(entries: &[Entry], out: &mut dyn Write) -> Outcome<()> {
         table.row(vec![t.type_name.clone(), tensors, elements, bytes(t.bytes), format!("{:.4}", t.bits())]);
     }
     Ok(table.print(out)?)
-}
-
-/// Sums per type, in the order of first appearance, and over all.
-pub fn totals(entries: &[Entry]) -> (Vec<TypeTotal>, TypeTotal) {
-    let new = |type_name: &str| TypeTotal { type_name: type_name.into(), tensors: 0, elements: 0, bytes: 0 };
-    let (mut rows, mut all): (Vec<TypeTotal>, _) = (Vec::new(), new("all"));
-    for t in entries {
-        let at = rows.iter().position(|r| r.type_name == t.type_name).unwrap_or_else(|| {
-            rows.push(new(&t.type_name));
-            rows.len() - 1
-        });
-        for total in [&mut rows[at], &mut all] {
-            total.tensors += 1;
-            total.elements += t.elements();
-            total.bytes += t.nbytes;
-        }
-    }
-    (rows, all)
-}
-
-/// All keys, safetensors' texts as strings.
-pub fn metadata(source: &Source) -> Vec<(String, Value)> {
-    match source {
-        Source::Gguf(file) => file.metadata().map(|(k, v)| (k.to_string(), v)).collect(),
-        Source::Safetensors(file) => file.metadata().into_iter().map(|(k, v)| (k, Value::from(v))).collect(),
-    }
-}
-
-/// The type of a value in the format's words: `u32`, `array of string`.
-pub fn value_type(value: &Value) -> String {
-    let name = match value {
-        Value::U8(_) => "u8",
-        Value::I8(_) => "i8",
-        Value::U16(_) => "u16",
-        Value::I16(_) => "i16",
-        Value::U32(_) => "u32",
-        Value::I32(_) => "i32",
-        Value::F32(_) => "f32",
-        Value::Bool(_) => "bool",
-        Value::String(_) => "string",
-        Value::U64(_) => "u64",
-        Value::I64(_) => "i64",
-        Value::F64(_) => "f64",
-        Value::Array(array) => return format!("array of {}", element_type(array)),
-        _ => "unknown",
-    };
-    name.into()
-}
-
-fn element_type(array: &Array) -> &'static str {
-    match array {
-        Array::U8(_) => "u8",
-        Array::I8(_) => "i8",
-        Array::U16(_) => "u16",
-        Array::I16(_) => "i16",
-        Array::U32(_) => "u32",
-        Array::I32(_) => "i32",
-        Array::F32(_) => "f32",
-        Array::Bool(_) => "bool",
-        Array::String(_) => "string",
-        Array::Nested(_) => "array",
-        Array::U64(_) => "u64",
-        Array::I64(_) => "i64",
-        Array::F64(_) => "f64",
-        _ => "unknown",
-    }
 }
 
 fn shown(value: &Value, full: bool) -> String {
@@ -198,7 +117,7 @@ fn shown(value: &Value, full: bool) -> String {
     }
 }
 
-/// A text in quotation marks, with its control characters escaped: a file's words must not steer the terminal.
+/// A text in quotation marks, whatever is in it on one line.
 fn shown_text(text: &str, full: bool) -> String {
     let n = text.chars().count();
     if full || n <= SHOWN_CHARACTERS {
@@ -233,8 +152,4 @@ fn shown_array(array: &Array, full: bool) -> String {
         Array::Nested(v) => list(v, full, |a| shown_array(a, full)),
         other => format!("{other:?}"),
     }
-}
-
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -1,18 +1,26 @@
 //! `tensorlib inspect --json`. The structure is documented in the README; what is in it stays.
 
 use crate::args::Inspect;
-use crate::failure::Outcome;
-use crate::inspect::{metadata, totals, value_type, TypeTotal};
+use crate::contents::{metadata, totals, value_type, TypeTotal};
+use crate::failure::{Failure, Outcome};
 use crate::source::Source;
 use serde_json::{json, Map, Value as Json};
 use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, Value};
 
-/// Prints `{"files": [...]}`.
-pub fn print(options: &Inspect, files: &[(&Path, Source)], out: &mut dyn Write) -> Outcome<()> {
+/// Prints `{"files": [...], "failed": [...]}`.
+pub fn print(
+    options: &Inspect,
+    files: &[(&Path, Source)],
+    failed: &[(&Path, Failure)],
+    out: &mut dyn Write,
+) -> Outcome<()> {
     let all: Vec<Json> = files.iter().map(|(path, source)| file(options, path, source)).collect();
-    Ok(writeln!(out, "{:#}", json!({ "files": all }))?)
+    let error =
+        |(path, failure): &(&Path, Failure)| json!({ "path": path.display().to_string(), "error": failure.message });
+    let failed: Vec<Json> = failed.iter().map(error).collect();
+    Ok(writeln!(out, "{:#}", json!({ "files": all, "failed": failed }))?)
 }
 
 fn file(options: &Inspect, path: &Path, source: &Source) -> Json {
@@ -22,8 +30,8 @@ fn file(options: &Inspect, path: &Path, source: &Source) -> Json {
     if let Source::Gguf(file) = source {
         object.insert("version".into(), json!(file.version()));
         object.insert("alignment".into(), json!(file.alignment()));
-        object.insert("parts".into(), json!(file.n_parts()));
     }
+    object.insert("parts".into(), json!(source.n_parts()));
     if !options.tensors {
         let pair = |(key, v): &(String, Value)| json!({ "key": key, "type": value_type(v), "value": value(v) });
         object.insert("metadata".into(), metadata(source).iter().map(pair).collect());

@@ -3,21 +3,33 @@
 mod args;
 mod bench;
 mod bench_report;
+mod choice;
 mod compare;
+mod contents;
 mod devices;
+mod entry;
 mod failure;
+mod fp8;
 mod importance;
 mod inspect;
 mod inspect_json;
 mod manual;
 mod memory;
+mod open;
+mod output;
+mod pattern;
 mod pipeline;
 mod plan;
 mod progress;
 mod quantize;
+mod quantize_report;
 mod safefile;
+mod safeset;
+mod shards;
+mod signals;
 mod source;
 mod text;
+mod types;
 
 use args::{Arguments, Command};
 use clap::Parser;
@@ -31,15 +43,11 @@ fn main() -> ExitCode {
     let ended = std::panic::catch_unwind(|| run(&arguments.command)).unwrap_or_else(|_| {
         Err(Failure::new(Exit::Internal, "internal error").hint("please report this with the lines above"))
     });
-    let failure = match ended {
-        Ok(exit) => return ExitCode::from(exit as u8),
-        Err(failure) => failure,
-    };
-    if !failure.message.is_empty() {
-        let hint = failure.hint.map_or(String::new(), |hint| format!("\n  hint: {hint}"));
-        let _ = writeln!(io::stderr(), "tensorlib: {}{hint}", failure.message); // no one to tell if that fails
-    }
-    ExitCode::from(failure.exit as u8)
+    let exit = ended.unwrap_or_else(|failure| {
+        failure.report();
+        failure.exit
+    });
+    ExitCode::from(exit as u8)
 }
 
 fn run(command: &Command) -> Outcome<Exit> {

@@ -8,25 +8,11 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::importance::Importance;
 use crate::plan::Step;
 use crate::progress::Progress;
-use crate::source::{nbytes, pieces, Piece, Source};
+use crate::signals;
+use crate::source::{pieces, Piece, Source};
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{sync_channel, SyncSender};
 use tensorlib::{Backend, GgufWriter};
-
-/// Set by Ctrl-C. Looked at between two pieces.
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Makes polite signals stop the work, so that a file in the making is removed; a second one ends the process.
-pub fn catch_signals() {
-    let handler = || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(Exit::Interrupted as i32);
-        }
-    };
-    // Where it cannot be set (a second call), signals end the process as they always did.
-    let _ = ctrlc::set_handler(handler);
-}
 
 /// Bytes that are copied at once.
 const COPIED: usize = 4 << 20;
@@ -74,9 +60,7 @@ pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
             .spawn_scoped(scope, move || read_all(job, &sender))
             .map_err(|e| Failure::new(Exit::Memory, format!("a thread cannot be started: {e}")))?;
         for chunk in receiver {
-            if INTERRUPTED.load(Ordering::SeqCst) {
-                return Err(Failure::new(Exit::Interrupted, "interrupted: nothing was written"));
-            }
+            signals::check("nothing was written")?;
             let step = &job.steps[chunk.step];
             if chunk.first {
                 job.progress.tensor(chunk.step, job.steps.len(), &describe(step));
@@ -93,9 +77,9 @@ pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
 
 fn describe(step: &Step) -> String {
     if step.is_copy() {
-        return format!("{} {}", step.entry.name, step.from);
+        return format!("{} {}", step.entry.name, step.entry.type_name);
     }
-    format!("{} {} -> {}", step.entry.name, step.from, step.to)
+    format!("{} {} -> {}", step.entry.name, step.entry.type_name, step.to)
 }
 
 /// The reader's thread: ends when all is read, or nobody listens any more.
@@ -121,7 +105,7 @@ fn decode<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'
     let limit = piece_size(job.backend.n_threads());
     for piece in pieces(at.entry.elements(), at.entry.row(), job.importance.groups(&at.entry), limit) {
         let data = job.source.values(&at.entry, &piece).map(|values| Data::Floats(values, piece));
-        let input = nbytes(at.from, piece.n as u64);
+        let input = at.entry.stored.nbytes(piece.n as u64);
         sender.send(Chunk { step, first: piece.start == 0, input, data }).ok()?;
     }
     Some(())

@@ -1,6 +1,6 @@
 //! How far it is: a bar on a terminal, a line per tensor where that is asked for, else nothing.
 
-use crate::text::bytes;
+use crate::text::{bytes, printable};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Instant;
@@ -25,10 +25,11 @@ impl Progress {
 
     /// A tensor begins.
     pub fn tensor(&self, number: usize, of: usize, what: &str) {
+        let what = printable(what);
         if self.verbose {
             let _ = writeln!(io::stderr(), "[{}/{of}] {what}", number + 1); // no one to tell if that fails
         }
-        self.bar.set_message(what.to_string());
+        self.bar.set_message(what);
     }
 
     /// So many bytes of input more are done.

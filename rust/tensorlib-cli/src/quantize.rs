@@ -1,16 +1,19 @@
 //! `tensorlib quantize`: the command around the plan and the stream.
 
 use crate::args::Quantize;
-use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::choice::choose;
+use crate::failure::{warn, Exit, Outcome};
 use crate::importance::Importance;
+use crate::output::Output;
 use crate::pipeline::{self, Job};
-use crate::plan::{file_type, plan, unused, Step, Wishes};
-use crate::progress::{rate, Progress};
-use crate::source::{is_quantised, Source};
-use crate::text::{bytes, shape, Table};
-use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use crate::plan::{plan, Step, Wishes};
+use crate::progress::Progress;
+use crate::quantize_report::{print_plan, summary, warn_of_losses};
+use crate::signals;
+use crate::source::Source;
+use crate::types::{file_type, is_quantised};
+use std::io::{self, Write};
+use std::path::Path;
 use tensorlib::{Array, BackendOptions, GgufWriter, GgufWriterOptions, Value};
 
 const FILE_TYPE: &str = "general.file_type";
@@ -21,82 +24,39 @@ const QUANTIZATION_VERSION: u32 = 2;
 /// Runs the command.
 pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     let source = Source::open(&options.input)?;
-    check_output(options)?;
+    let output = Output::check(options, &source.paths(&options.input))?;
+    let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
     let wishes = Wishes { dtype: options.dtype, keep: &options.keep, requantize: options.allow_requantize };
-    let steps = plan(source.entries(), &wishes)?;
-    say_oddities(options, &steps);
+    let steps = plan(std::mem::take(&mut choice.taken), &wishes)?;
+    warn_of_losses(&steps, &choice.left_out);
     let importance = match &options.importance {
         Some(path) => Importance::open(path, &steps)?,
         None => Importance::none(),
     };
     if options.dry_run {
-        print_plan(&steps, out)?;
+        print_plan(&steps, &choice.left_out, out)?;
         return Ok(Exit::Success);
     }
-    let (parts, seconds) = write(options, &source, &steps, &importance)?;
-    if !options.quiet {
-        summary(options, &steps, parts, seconds, out)?;
+    let (parts, seconds) = write(options, &source, &steps, &importance, output.path())?;
+    let words = if options.quiet { String::new() } else { summary(options, &steps, &choice.left_out, parts, seconds) };
+    if output.is_standard() {
+        output.deliver(out)?;
+        let _ = io::stderr().write_all(words.as_bytes()); // no one to tell if that fails
+    } else {
+        out.write_all(words.as_bytes())?;
     }
     Ok(Exit::Success)
 }
 
-/// What would go wrong at the end is better said at the beginning.
-fn check_output(options: &Quantize) -> Outcome<()> {
-    let output = &options.output;
-    let io = |path: &Path, what: &str| Failure::new(Exit::Io, format!("{}: {what}", path.display()));
-    let folder = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if !folder.is_dir() {
-        let what = format!("there is no folder {}", folder.display());
-        return Err(io(output, &what).hint("make the folder, or look for a typing mistake"));
-    }
-    if output.is_dir() {
-        return Err(io(output, "is a folder").hint("name the file to write in it"));
-    }
-    let there = if options.split_size.is_some() { parts_of(output, folder) } else { vec![output.clone()] };
-    let input = options.input.canonicalize().ok();
-    for path in there.iter().filter(|path| path.exists()) {
-        if input.is_some() && path.canonicalize().ok() == input {
-            let message = format!("{}: is the input as well", path.display());
-            return Err(
-                Failure::new(Exit::Usage, message).hint("give OUT another name: IN is read while OUT is written")
-            );
-        }
-        if !options.force && !options.dry_run {
-            return Err(io(path, "exists already").hint("give OUT another name, or say --force to replace it"));
-        }
-    }
-    Ok(())
-}
-
-/// What is there under the names of OUT's parts, `NAME-00001-of-00003.gguf`, of any count.
-fn parts_of(output: &Path, folder: &Path) -> Vec<PathBuf> {
-    let stem = output.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let is_part = |name: &str| {
-        let rest = name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(".gguf"));
-        let numbers = rest.and_then(|rest| rest.strip_prefix('-')).and_then(|rest| rest.split_once("-of-"));
-        numbers.is_some_and(|(a, b)| [a, b].iter().all(|n| n.len() == 5 && n.bytes().all(|c| c.is_ascii_digit())))
-    };
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries
-        .filter(|e| is_part(&e.file_name().to_string_lossy()))
-        .map(|e| e.path())
-        .chain([output.to_path_buf()])
-        .collect()
-}
-
-fn say_oddities(options: &Quantize, steps: &[Step]) {
-    for pattern in unused(steps, &options.keep) {
-        warn(format_args!("--keep: no tensor fits the pattern '{pattern}'"));
-    }
-    let twice = steps.iter().filter(|s| !s.is_copy() && is_quantised(s.from)).count();
-    if twice > 0 {
-        warn(format_args!("{twice} tensors were quantised before: quantising them again loses twice"));
-    }
-}
-
-fn write(options: &Quantize, source: &Source, steps: &[Step], importance: &Importance) -> Outcome<(usize, f64)> {
+fn write(
+    options: &Quantize,
+    source: &Source,
+    steps: &[Step],
+    importance: &Importance,
+    path: &Path,
+) -> Outcome<(usize, f64)> {
     let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open("cpu")?;
-    pipeline::catch_signals();
+    signals::catch();
     let mut settings = GgufWriterOptions::new();
     if let Source::Gguf(file) = source {
         settings = settings.alignment(u32::try_from(file.alignment()).unwrap_or(0));
@@ -104,7 +64,7 @@ fn write(options: &Quantize, source: &Source, steps: &[Step], importance: &Impor
     if let Some(size) = options.split_size {
         settings = settings.split_size(size);
     }
-    let mut writer = settings.create(&options.output)?;
+    let mut writer = settings.create(path)?;
     set_metadata(options, source, steps, &mut writer)?;
     for step in steps {
         writer.declare(&step.entry.name, step.to, &step.entry.shape)?;
@@ -151,46 +111,6 @@ fn set_metadata(options: &Quantize, source: &Source, steps: &[Step], writer: &mu
             Value::Array(Array::Nested(_)) => warn(format_args!("metadata '{key}' is an array of arrays: left out")),
             value => writer.set(key, value)?,
         }
-    }
-    Ok(())
-}
-
-fn print_plan(steps: &[Step], out: &mut dyn Write) -> Outcome<()> {
-    let mut table = Table::new(&["name", "shape", "from", "to", ">size", ">new size", "note"]);
-    for s in steps {
-        let (from, to) = (s.from.name(), s.to.name());
-        let (old, new) = (bytes(s.entry.nbytes), bytes(s.nbytes));
-        table.row(vec![s.entry.name.clone(), shape(&s.entry.shape), from, to, old, new, s.why.clone()]);
-    }
-    if !steps.is_empty() {
-        table.print(out)?;
-    }
-    Ok(writeln!(out, "{}; nothing was written", sizes(steps))?)
-}
-
-/// `10 tensors, 1.00 GiB -> 144.00 MiB, 4.5 bits per weight`.
-fn sizes(steps: &[Step]) -> String {
-    let (mut before, mut after, mut elements) = (0u64, 0u64, 0u64);
-    for s in steps {
-        (before, after, elements) = (before + s.entry.nbytes, after + s.nbytes, elements + s.entry.elements());
-    }
-    let bits = after as f64 * 8.0 / (elements.max(1)) as f64;
-    format!("{} tensors, {} -> {}, {bits:.2} bits per weight", steps.len(), bytes(before), bytes(after))
-}
-
-fn summary(options: &Quantize, steps: &[Step], parts: usize, seconds: f64, out: &mut dyn Write) -> Outcome<()> {
-    let input: u64 = steps.iter().map(|s| s.entry.nbytes).sum();
-    let parts = if parts > 1 { format!(" ({parts} parts)") } else { String::new() };
-    writeln!(out, "{}{parts}: {} ({})", options.output.display(), sizes(steps), rate(input, seconds))?;
-    // Why tensors are not what was asked for.
-    let mut others: BTreeMap<(String, &str), usize> = BTreeMap::new();
-    for s in steps.iter().filter(|s| s.to != options.dtype) {
-        *others.entry((s.to.name(), &s.why)).or_default() += 1;
-    }
-    let as_asked = steps.iter().filter(|s| s.to == options.dtype).count();
-    writeln!(out, "  {}: {as_asked}", options.dtype)?;
-    for ((name, why), n) in others {
-        writeln!(out, "  {name}: {n} ({why})")?;
     }
     Ok(())
 }

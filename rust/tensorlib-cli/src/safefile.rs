@@ -3,8 +3,12 @@
 //! The crate of the format reads the header and checks it (sizes, offsets without gaps and overlaps); that the file
 //! goes on as far as the header says is checked here, so that a file which was cut is found before work begins.
 
+use crate::entry::Entry;
 use crate::failure::{Exit, Failure, Outcome};
-use safetensors::tensor::{Dtype, Metadata};
+use crate::fp8::Fp8;
+use crate::open::open_regular;
+use crate::types::Stored;
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use tensorlib::DType;
 
 /// The format's own limit for headers.
-const MAX_HEADER: u64 = 100_000_000;
+pub const MAX_HEADER: u64 = 100_000_000;
 
 /// An open file.
 pub struct SafeFile {
@@ -24,29 +28,16 @@ pub struct SafeFile {
     header: Metadata,
 }
 
-/// A tensor as the header has it.
-pub struct SafeTensor {
-    /// Its name.
-    pub name: String,
-    /// The type in the format's words.
-    pub type_name: String,
-    /// The engine's type, if it has one.
-    pub dtype: Option<DType>,
-    /// Elements per dimension, the contiguous one first.
-    pub shape: Vec<i64>,
-    /// Where its bytes begin in the data.
-    pub offset: u64,
-    /// How many bytes it has.
-    pub nbytes: u64,
-}
-
 impl SafeFile {
     /// Reads and checks the header.
-    pub fn open(path: &Path, mut file: File) -> Outcome<Self> {
+    pub fn open(path: &Path) -> Outcome<Self> {
+        let mut file = open_regular(path)?;
         let io = |e| Failure::io(path, "read", &e);
         let format = |what: String| format_error(path, &what);
         let size = file.metadata().map_err(io)?.len();
-        file.rewind().map_err(io)?;
+        if size < 8 {
+            return Err(format(format!("{size} bytes: a safetensors file begins with 8 that are its header's length")));
+        }
         let mut head = [0; 8];
         file.read_exact(&mut head).map_err(io)?;
         let n = u64::from_le_bytes(head);
@@ -68,19 +59,15 @@ impl SafeFile {
         self.header.metadata().clone().unwrap_or_default().into_iter().collect()
     }
 
-    /// All tensors, in the order of their data.
-    pub fn tensors(&self) -> Vec<SafeTensor> {
-        let mut all: Vec<SafeTensor> = self
-            .header
-            .tensors()
-            .into_iter()
-            .map(|(name, info)| {
-                let (begin, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
-                let shape = info.shape.iter().rev().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect();
-                let (type_name, dtype) = (format!("{:?}", info.dtype).to_ascii_lowercase(), engine_type(info.dtype));
-                SafeTensor { name, type_name, dtype, shape, offset: begin, nbytes: end - begin }
-            })
-            .collect();
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All tensors, in the order of their data; `number` is the file's own among the model's.
+    pub fn entries(&self, number: usize) -> Vec<Entry> {
+        let tensors = self.header.tensors();
+        let mut all: Vec<Entry> = tensors.into_iter().map(|(name, info)| entry(name, info, number)).collect();
         all.sort_by(|a, b| (a.offset, &a.name).cmp(&(b.offset, &b.name)));
         all
     }
@@ -102,16 +89,33 @@ fn format_error(path: &Path, what: &str) -> Failure {
         .hint("the file is damaged, or was not copied to its end: get it again")
 }
 
-fn engine_type(theirs: Dtype) -> Option<DType> {
-    Some(match theirs {
-        Dtype::F64 => DType::F64,
-        Dtype::F32 => DType::F32,
-        Dtype::F16 => DType::F16,
-        Dtype::BF16 => DType::BF16,
-        Dtype::I8 => DType::I8,
-        Dtype::I16 => DType::I16,
-        Dtype::I32 => DType::I32,
-        Dtype::I64 => DType::I64,
-        _ => return None,
-    })
+fn entry(name: String, info: &TensorInfo, file: usize) -> Entry {
+    let (begin, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
+    Entry {
+        name,
+        type_name: format!("{:?}", info.dtype).to_ascii_lowercase(),
+        stored: stored(info.dtype),
+        shape: info.shape.iter().rev().map(|n| i64::try_from(*n).unwrap_or(i64::MAX)).collect(),
+        file,
+        offset: begin,
+        nbytes: end - begin,
+    }
+}
+
+fn stored(theirs: Dtype) -> Stored {
+    match theirs {
+        Dtype::F64 => Stored::As(DType::F64),
+        Dtype::F32 => Stored::As(DType::F32),
+        Dtype::F16 => Stored::As(DType::F16),
+        Dtype::BF16 => Stored::As(DType::BF16),
+        Dtype::I8 => Stored::As(DType::I8),
+        Dtype::I16 => Stored::As(DType::I16),
+        Dtype::I32 => Stored::As(DType::I32),
+        Dtype::I64 => Stored::As(DType::I64),
+        Dtype::F8_E4M3 => Stored::Fp8(Fp8::E4M3),
+        Dtype::F8_E5M2 => Stored::Fp8(Fp8::E5M2),
+        Dtype::F8_E4M3FNUZ => Stored::Fp8(Fp8::E4M3Fnuz),
+        Dtype::F8_E5M2FNUZ => Stored::Fp8(Fp8::E5M2Fnuz),
+        _ => Stored::Unknown,
+    }
 }

@@ -1,65 +1,22 @@
-//! A file of tensors, GGUF or safetensors, read in pieces.
+//! A model's tensors, from GGUF or safetensors, read in pieces.
 
+use crate::entry::Entry;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::safefile::SafeFile;
+use crate::open::open_regular;
+use crate::safeset::SafeSet;
+use crate::shards;
+use crate::types::Stored;
 use std::borrow::Cow;
-use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use tensorlib::{DType, Gguf, Kind};
+use std::path::{Path, PathBuf};
+use tensorlib::Gguf;
 
 /// An open file.
 pub enum Source {
     /// GGUF, one or several parts.
     Gguf(Gguf),
-    /// Safetensors.
-    Safetensors(SafeFile),
-}
-
-/// A tensor as its file describes it.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// Its name.
-    pub name: String,
-    /// The type's name, also of one that the engine lacks.
-    pub type_name: String,
-    /// The engine's type, if there is one.
-    pub dtype: Option<DType>,
-    /// Elements per dimension, the contiguous one first.
-    pub shape: Vec<i64>,
-    /// Where its bytes begin in the data of its file or part.
-    pub offset: u64,
-    /// How many bytes it has.
-    pub nbytes: u64,
-}
-
-impl Entry {
-    /// How many elements it has.
-    pub fn elements(&self) -> u64 {
-        self.shape.iter().map(|n| u64::try_from(*n).unwrap_or(0)).product()
-    }
-
-    /// Elements of a row.
-    pub fn row(&self) -> usize {
-        self.shape.first().map_or(1, |n| usize::try_from(*n).unwrap_or(0))
-    }
-
-    /// The shape without ones at its end, by which shapes are compared.
-    pub fn dims(&self) -> &[i64] {
-        let n = self.shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
-        &self.shape[..n]
-    }
-
-    /// The engine's type, or an error that says it has none.
-    pub fn known_type(&self) -> Outcome<DType> {
-        self.dtype.ok_or_else(|| {
-            Failure::new(
-                Exit::Refused,
-                format!("tensor '{}' is of type {}: the engine has none", self.name, self.type_name),
-            )
-            .hint("convert that tensor to f32, f16, bf16 or i8 before")
-        })
-    }
+    /// Safetensors, one or several shards.
+    Safetensors(SafeSet),
 }
 
 /// A part of a tensor: some whole rows, or a part of one row.
@@ -99,17 +56,7 @@ pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Pie
 impl Source {
     /// Opens a file; its first bytes tell what it is.
     pub fn open(path: &Path) -> Outcome<Self> {
-        // Before it is opened: that would wait for a pipe's other end.
-        let info = std::fs::metadata(path).map_err(|e| Failure::io(path, "opened", &e))?;
-        if info.is_dir() {
-            let message = format!("{}: is a folder: a file is valid", path.display());
-            return Err(Failure::new(Exit::Io, message).hint("name the .gguf or .safetensors file in it"));
-        }
-        if !info.is_file() {
-            let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());
-            return Err(Failure::new(Exit::Io, message).hint("write it to a file first: it is read at many places"));
-        }
-        let mut file = File::open(path).map_err(|e| Failure::io(path, "opened", &e))?;
+        let mut file = open_regular(path)?;
         let mut head = Vec::new();
         file.by_ref().take(9).read_to_end(&mut head).map_err(|e| Failure::io(path, "read", &e))?;
         if head.starts_with(b"GGUF") {
@@ -117,13 +64,38 @@ impl Source {
             // its user (README, "Files that change"): a copy in memory would not do for files larger than that.
             return Ok(Source::Gguf(unsafe { Gguf::open_mapped(path)? }));
         }
+        // A text, which a safetensors file is not: its first 8 bytes are a length, with zeros at its end.
+        if head.trim_ascii_start().starts_with(b"{") && !head.contains(&0) {
+            return Ok(Source::Safetensors(SafeSet::open_index(path)?));
+        }
         if head.len() == 9 && head[8] == b'{' {
-            return Ok(Source::Safetensors(SafeFile::open(path, file)?));
+            return Ok(Source::Safetensors(SafeSet::open(path)?));
         }
         let what = if head.is_empty() { "is empty".into() } else { format!("begins with {}", shown(&head)) };
         let message = format!("{}: {what}: it is neither GGUF nor safetensors", path.display());
         Err(Failure::new(Exit::Format, message)
             .hint("a GGUF file begins with the letters GGUF; was it copied to its end?"))
+    }
+
+    /// The files that it is read from, as far as their names tell; `opened` is the one that was asked for.
+    pub fn paths(&self, opened: &Path) -> Vec<PathBuf> {
+        let mut all = vec![opened.to_path_buf()];
+        match self {
+            Source::Gguf(_) => {
+                let parts = shards::beside(opened, ".gguf").ok().flatten();
+                all.extend(parts.iter().flat_map(shards::Numbered::paths));
+            }
+            Source::Safetensors(set) => all.extend(set.paths()),
+        }
+        all
+    }
+
+    /// How many files it is made of.
+    pub fn n_parts(&self) -> usize {
+        match self {
+            Source::Gguf(file) => file.n_parts(),
+            Source::Safetensors(set) => set.n_shards(),
+        }
     }
 
     /// The format's name.
@@ -142,30 +114,21 @@ impl Source {
                 .map(|t| Entry {
                     name: t.name.into(),
                     type_name: t.dtype.name(),
-                    dtype: Some(t.dtype),
+                    stored: Stored::As(t.dtype),
                     nbytes: t.data.len() as u64,
                     shape: t.shape,
+                    file: 0,
                     offset: t.offset,
                 })
                 .collect(),
-            Source::Safetensors(file) => {
-                let entry = |t: crate::safefile::SafeTensor| Entry {
-                    name: t.name,
-                    type_name: t.type_name,
-                    dtype: t.dtype,
-                    shape: t.shape,
-                    offset: t.offset,
-                    nbytes: t.nbytes,
-                };
-                file.tensors().into_iter().map(entry).collect()
-            }
+            Source::Safetensors(set) => set.entries().to_vec(),
         }
     }
 
     /// `n` bytes of a tensor from its byte `at` on: of a GGUF file where they lie, of the other a copy.
     pub fn bytes(&self, entry: &Entry, at: u64, n: usize) -> Outcome<Cow<'_, [u8]>> {
         match self {
-            Source::Safetensors(file) => file.read(entry.offset + at, n).map(Cow::Owned),
+            Source::Safetensors(set) => set.read(entry, at, n).map(Cow::Owned),
             Source::Gguf(file) => {
                 let data = file.tensor_info(&entry.name).map_or(&[][..], |t| t.data);
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
@@ -179,21 +142,11 @@ impl Source {
 
     /// A piece as floats.
     pub fn values(&self, entry: &Entry, piece: &Piece) -> Outcome<Vec<f32>> {
-        let dtype = entry.known_type()?;
-        let at = nbytes(dtype, piece.start);
-        let n = usize::try_from(nbytes(dtype, piece.n as u64)).unwrap_or(usize::MAX);
-        Ok(dtype.dequantize(&self.bytes(entry, at, n)?)?)
+        entry.known_type()?;
+        let at = entry.stored.nbytes(piece.start);
+        let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
+        entry.stored.decode(&self.bytes(entry, at, n)?)
     }
-}
-
-/// Bytes of so many elements of a type.
-pub fn nbytes(dtype: DType, elements: u64) -> u64 {
-    elements / u64::try_from(dtype.block_size()).unwrap_or(1).max(1) * dtype.size() as u64
-}
-
-/// Whether a type stores blocks.
-pub fn is_quantised(dtype: DType) -> bool {
-    matches!(dtype.kind(), Kind::Weight | Kind::Activation)
 }
 
 fn shown(bytes: &[u8]) -> String {

@@ -25,6 +25,16 @@ pub fn shape(ne: &[i64]) -> String {
     ne.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ")
 }
 
+/// `1 tensor`, `2 tensors`.
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A text from a file with its control characters escaped: a file's words must not steer the terminal.
+pub fn printable(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect() } else { vec![c] }).collect()
+}
+
 /// A size as users write it: a number, and K, M, G or T for powers of 1024.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{text}' is no size: a number above 0 with K, M, G or T behind it is valid, as 4G");
@@ -55,9 +65,9 @@ impl Table {
         Table { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// One row more.
+    /// One row more. Cells may hold what a file says.
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows.push(cells.iter().map(|cell| printable(cell)).collect());
     }
 
     /// Writes it, indented by two blanks.
@@ -98,15 +108,21 @@ mod tests {
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(3 << 29), "1.50 GiB");
         assert_eq!(shape(&[2, 3]), "2 x 3");
+        assert_eq!([count(0, "part"), count(1, "part"), count(2, "part")], ["0 parts", "1 part", "2 parts"]);
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\x1b[31m\n\u{9b}ü'"), "a\\u{1b}[31m\\n\\u{9b}ü'");
     }
 
     #[test]
     fn a_table_lines_up() {
         let mut table = Table::new(&["name", ">n"]);
         table.row(vec!["a".into(), "10".into()]);
-        table.row(vec!["long".into(), "7".into()]);
+        table.row(vec!["lo\n".into(), "7".into()]);
         let mut out = Vec::new();
         table.print(&mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "  name   n\n  a     10\n  long   7\n");
+        assert_eq!(String::from_utf8(out).unwrap(), "  name   n\n  a     10\n  lo\\n   7\n");
     }
 }

@@ -90,6 +90,7 @@ fn wrong_usage() {
         (&["quantize", "a", "b", "--type", "q4_k", "--keep", "x"], &["PATTERN=TYPE"]),
         (&["quantize", "a", "b", "--type", "q4_k", "--keep", "x=y"], &["no type 'y'", "same"]),
         (&["quantize", "a", "b", "--type", "q4_k", "--threads", "0"], &["1..=512"]),
+        (&["quantize", "a", "b", "--type", "q4_k", "--arch", ""], &["--arch"]),
         (&["quantize", "a", "b", "--type", "q4_k", "--split-size", "4X"], &["4G"]),
         (&["bench", "--seconds", "0"], &["0.001 to 3600"]),
         (&["bench", "--side", "100"], &["a multiple of 256"]),
@@ -151,12 +152,19 @@ fn data_that_do_not_allow_it() {
 }
 
 #[test]
-fn a_type_that_the_engine_lacks() {
-    let folder = Folder::new("errors-type");
-    let text = r#"{"w":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}}"#;
-    let bytes = [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &[1, 2]].concat();
-    let path = file(&folder, "u8.safetensors", &bytes);
-    tool(&["inspect", &path]).expect(0, &["u8", "2 B"]);
-    tool(&["quantize", &path, &folder.path("q.gguf"), "--type", "q4_0"]).expect(1, &["'w' is of type u8", "hint"]);
-    tool(&["compare", &path, &path]).expect(1, &["'w' is of type u8"]);
+fn names_and_shapes_that_gguf_lacks() {
+    let folder = Folder::new("errors-names");
+    let (input, output) = (folder.path("m.safetensors"), folder.path("q.gguf"));
+    let long = "x".repeat(65);
+    let table: [(&str, &[usize], &str); 3] = [
+        ("", &[1], "tensor '' has no name"),
+        (&long, &[1], "has a name of 65 bytes"),
+        ("five", &[1, 1, 1, 1, 1], "'five' has 5 dimensions"),
+    ];
+    for (name, shape, words) in table {
+        write_raw_safetensors(&input, &[(name, "I8", shape, &[1]), ("good", "I8", &[1], &[1])]);
+        let args = ["quantize", &input, &output, "--type", "q8_0", "--force"];
+        tool(&args).expect(1, &[words, &format!("--skip '{name}'")]);
+        tool(&[&args[..], &["--skip", name]].concat()).expect(0, &["1 tensor,"]);
+    }
 }

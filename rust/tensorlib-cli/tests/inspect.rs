@@ -61,6 +61,45 @@ fn a_safetensors_file() {
     assert_eq!(json["files"][0]["tensors"][0]["shape"], serde_json::json!([3, 2]));
 }
 
+/// Names are a file's own words too, wherever they are shown.
+#[test]
+fn no_name_steers_the_terminal() {
+    let folder = Folder::new("inspect-escapes");
+    let (input, other, output) = (folder.path("m.safetensors"), folder.path("o.safetensors"), folder.path("q.gguf"));
+    write_raw_safetensors(&input, &[("w\x1b[31m\n", "I8", &[1], &[1]), ("m\x1b[31m", "BOOL", &[1], &[1])]);
+    write_raw_safetensors(&other, &[("w\x1b[31m\n", "I8", &[2], &[1, 1])]);
+    for args in [
+        &["inspect", &input][..],
+        &["quantize", &input, &output, "--type", "q8_0", "--verbose"],
+        &["quantize", &input, &output, "--type", "q8_0", "--force", "--dry-run"],
+        &["compare", &input, &other],
+        &["compare", &other, &input],
+        &["compare", &input, &input],
+    ] {
+        let ended = tool(args);
+        assert!(!ended.out.contains('\x1b') && !ended.err.contains('\x1b'), "{args:?}: {ended:?}");
+        assert!(ended.out.contains("\\u{1b}[31m") || ended.err.contains("\\u{1b}[31m"), "{args:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_file_that_fails_does_not_stop_the_others() {
+    let folder = Folder::new("inspect-several");
+    let (good, missing, text) = (folder.path("m.gguf"), folder.path("none.gguf"), folder.path("text.gguf"));
+    small_model(&good);
+    std::fs::write(&text, "no model").unwrap();
+    let ended = tool(&["inspect", &missing, &good, &text, &good]);
+    // The first failure's code; every failure is said, behind what was found.
+    ended.expect(3, &["none.gguf: cannot be opened", "text.gguf: begins with", "hint"]);
+    assert_eq!(ended.out.matches("GGUF version 3").count(), 2);
+    assert_eq!(tool(&["inspect", &text, &missing]).code, Some(4));
+    let ended = tool(&["inspect", "--json", &missing, &good]);
+    assert_eq!(ended.code, Some(3));
+    let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((json["files"].as_array().unwrap().len(), &json["failed"][0]["path"]), (1, &missing.into()));
+    assert!(json["failed"][0]["error"].as_str().unwrap().contains("cannot be opened"), "{json}");
+}
+
 #[test]
 fn all_types_of_the_reference() {
     let Some(path) = all_types() else { return };

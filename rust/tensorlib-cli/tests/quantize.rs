@@ -66,14 +66,50 @@ fn patterns_first_match_wins() {
     let folder = Folder::new("quantize-keep");
     let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
     small_model(&input);
-    let keep =
-        ["--keep", "blk.0.*=same", "--keep", "blk.?.weight=q6_k", "--keep", "norm*=f16", "--keep", "nothing*=q8_0"];
+    let keep = ["--keep", "blk.0.*=same", "--keep", "blk.?.weight=q6_k", "--keep", "norm*=f16"];
     let args = [&["quantize", &input, &output, "--type", "q2_k"][..], &keep].concat();
-    tool(&args).expect(0, &["warning: --keep: no tensor fits the pattern 'nothing*'"]);
+    tool(&args).expect(0, &[]);
     let got: Vec<String> = types(&output).into_iter().map(|(_, t)| t).collect();
     assert_eq!(got, ["f32", "q6_K", "q8_0", "f32", "f16"]);
+    let shadowed = ["--force", "--keep", "blk.*=f16", "--keep", "blk.0*=q4_0"];
+    tool(&[&["quantize", &input, &output, "--type", "q2_k"][..], &shadowed].concat())
+        .expect(0, &["warning: --keep: patterns before it fit all that 'blk.0*' does"]);
     let bad = ["quantize", &input, &output, "--force", "--type", "q2_k", "--keep", "rows10*=q4_0"];
     tool(&bad).expect(1, &["rows10.weight", "rows of 10", "hint"]);
+}
+
+#[test]
+fn what_is_skipped_is_left_out() {
+    let folder = Folder::new("quantize-skip");
+    let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
+    small_model(&input);
+    let args = ["quantize", &input, &output, "--type", "q8_0", "--skip", "rows*", "--skip", "nor?.weight"];
+    tool(&[&args[..], &["--dry-run"]].concat()).expect(0, &["left out by --skip", "2 tensors"]);
+    tool(&args).expect(0, &["2 tensors", "left out by --skip: 3"]);
+    let names: Vec<String> = types(&output).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["blk.0.weight", "blk.1.weight"]);
+    let file = Gguf::open(&output).unwrap();
+    let want = DType::Q8_0.quantize(&values(256 * 12, 1), 256, None).unwrap();
+    assert_eq!(file.tensor_info("blk.1.weight").unwrap().data, want);
+}
+
+#[test]
+fn a_pattern_that_fits_nothing_is_an_error() {
+    let folder = Folder::new("quantize-unused");
+    let (input, output) = (folder.path("m.gguf"), folder.path("q.gguf"));
+    small_model(&input);
+    let table: &[(&[&str], &[&str])] = &[
+        (&["--keep", "nothing*=q8_0"], &["--keep: no tensor fits 'nothing*'", "hint", "inspect --tensors"]),
+        (&["--skip", "blk.0.*", "--skip", "Norm*", "--skip", "x"], &["--skip: no tensor fits 'Norm*', 'x'"]),
+        (&["--skip", "norm*", "--keep", "n*=f16"], &["--keep: --skip leaves out all that fits 'n*'"]),
+        (&["--skip", "*"], &["nothing is left to write: 5 tensors are left out by --skip"]),
+    ];
+    for (more, words) in table {
+        for dry in [&[][..], &["--dry-run"]] {
+            tool(&[&["quantize", &input, &output, "--type", "q8_0"], *more, dry].concat()).expect(1, words);
+        }
+    }
+    assert_eq!(folder.names(), ["m.gguf"]);
 }
 
 #[test]

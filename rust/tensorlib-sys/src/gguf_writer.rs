@@ -168,7 +168,7 @@ extern "C" {
     /// `gguf` is not kept. Else as tl_gguf_writer_set_u8(). Since 0.1.
     pub fn tl_gguf_writer_copy_kv(writer: *mut tl_gguf_writer, gguf: *const tl_gguf, err: *mut tl_error) -> tl_status;
 
-    /// Adds a tensor under its own name, up to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
+    /// Adds a tensor under its own name, 1 to 64 bytes of UTF-8. Its data are read later: by tl_gguf_writer_finish(), or
     /// by tl_gguf_writer_write_data() for a tensor behind it; so it may be computed until then. The writer keeps its
     /// context until it has finished.
     ///

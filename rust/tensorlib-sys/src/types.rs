@@ -116,7 +116,7 @@ extern "C" {
     /// The type at an index below `tl_type_count`, in the order of their numbers; -1 beyond. Any thread. Since 0.1.
     pub fn tl_type_at(index: usize) -> tl_type;
     /// Finds a type by its name, whatever the case of its letters. `name` and `out` must not be NULL.
-    /// TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists all). Any
+    /// TL_STATUS_INVALID_ARGUMENT: one is NULL, or there is no such type (the message lists the nearest). Any
     /// thread. Since 0.1.
     pub fn tl_type_from_name(name: *const c_char, out: *mut tl_type, err: *mut tl_error) -> tl_status;
 }

@@ -1,5 +1,7 @@
 //! Storage types at run time.
 
+use crate::call::check;
+use crate::gguf::c_text;
 use crate::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
@@ -204,10 +206,10 @@ impl FromStr for DType {
 
     /// By name, whatever the case of the letters.
     fn from_str(name: &str) -> Result<Self> {
-        Self::ALL.into_iter().find(|t| t.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
-            let known: Vec<String> = Self::ALL.iter().map(|t| t.name()).collect();
-            let message = format!("type_from_name: no type '{name}': there are: {}", known.join(", "));
-            Error::new(1, message, Vec::new())
-        })
+        let name = c_text("type_from_name: the name has", name.as_bytes())?;
+        let mut found = DType::F32.raw();
+        // SAFETY: the name ends with a NUL; both live for the call.
+        check(|err| unsafe { sys::tl_type_from_name(name.as_ptr(), &mut found, err) })?;
+        Ok(DType::from_raw(found))
     }
 }

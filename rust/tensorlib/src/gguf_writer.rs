@@ -191,7 +191,7 @@ impl GgufWriter {
     /// behind it; the writer keeps the tensor's memory until then.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`](crate::Error) where the name is used already or longer than 64 bytes, or data were written already.
+    /// [`Error::InvalidArgument`](crate::Error) where the name is used already, empty or longer than 64 bytes, or data were written already.
     pub fn add(&mut self, tensor: &Tensor) -> Result<()> {
         // SAFETY: writer and tensor are live; the engine keeps the tensor's context.
         check(|err| unsafe { sys::tl_gguf_writer_add_tensor(self.raw(), tensor.raw(), err) })

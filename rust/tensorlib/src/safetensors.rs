@@ -53,7 +53,8 @@ pub struct File {
     pub metadata: HashMap<String, String>,
 }
 
-/// Reads all tensors of a file into leafs of this context. The file is read once and not kept.
+/// Reads all tensors of a file into leafs of this context. The file is read once and not kept. Of a model in shards it
+/// is one shard.
 ///
 /// # Errors
 /// [`Error::Io`] with the path and the system's reason; then as [`read_bytes`].
@@ -84,8 +85,8 @@ pub fn read_bytes(context: &Context, bytes: &[u8]) -> Result<File> {
 ///
 /// # Errors
 /// [`Error::InvalidArgument`] for a tensor without a name, two of one name, or one that cannot be read (make it an output
-/// of a graph and compute that); [`Error::Unsupported`] for a type that such files do not have; [`Error::Busy`];
-/// [`Error::Io`].
+/// of a graph and compute that); [`Error::Unsupported`] for a type that such files do not have; [`Error::OutOfMemory`], as
+/// a tensor's packed elements are held while they are written; [`Error::Busy`]; [`Error::Io`].
 pub fn write(path: impl AsRef<Path>, tensors: &[&Tensor], metadata: &[(&str, &str)]) -> Result<()> {
     let failure = RefCell::new(None);
     let mut views: Vec<(String, Packed)> = Vec::new();
@@ -163,12 +164,23 @@ struct Packed<'a> {
     failure: &'a RefCell<Option<Error>>,
 }
 
+/// An empty buffer that a tensor's elements fit into: a view may have far more of them than there is memory.
+fn room(tensor: &Tensor, name: &str) -> Result<Vec<u8>> {
+    let (mut bytes, n) = (Vec::new(), tensor.nbytes());
+    bytes.try_reserve_exact(n).map_err(|_| {
+        let message = format!("safetensors: tensor '{name}': no memory for its {n} bytes");
+        Error::new(sys::TL_STATUS_OUT_OF_MEMORY.0, message, vec![tensor.shape()])
+    })?;
+    Ok(bytes)
+}
+
 impl<'a> Packed<'a> {
     fn new(tensor: &'a Tensor, name: &str, failure: &'a RefCell<Option<Error>>) -> Result<Self> {
         let Some((dtype, _)) = TYPES.into_iter().find(|(_, ours)| *ours == tensor.dtype()) else {
             let message = format!("safetensors: tensor '{name}' is {}: {} are valid", tensor.dtype(), known());
             return Err(Error::new(sys::TL_STATUS_UNSUPPORTED.0, message, vec![tensor.shape()]));
         };
+        room(tensor, name)?; // now, before a file is begun that cannot be finished
         let shape = tensor.shape().iter().rev().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
         Ok(Packed { tensor, dtype, shape, failure })
     }
@@ -184,14 +196,18 @@ impl View for Packed<'_> {
     }
 
     fn data(&self) -> Cow<'_, [u8]> {
-        let mut bytes = vec![0; self.data_len()];
-        let data = bytes.as_mut_ptr().cast();
-        // SAFETY: the tensor is live; the bytes are as many as said.
-        let read = check(|err| unsafe { sys::tl_tensor_read(self.tensor.raw(), data, 0, bytes.len(), err) });
-        if let Err(error) = read {
-            // There is no other way out of here; the zeros are thrown away.
+        let read = room(self.tensor, &self.tensor.name()).and_then(|mut bytes| {
+            bytes.resize(self.data_len(), 0);
+            let data = bytes.as_mut_ptr().cast();
+            // SAFETY: the tensor is live; the bytes are as many as said.
+            check(|err| unsafe { sys::tl_tensor_read(self.tensor.raw(), data, 0, bytes.len(), err) })?;
+            Ok(bytes)
+        });
+        let bytes = read.unwrap_or_else(|error| {
+            // There is no other way out of here; the file in the making is thrown away.
             self.failure.borrow_mut().get_or_insert(error);
-        }
+            Vec::new()
+        });
         bytes.into()
     }
 

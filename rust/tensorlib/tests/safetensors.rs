@@ -95,6 +95,11 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() -> tensorlib::Result<()
     let sum = a.add(&b)?;
     sum.set_name("sum")?;
     assert!(refused(&[&sum]).to_string().contains("make it an output"));
+    // More elements than there are addresses, all of them the same four bytes.
+    let endless = a.view([1, 1 << 50], &[0], 0)?;
+    endless.set_name("endless")?;
+    let Error::OutOfMemory(why) = refused(&[&endless]) else { panic!("room for 2^52 bytes") };
+    assert!(why.message.contains("'endless': no memory for its 4503599627370496 bytes"), "{}", why.message);
     let Err(Error::Io(_)) = safetensors::write(folder.join("none/x"), &[&a], &[]) else { panic!("no such folder") };
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     std::fs::remove_dir_all(&folder).unwrap();

@@ -126,6 +126,20 @@ pub fn small_model(path: &str) {
     );
 }
 
+/// A safetensors file by hand: name, type and shape as the format has them, the contiguous dimension last; and bytes.
+pub fn write_raw_safetensors(path: &str, tensors: &[(&str, &str, &[usize], &[u8])]) {
+    let (mut header, mut data) = (serde_json::Map::new(), Vec::new());
+    for (name, dtype, shape, bytes) in tensors {
+        let offsets = [data.len(), data.len() + bytes.len()];
+        data.extend_from_slice(bytes);
+        let info = serde_json::json!({ "dtype": dtype, "shape": shape, "data_offsets": offsets });
+        header.insert((*name).into(), info);
+    }
+    let header = Json::Object(header).to_string();
+    let bytes = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
+    std::fs::write(path, bytes).unwrap();
+}
+
 /// A safetensors file of F32 tensors, shapes with the contiguous dimension first.
 pub fn write_safetensors(path: &str, tensors: &[(&str, &[i64], &[f32])], metadata: &[(&str, &str)]) {
     let ctx = Context::new();

@@ -1,0 +1,50 @@
+//! A tensor as its file describes it.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::types::Stored;
+use tensorlib::DType;
+
+/// What is known of a tensor without reading its data.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// The type's name, also of one that the engine lacks.
+    pub type_name: String,
+    /// How its bytes are read.
+    pub stored: Stored,
+    /// Elements per dimension, the contiguous one first.
+    pub shape: Vec<i64>,
+    /// Which of a model's safetensors files it is in; 0 in GGUF, where names are enough.
+    pub file: usize,
+    /// Where its bytes begin in the data of its file or part.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub nbytes: u64,
+}
+
+impl Entry {
+    /// How many elements it has.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().map(|n| u64::try_from(*n).unwrap_or(0)).product()
+    }
+
+    /// Elements of a row.
+    pub fn row(&self) -> usize {
+        self.shape.first().map_or(1, |n| usize::try_from(*n).unwrap_or(0))
+    }
+
+    /// The shape without ones at its end, by which shapes are compared.
+    pub fn dims(&self) -> &[i64] {
+        let n = self.shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
+        &self.shape[..n]
+    }
+
+    /// The engine's type that its values are read as, or an error that says there is none.
+    pub fn known_type(&self) -> Outcome<DType> {
+        self.stored.dtype().ok_or_else(|| {
+            let message = format!("tensor '{}' is of type {}: the engine has none", self.name, self.type_name);
+            Failure::new(Exit::Refused, message).hint("convert that tensor to f32, f16, bf16 or i8 before")
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Files to read from, opened where they are regular ones.
+
+use crate::failure::{Exit, Failure, Outcome};
+use std::fs::File;
+use std::path::Path;
+
+/// Opens a regular file.
+pub fn open_regular(path: &Path) -> Outcome<File> {
+    if path == Path::new("-") {
+        let message = "-: standard input cannot be read: a model is read at many places, not from front to back";
+        return Err(Failure::new(Exit::Usage, message).hint("write it to a file first; a file of that name is ./-"));
+    }
+    // Before it is opened: that would wait for a pipe's other end.
+    let info = std::fs::metadata(path).map_err(|e| Failure::io(path, "opened", &e))?;
+    if info.is_dir() {
+        let message = format!("{}: is a folder: a file is valid", path.display());
+        return Err(
+            Failure::new(Exit::Io, message).hint("name a file in it: .gguf, .safetensors or .safetensors.index.json")
+        );
+    }
+    if !info.is_file() {
+        let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());
+        return Err(Failure::new(Exit::Io, message).hint("write it to a file first: it is read at many places"));
+    }
+    File::open(path).map_err(|e| Failure::io(path, "opened", &e))
+}

@@ -1,0 +1,194 @@
+//! Which files make one model: parts numbered in their names, or shards that an index names.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::open::open_regular;
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// The most bytes of an index: names and shards of a million tensors.
+const MAX_INDEX: u64 = 100_000_000;
+/// Names that a message lists; of the rest it says how many.
+const NAMED: usize = 4;
+
+/// The files `STEM-NUMBER-of-COUNT.EXTENSION` of one stem and count that are there. Numbers begin at 1, or at 0 where that
+/// one is there.
+pub struct Numbered {
+    like: PathBuf,
+    stem: String,
+    count: usize,
+    end: String,
+    /// Digits of a number, where zeros lead.
+    width: usize,
+    there: BTreeMap<usize, PathBuf>,
+}
+
+/// The files numbered like this one, itself included; none where its name has no number.
+pub fn beside(path: &Path, suffix: &str) -> Outcome<Option<Numbered>> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some((stem, number, count)) = name.and_then(|name| parsed(name, suffix)) else { return Ok(None) };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut width = [number, count].into_iter().filter(|n| n.starts_with('0')).map(str::len).max().unwrap_or(0);
+    let mut there = BTreeMap::new();
+    let entries = std::fs::read_dir(folder).map_err(|e| {
+        let failure = Failure::io(folder, "read", &e);
+        failure.about(format_args!("{}: the other shards are looked for", path.display()))
+    })?;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some((s, number, c)) = name.to_str().and_then(|name| parsed(name, suffix)) else { continue };
+        if (s, c) == (stem, count) {
+            width = if number.starts_with('0') { number.len() } else { width };
+            let (number, path) = (number.parse().unwrap_or(0), path.with_file_name(&name));
+            if let Some(other) = there.insert(number, path.clone()) {
+                let message = format!("{}: has the number of {}", path.display(), other.display());
+                return Err(Failure::new(Exit::Io, message).hint("one of both is not of this model: move it away"));
+            }
+        }
+    }
+    let (like, stem, end) = (path.to_path_buf(), stem.into(), format!("-of-{count}{suffix}"));
+    Ok(Some(Numbered { like, stem, count: count.parse().unwrap_or(0), end, width, there }))
+}
+
+/// Stem, number and count of a name.
+pub fn parsed<'a>(name: &'a str, suffix: &str) -> Option<(&'a str, &'a str, &'a str)> {
+    let (rest, count) = name.strip_suffix(suffix)?.rsplit_once("-of-")?;
+    let (stem, number) = rest.rsplit_once('-')?;
+    // Six digits are more files than a folder has.
+    let value = |text: &str| {
+        let digits = (1..=6).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit());
+        digits.then(|| text.parse::<usize>().ok()).flatten()
+    };
+    (value(number)? <= value(count)?).then_some((stem, number, count))
+}
+
+impl Numbered {
+    /// Those that are there.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.there.values().cloned().collect()
+    }
+
+    /// All of them, or an error that names what is missing.
+    pub fn complete(&self) -> Outcome<Vec<PathBuf>> {
+        let (stem, end, width) = (&self.stem, &self.end, self.width);
+        let first = usize::from(!self.there.contains_key(&0));
+        let missing = (first..first + self.count).filter(|n| !self.there.contains_key(n));
+        let names: Vec<String> = missing.map(|n| format!("{stem}-{n:0width$}{end}")).collect();
+        if names.is_empty() {
+            return Ok(self.paths());
+        }
+        let (path, count) = (self.like.display(), self.count);
+        let message = format!("{path}: is one of {count} shards, and beside it there is no {}", listed(names));
+        Err(Failure::new(Exit::Io, message)
+            .hint("get the missing ones too; a shard is read alone under a name that does not count it"))
+    }
+}
+
+/// What a `model.safetensors.index.json` says: the shard of each tensor.
+pub struct Index {
+    path: PathBuf,
+    map: BTreeMap<String, String>,
+}
+
+impl Index {
+    /// Reads it; shards lie in its folder or below.
+    pub fn read(path: &Path) -> Outcome<Self> {
+        let bad = |what: String| {
+            let message = format!("{}: {what}", path.display());
+            Failure::new(Exit::Format, message).hint("an index has a weight_map from tensors' names to shards' files")
+        };
+        let mut text = Vec::new();
+        let file = open_regular(path)?;
+        file.take(MAX_INDEX + 1).read_to_end(&mut text).map_err(|e| Failure::io(path, "read", &e))?;
+        if text.len() as u64 > MAX_INDEX {
+            return Err(bad(format!("is JSON of more than {MAX_INDEX} bytes: an index is smaller")));
+        }
+        let json: Json = serde_json::from_slice(&text).map_err(|e| bad(format!("is no index of shards: {e}")))?;
+        let pairs = json.get("weight_map").and_then(Json::as_object);
+        let pairs = pairs.ok_or_else(|| bad("is JSON without an object 'weight_map'".into()))?;
+        let mut map = BTreeMap::new();
+        for (tensor, shard) in pairs {
+            let name =
+                shard.as_str().ok_or_else(|| bad(format!("weight_map: '{tensor}' is {shard}: a file is valid")))?;
+            let mut parts = Path::new(name).components();
+            if name.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
+                return Err(bad(format!(
+                    "weight_map: '{tensor}' is in '{name}': a file in the index's folder is valid"
+                )));
+            }
+            map.insert(tensor.clone(), name.to_string());
+        }
+        if map.is_empty() {
+            return Err(bad("its weight_map is empty: it names no shard".into()));
+        }
+        Ok(Index { path: path.to_path_buf(), map })
+    }
+
+    /// The shards, each once, or an error that names those that are not there.
+    pub fn shards(&self) -> Outcome<Vec<PathBuf>> {
+        let mut names: Vec<&String> = self.map.values().collect();
+        names.sort_unstable();
+        names.dedup();
+        let (there, missing): (Vec<&String>, Vec<&String>) =
+            names.into_iter().partition(|name| self.file(name).exists());
+        if missing.is_empty() {
+            return Ok(there.into_iter().map(|name| self.file(name)).collect());
+        }
+        let names = listed(missing.into_iter().cloned().collect());
+        let message = format!("{}: names shards that are not beside it: {names}", self.path.display());
+        Err(Failure::new(Exit::Io, message).hint("get the missing ones too"))
+    }
+
+    /// The tensors that it names, each with its shard.
+    pub fn tensors(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        self.map.iter().map(|(tensor, shard)| (tensor.as_str(), self.file(shard)))
+    }
+
+    /// Whether it names a tensor.
+    pub fn names(&self, tensor: &str) -> bool {
+        self.map.contains_key(tensor)
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.path.with_file_name(name)
+    }
+}
+
+/// `a, b and 7 more`.
+pub fn listed(mut names: Vec<String>) -> String {
+    let n = names.len();
+    names.truncate(NAMED);
+    let more = if n > NAMED { format!(" and {} more", n - NAMED) } else { String::new() };
+    names.join(", ") + &more
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_count() {
+        let name = |name| parsed(name, ".safetensors");
+        assert_eq!(name("model-00002-of-00003.safetensors"), Some(("model", "00002", "00003")));
+        assert_eq!(name("a-b-of-c-7-of-12.safetensors"), Some(("a-b-of-c", "7", "12")));
+        assert_eq!(name("m-00000-of-00002.safetensors"), Some(("m", "00000", "00002")));
+        for none in ["model.safetensors", "m-4-of-3.safetensors", "m-1-of-x.safetensors", "m--of-2.safetensors"] {
+            assert_eq!(name(none), None, "{none}");
+        }
+        assert_eq!(name("m-0000001-of-0000002.safetensors"), None);
+        assert_eq!(name("m-1-of-2.gguf"), None);
+    }
+
+    #[test]
+    fn long_lists_are_cut() {
+        let names = |n: usize| (0..n).map(|i| i.to_string()).collect();
+        assert_eq!(listed(names(4)), "0, 1, 2, 3");
+        assert_eq!(listed(names(6)), "0, 1, 2, 3 and 2 more");
+    }
+}
