@@ -12,13 +12,17 @@ mod cuda_toolkit;
 mod format;
 mod gpu;
 mod header;
+mod levels;
 mod lint;
 #[path = "../../tensorlib-sys/nvcc.rs"]
 mod nvcc;
+mod objects;
 mod process;
+mod python;
 mod report;
 mod suite;
 mod suites;
+mod system;
 mod tools;
 mod workspace;
 
