@@ -23,6 +23,8 @@ pub fn cargo(ws: &Workspace) -> Cmd {
 pub fn shared(ws: &Workspace, cmd: Cmd) -> Cmd {
     let Some(ccache) = tools::compiler_cache() else { return cmd };
     let cmd = LAUNCHERS.iter().fold(cmd, |cmd, name| cmd.env(name, &ccache));
+    // Messages are kept with the objects: the language is part of the key, and cargo's crate `cmake` always asks for this one.
+    let cmd = cmd.env("LC_ALL", "C");
     // Names below the root are hashed relative to the build's folder.
     cmd.env("CCACHE_DIR", ws.out.join("ccache")).env("CCACHE_BASEDIR", &ws.root).env("CCACHE_MAXSIZE", "2G")
 }
