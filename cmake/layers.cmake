@@ -1,35 +1,16 @@
 # The direction of dependencies, enforced: each folder of cpp/ is an OBJECT library that can include only from the
 # folders below it. For each one a folder of links in the build tree holds just what it may see.
 
-# Sources are taken from links in the build tree, too: everything that a compiler reads lies, by name, at the same place
-# of every build tree. A compiler cache that leaves the tree's own name out (CCACHE_BASEDIR) knows an object again in the
-# build of a Rust crate, of a package, or of another checkout.
-set(TENSORLIB_SOURCES ${PROJECT_BINARY_DIR}/src)
-file(MAKE_DIRECTORY ${TENSORLIB_SOURCES})
-foreach(folder cpp capi)
-  if(NOT EXISTS ${TENSORLIB_SOURCES}/${folder})
-    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${TENSORLIB_SOURCES}/${folder} SYMBOLIC RESULT linked)
-    if(NOT linked EQUAL 0)
-      set(TENSORLIB_SOURCES ${PROJECT_SOURCE_DIR}) # a system without links
-      break()
-    endif()
-  endif()
-endforeach()
-
 # tensorlib_layer(<name> SEES <folder>... SOURCES <file>...)
 # Folders are given relative to cpp/; a layer sees its own folder if it names it.
 function(tensorlib_layer name)
   cmake_parse_arguments(ARG "" "" "SEES;SOURCES;OPTIONS;DEFINITIONS" ${ARGN})
   set(sources)
   foreach(source ${ARG_SOURCES})
-    if(source MATCHES "\\.cu$")
-      list(APPEND sources ${source}) # nvcc goes without a cache
-    else()
-      list(APPEND sources ${TENSORLIB_SOURCES}/cpp/${source})
-      get_source_file_property(options ${source} COMPILE_OPTIONS)
-      if(options)
-        set_source_files_properties(${TENSORLIB_SOURCES}/cpp/${source} PROPERTIES COMPILE_OPTIONS "${options}")
-      endif()
+    list(APPEND sources ${TENSORLIB_SOURCES}/cpp/${source})
+    get_source_file_property(options ${source} COMPILE_OPTIONS)
+    if(options)
+      set_source_files_properties(${TENSORLIB_SOURCES}/cpp/${source} PROPERTIES COMPILE_OPTIONS "${options}")
     endif()
   endforeach()
   add_library(tensorlib_${name} OBJECT ${sources})

@@ -9,7 +9,8 @@ use crate::tools;
 use crate::workspace::Workspace;
 
 /// What CMake, on its own or called by a build script, takes a compiler's launcher from.
-const LAUNCHERS: [&str; 2] = ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
+const LAUNCHERS: [&str; 3] =
+    ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"];
 
 /// Cargo, with a target folder of its own so that it and a user's builds do not evict each other.
 pub fn cargo(ws: &Workspace) -> Cmd {

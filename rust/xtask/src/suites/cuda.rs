@@ -104,7 +104,7 @@ fn spills(run: &mut Run, build: &Path) -> Result<(), String> {
         let planted = dir.join(format!("tile_{values}.cu"));
         std::fs::write(&planted, SPILL.replace("VALUES", &values.to_string())).map_err(|e| e.to_string())?;
         let line = other_source(&command, &source, &planted);
-        run.ws.cmd("sh").arg("-c").arg(line).dir(build).capture()
+        objects::shared(run.ws, run.ws.cmd("sh").arg("-c").arg(line).dir(build)).capture()
     };
     let small = compile(4).map(drop);
     let large = match compile(200) {
