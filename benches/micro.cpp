@@ -2,9 +2,10 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|formats|accuracy|threads    one section
+//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|formats|accuracy|threads    a section; again for another
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
+//     --json FILE                          the rows of products and weights for programs too, an object a line
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
 //                                          choice
 //
@@ -19,6 +20,7 @@
 
 #include <tensorlib/error.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -69,7 +71,8 @@ namespace {
 const std::string section_names = "chain|kernels|packing|codes|products|weights|experts|add|copies|formats|accuracy|threads";
 
 struct Options {
-    std::string only, openblas_core;
+    std::vector<std::string> only;  // empty: all
+    std::string openblas_core, json;
     std::vector<std::string> types;
     double seconds = 1.5;
 };
@@ -82,16 +85,19 @@ Options read_options(int argc, char **argv) {
             for (std::size_t l = 0; l < core::isa_count(); l++) std::printf("%s\n", core::isa_at(l).name);
             std::exit(0);
         } else if (word == "--only" && i + 1 < argc) {
-            options.only = argv[++i];
+            options.only.push_back(argv[++i]);
         } else if (word == "--types" && i + 1 < argc) {
             std::stringstream list(argv[++i]);
             for (std::string type; std::getline(list, type, ',');) options.types.push_back(type);
+        } else if (word == "--json" && i + 1 < argc) {
+            options.json = argv[++i];
         } else if (word == "--openblas-core" && i + 1 < argc) {
             options.openblas_core = argv[++i];
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word + "' is no option: --levels, --only " + section_names + ", --types LIST, --seconds S, --openblas-core NAME");
+            die("'" + word + "' is no option: --levels, --only " + section_names +
+                ", --types LIST, --seconds S, --json FILE, --openblas-core NAME");
         }
     }
     return options;
@@ -99,7 +105,8 @@ Options read_options(int argc, char **argv) {
 
 void report(const Options &options) {
     const core::IsaLevel &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
-    Bench bench{isa, limits_of(isa.name), {}, {1}, options.seconds, options.types};
+    const std::unique_ptr<Rows> rows = options.json.empty() ? std::make_unique<Rows>() : std::make_unique<Rows>(options.json);
+    Bench bench{isa, limits_of(isa.name), {}, {1}, options.seconds, options.types, *rows};
     if (const int all = core::platform::usable_cpus(); all > 1) bench.threads.push_back(all);
 
     char date[32] = "";
@@ -108,6 +115,11 @@ void report(const Options &options) {
     std::printf("\n== %s ==\n%s, CPU: %s, threads: %d, %s\n", isa.name, date, core::cpu_name().c_str(), bench.threads.back(),
                 memory_hierarchy().c_str());
     std::printf("compiler: " __VERSION__ ", " TENSORLIB_FLAGS "; load average %s\n", load_average().c_str());
+    rows->add({{"section", std::string("run")},
+               {"level", std::string(isa.name)},
+               {"date", std::string(date)},
+               {"cpu", core::cpu_name()},
+               {"load", load_average()}});
     std::unique_ptr<Peer> peers[] = {std::make_unique<OpenBlas>(isa.name, options.openblas_core), std::make_unique<OneDnn>(isa.name)};
     for (auto &peer : peers) {
         std::printf("%s: %s\n", peer->name(), peer->description().c_str());
@@ -122,14 +134,15 @@ void report(const Options &options) {
     } sections[] = {{"chain", report_chain},       {"kernels", report_kernels}, {"packing", report_packing},   {"codes", report_codes},
                     {"products", report_products}, {"weights", report_weights}, {"experts", report_experts},   {"add", report_add},
                     {"copies", report_copies},     {"formats", report_formats}, {"accuracy", report_accuracy}, {"threads", report_threads}};
-    bool any = false;
+    for (const std::string &only : options.only) {
+        if (std::none_of(std::begin(sections), std::end(sections), [&](const auto &section) { return only == section.name; }))
+            die("no section '" + only + "': " + section_names);
+    }
     for (const auto &section : sections) {
-        if (!options.only.empty() && options.only != section.name) continue;
+        if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), section.name) == options.only.end()) continue;
         section.report(bench);
         std::fflush(stdout);
-        any = true;
     }
-    if (!any) die("no section '" + options.only + "': " + section_names);
     std::printf("load average afterwards %s\n", load_average().c_str());
 }
 

@@ -112,8 +112,25 @@ void report_product(const Bench &bench, Product &p, int threads) {
     std::printf("%c %4lld %3d  %7.1f %7.1f %7.1f  %8.1f %8.1f %5.1f %%  %5.1f %% %5.1f %%", disturbed ? '*' : ' ',
                 static_cast<long long>(s.n), threads, peak, bandwidth, roof, flops / ours.best * 1e-9, flops / ours.median * 1e-9,
                 100 * ours.spread, 100 * flops / ours.best * 1e-9 / roof, 100 * flops / ours.median * 1e-9 / roof);
+    const auto row = [&](const char *who, const Times &times) {
+        bench.rows.add({{"section", std::string("products")},
+                        {"level", std::string(bench.isa.name)},
+                        {"who", std::string(who)},
+                        {"type", std::string("f32")},
+                        {"constant", false},
+                        {"n", s.n},
+                        {"threads", std::int64_t{threads}},
+                        {"weight_bytes", 4.0},
+                        {"peak", peak},
+                        {"bandwidth", bandwidth},
+                        {"best", flops / times.best * 1e-9},
+                        {"median", flops / times.median * 1e-9},
+                        {"disturbed", disturbed}});
+    };
+    row("tensorlib", ours);
     for (std::size_t i = 0; i < bench.peers.size(); i++) {
         const Times its = contenders[4 + i].times();
+        row(bench.peers[i]->name(), its);
         std::printf("  %8.1f %8.1f %6.2f  %-20s", flops / its.best * 1e-9, flops / its.median * 1e-9, its.best / ours.best,
                     bench.peers[i]->kernel().c_str());
     }

@@ -6,6 +6,7 @@
 #include "dtype/dtype.hpp"
 #include "limits.hpp"
 #include "peer.hpp"
+#include "rows.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct Bench {
     std::vector<int> threads;                  // 1, and all that this process may use
     double budget;                             // seconds per row
     std::vector<std::string> types;            // those that are wanted; empty: all
+    const Rows &rows;
 
     bool wants(const core::DTypeTraits &type) const {
         return types.empty() || std::find(types.begin(), types.end(), type.name) != types.end();

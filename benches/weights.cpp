@@ -118,6 +118,19 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
                 work / ours.median * 1e-9, 100 * ours.spread, 100 * work / ours.best * 1e-9 / peak, 100 * work / ours.best * 1e-9 / roof,
                 kernel_of(*graphs[0], *cpu).c_str());
     std::fflush(stdout);
+    bench.rows.add({{"section", std::string("weights")},
+                    {"level", std::string(bench.isa.name)},
+                    {"who", std::string("tensorlib")},
+                    {"type", std::string(w.type.name)},
+                    {"constant", w.constant},
+                    {"n", n},
+                    {"threads", std::int64_t{threads}},
+                    {"weight_bytes", static_cast<double>(w.bytes()) / static_cast<double>(w.k * w.m)},
+                    {"peak", peak},
+                    {"bandwidth", bandwidth},
+                    {"best", work / ours.best * 1e-9},
+                    {"median", work / ours.median * 1e-9},
+                    {"disturbed", disturbed}});
 }
 
 }  // namespace

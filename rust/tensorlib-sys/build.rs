@@ -75,21 +75,39 @@ fn build_bundled() {
         .define("BUILD_SHARED_LIBS", "OFF")
         .define("BUILD_TESTING", "OFF")
         .define("CMAKE_INSTALL_LIBDIR", "lib");
+    if is_plain_linux() {
+        // cmake's own would repeat what CMakeLists.txt says, and make other objects of it for a compiler cache.
+        config.define("CMAKE_CXX_FLAGS", "");
+    }
+    define_from_environment(&mut config, "TENSORLIB_WERROR");
     define_cuda(&mut config);
     link_bundled(&config.build());
+}
+
+/// Whether the compiler's defaults are for this target and nobody asks for flags of their own: elsewhere the crate
+/// `cmake` knows some that CMake does not.
+fn is_plain_linux() -> bool {
+    let target = env::var("TARGET").unwrap_or_default();
+    let asked = env::vars_os().any(|(name, _)| name.to_string_lossy().contains("CXXFLAGS"));
+    !asked && target.contains("-linux-gnu") && env::var("HOST").is_ok_and(|host| host == target)
+}
+
+/// Sets an option of CMakeLists.txt to what the variable of its name says, where it says anything.
+fn define_from_environment(config: &mut cmake::Config, name: &str) {
+    println!("cargo:rerun-if-env-changed={name}");
+    if let Some(value) = env::var_os(name).filter(|v| !v.is_empty()) {
+        config.define(name, value);
+    }
 }
 
 /// For the CUDA backend: nvcc, and the architectures if the environment names some.
 #[cfg(feature = "cuda")]
 fn define_cuda(config: &mut cmake::Config) {
-    const ARCHITECTURES: &str = "TENSORLIB_CUDA_ARCHITECTURES";
-    for variable in ["CUDACXX", "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME", ARCHITECTURES] {
+    for variable in ["CUDACXX", "CUDA_HOME", "CUDA_PATH", "XDG_CACHE_HOME"] {
         println!("cargo:rerun-if-env-changed={variable}");
     }
     config.define("TENSORLIB_CUDA", "ON").define("CMAKE_CUDA_COMPILER", find_nvcc());
-    if let Some(list) = env::var_os(ARCHITECTURES).filter(|v| !v.is_empty()) {
-        config.define(ARCHITECTURES, list);
-    }
+    define_from_environment(config, "TENSORLIB_CUDA_ARCHITECTURES");
 }
 
 /// nvcc of the system, or the one that `cargo xtask cuda-toolkit` has installed.

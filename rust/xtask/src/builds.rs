@@ -1,12 +1,15 @@
 //! CMake builds that several suites use, each made once per run.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::objects;
 use crate::process::on_path;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{jobs, remove_dir};
+
+/// What the build of [`tests`] is called.
+pub const TESTS_NAME: &str = "tests";
 
 /// Shared, with all tests and examples, and no warning overlooked.
 const TESTS: [&str; 3] = ["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=ON", WERROR];
@@ -29,147 +32,98 @@ const INSTRUMENTED: [&str; 4] = [
     "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g1 -DNDEBUG",
 ];
 
-/// What was built already, and how it went.
-#[derive(Default)]
-pub struct Builds {
-    done: HashMap<String, Result<PathBuf, String>>,
+/// The shared library with all C and C++ tests and examples.
+pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    cmake(run, TESTS_NAME, &TESTS)
 }
 
-impl Builds {
-    /// The shared library with all C and C++ tests and examples.
-    pub fn tests(run: &mut Run) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        Self::cmake(run, "tests", &TESTS)
-    }
+/// All tests with nothing that depends on this processor or system: what other platforms get.
+pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
+}
 
-    /// All tests with nothing that depends on this processor or system: what other platforms get.
-    pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        Self::cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
-    }
+/// What reaches devices, with the CUDA backend for these architectures. `more` are options of the caller's own.
+pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    let options = cuda_options(Some(architectures))?;
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    targets(run, name, &[&TESTS[..], &options, more].concat(), Some(reaches_devices))
+}
 
-    /// What reaches devices, with the CUDA backend for these architectures. `more` are options of the caller's own.
-    pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        let options = cuda_options(Some(architectures))?;
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        Self::targets(run, name, &[&TESTS[..], &options, more].concat(), Some(reaches_devices))
-    }
+/// The library alone with the CUDA backend; no architectures means those that are shipped.
+pub fn cuda_library(run: &mut Run, name: &str, architectures: Option<&str>, shared: bool) -> Result<PathBuf, String> {
+    let options = cuda_options(architectures)?;
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let linkage = if shared { "-DBUILD_SHARED_LIBS=ON" } else { "-DBUILD_SHARED_LIBS=OFF" };
+    let library = [linkage, "-DBUILD_TESTING=OFF", WERROR];
+    cmake(run, name, &[&library[..], &options].concat())
+}
 
-    /// The library alone with the CUDA backend; no architectures means those that are shipped.
-    pub fn cuda_library(
-        run: &mut Run,
-        name: &str,
-        architectures: Option<&str>,
-        shared: bool,
-    ) -> Result<PathBuf, String> {
-        let options = cuda_options(architectures)?;
-        let options: Vec<&str> = options.iter().map(String::as_str).collect();
-        let linkage = if shared { "-DBUILD_SHARED_LIBS=ON" } else { "-DBUILD_SHARED_LIBS=OFF" };
-        let library = [linkage, "-DBUILD_TESTING=OFF", WERROR];
-        Self::cmake(run, name, &[&library[..], &options].concat())
-    }
+/// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt. Also what the packing for a GPU
+/// machine is tried with.
+pub fn simt(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    let options = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"], &LINK_FLAGS].concat();
+    targets(run, "simt", &options, Some(reaches_devices))
+}
 
-    /// What reaches devices, with the CUDA backend on the simulated GPU of tests/simt. Also what the packing for a GPU
-    /// machine is tried with.
-    pub fn simt(run: &mut Run) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        let options = [&TESTS[..], &["-DTENSORLIB_CUDA=simt"], &LINK_FLAGS].concat();
-        Self::targets(run, "simt", &options, Some(reaches_devices))
-    }
+/// The library alone, as users build it; but that its warnings are errors, as they are in the tests' build, which
+/// has the same objects.
+pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
+    let (name, linkage) = if shared { ("shared", "ON") } else { ("static", "OFF") };
+    cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
+}
 
-    /// The library alone, as users build it; but that its warnings are errors, as they are in the tests' build, which
-    /// has the same objects.
-    pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
-        let (name, linkage) = if shared { ("shared", "ON") } else { ("static", "OFF") };
-        Self::cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
-    }
+/// All tests with AddressSanitizer and UBSan, the simulated GPU's too.
+pub fn address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    let more = ["-DTENSORLIB_CUDA=simt", "-DTENSORLIB_SANITIZE=address,undefined"];
+    cmake(run, "address-undefined", &[&INSTRUMENTED[..], &more].concat())
+}
 
-    /// All tests with AddressSanitizer and UBSan, the simulated GPU's too.
-    pub fn address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        let more = ["-DTENSORLIB_CUDA=simt", "-DTENSORLIB_SANITIZE=address,undefined"];
-        Self::cmake(run, "address-undefined", &[&INSTRUMENTED[..], &more].concat())
-    }
+/// All tests with ThreadSanitizer. Without the simulated GPU, which stands in that one's place.
+pub fn thread_sanitized(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    cmake(run, "thread", &[&INSTRUMENTED[..], &["-DTENSORLIB_SANITIZE=thread"]].concat())
+}
 
-    /// All tests with ThreadSanitizer. Without the simulated GPU, which stands in that one's place.
-    pub fn thread_sanitized(run: &mut Run) -> Result<PathBuf, String> {
-        tools::google_test(run.ws)?;
-        Self::cmake(run, "thread", &[&INSTRUMENTED[..], &["-DTENSORLIB_SANITIZE=thread"]].concat())
-    }
+/// The fuzz targets alone, by a clang that has libFuzzer, with AddressSanitizer and UBSan.
+pub fn fuzz(run: &mut Run) -> Result<PathBuf, String> {
+    let (c, cxx) = tools::clang_with_fuzzer()?;
+    let compilers = [format!("-DCMAKE_C_COMPILER={}", c.display()), format!("-DCMAKE_CXX_COMPILER={}", cxx.display())];
+    let fuzz = ["-DTENSORLIB_FUZZ=ON", "-DTENSORLIB_SANITIZE=address,undefined", "-DBUILD_TESTING=OFF"];
+    let options = [&INSTRUMENTED[2..], &[compilers[0].as_str(), &compilers[1]], &fuzz].concat();
+    targets(run, "fuzz", &options, Some(|name| name.ends_with("_fuzz")))
+}
 
-    /// The fuzz targets alone, by a clang that has libFuzzer, with AddressSanitizer and UBSan.
-    pub fn fuzz(run: &mut Run) -> Result<PathBuf, String> {
-        let (c, cxx) = tools::clang_with_fuzzer()?;
-        let compilers =
-            [format!("-DCMAKE_C_COMPILER={}", c.display()), format!("-DCMAKE_CXX_COMPILER={}", cxx.display())];
-        let fuzz = ["-DTENSORLIB_FUZZ=ON", "-DTENSORLIB_SANITIZE=address,undefined", "-DBUILD_TESTING=OFF"];
-        let options = [&INSTRUMENTED[2..], &[compilers[0].as_str(), &compilers[1]], &fuzz].concat();
-        Self::targets(run, "fuzz", &options, Some(|name| name.ends_with("_fuzz")))
-    }
+/// The prefix that the shared library was installed to, for the bindings.
+pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
+    let build = library(run, true)?;
+    installed(run, "prefix", &build)
+}
 
-    /// The prefix that the shared library was installed to, for the bindings.
-    pub fn prefix(run: &mut Run) -> Result<PathBuf, String> {
-        let build = Self::library(run, true)?;
-        Self::installed(run, "prefix", &build)
-    }
+/// A build installed to the prefix of this name, from nothing.
+pub fn installed(run: &mut Run, name: &str, build: &Path) -> Result<PathBuf, String> {
+    run.once(name, |run| {
+        let prefix = run.ws.out.join(name);
+        remove_dir(&prefix)?;
+        run.step(run.ws.cmd("cmake").arg("--install").arg(build).arg("--prefix").arg(&prefix))?;
+        Ok(prefix)
+    })
+}
 
-    /// A build installed to the prefix of this name, from nothing.
-    pub fn installed(run: &mut Run, name: &str, build: &Path) -> Result<PathBuf, String> {
-        Self::once(run, name, |run| {
-            let prefix = run.ws.out.join(name);
-            remove_dir(&prefix)?;
-            run.step(run.ws.cmd("cmake").arg("--install").arg(build).arg("--prefix").arg(&prefix))?;
-            Ok(prefix)
-        })
-    }
+fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String> {
+    targets(run, name, options, None)
+}
 
-    /// The program that prints this machine's instruction-set levels: of the tests' build where a suite has made
-    /// it, else built alone, so that `--only rust` needs no GoogleTest.
-    pub fn isa_levels(run: &mut Run) -> Result<PathBuf, String> {
-        if let Some(Ok(build)) = run.builds.done.get("tests") {
-            return Ok(build.join("tests/capi/tl_c_isa_levels"));
-        }
-        let lib = Self::prefix(run)?.join("lib");
-        Self::once(run, "isa_levels", |run| {
-            let program = run.ws.out.join("isa_levels");
-            let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-            let cc = run.ws.cmd(compiler).arg("-std=c11").arg(run.ws.root.join("tests/capi/isa_levels.c"));
-            let cc = cc.arg("-I").arg(lib.with_file_name("include")).arg("-L").arg(&lib).arg("-ltensorlib");
-            run.step(cc.arg(format!("-Wl,-rpath,{}", lib.display())).arg("-o").arg(&program))?;
-            Ok(program)
-        })
-    }
-
-    fn cmake(run: &mut Run, name: &str, options: &[&str]) -> Result<PathBuf, String> {
-        Self::targets(run, name, options, None)
-    }
-
-    /// All targets, or those whose names `wanted` takes.
-    fn targets(
-        run: &mut Run,
-        name: &str,
-        options: &[&str],
-        wanted: Option<fn(&str) -> bool>,
-    ) -> Result<PathBuf, String> {
-        Self::once(run, name, |run| {
-            tools::native(run.ws)?;
-            run.timed(&format!("building {name}"), || configure_and_build(run, name, options, wanted))
-        })
-    }
-
-    fn once(
-        run: &mut Run,
-        name: &str,
-        make: impl FnOnce(&mut Run) -> Result<PathBuf, String>,
-    ) -> Result<PathBuf, String> {
-        if let Some(done) = run.builds.done.get(name) {
-            return done.clone().map_err(|_| format!("the build `{name}` failed before"));
-        }
-        let result = make(run);
-        run.builds.done.insert(name.into(), result.clone());
-        result
-    }
+/// All targets, or those whose names `wanted` takes.
+fn targets(run: &mut Run, name: &str, options: &[&str], wanted: Option<fn(&str) -> bool>) -> Result<PathBuf, String> {
+    run.once(name, |run| {
+        tools::native(run.ws)?;
+        run.timed(&format!("building {name}"), || configure_and_build(run, name, options, wanted))
+    })
 }
 
 /// One of CMake's trees, configured and built, below target/xtask/build.
@@ -186,13 +140,13 @@ fn configure_and_build(
     if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
         configure = configure.args(["-G", "Ninja"]);
     }
-    run.step(run.ws.sharing_objects(configure))?;
+    run.step(objects::shared(run.ws, configure))?;
     let mut make = run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]);
     if let Some(wanted) = wanted {
         let help = run.ws.cmd("cmake").arg("--build").arg(&build).args(["--target", "help"]).capture()?;
         make = make.arg("--target").args(target_names(&help).into_iter().filter(|name| wanted(name)));
     }
-    run.step(run.ws.sharing_objects(make))?;
+    run.step(objects::shared(run.ws, make))?;
     Ok(build)
 }
 

@@ -1,18 +1,18 @@
 //! `cargo xtask cases`: the language-neutral cases, written by tests/cases/generate.py.
 
-use crate::tools;
+use crate::python;
 use crate::workspace::Workspace;
 
 /// Writes tests/cases/*.cases.
 pub fn write(ws: &Workspace) -> Result<(), String> {
-    let python = tools::python()?;
+    let python = python::system()?;
     print!("{}", ws.cmd(python).arg("tests/cases/generate.py").capture()?);
     Ok(())
 }
 
 /// Fails where the committed files are not what the generator writes.
 pub fn check(ws: &Workspace) -> Result<(), String> {
-    let python = tools::python()?;
+    let python = python::system()?;
     ws.cmd(python).args(["tests/cases/generate.py", "--check"]).capture().map(drop)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::nvcc::{self, Nvcc};
 use crate::process::Cmd;
-use crate::tools;
+use crate::python;
 
 const PACKAGES: [&str; 5] = [
     "nvidia-cuda-nvcc==13.0.88",
@@ -69,8 +69,8 @@ fn stamp_of(nvcc: &Path) -> String {
 fn install(folder: &Path) -> Result<Nvcc, String> {
     println!("xtask: no CUDA 12.8 or later here: installing {} (271 MB) in {}", PACKAGES.join(" "), folder.display());
     remove_file(&folder.join(nvcc::STAMP))?;
-    let python = tools::virtual_environment(folder)?;
-    tools::pip_install(&python, &PACKAGES)?;
+    let python = python::virtual_environment(folder)?;
+    python::pip_install(&python, &PACKAGES)?;
     let root = toolkit_root(folder)?;
     mend(&root)?;
     let nvcc = nvcc::usable(&root.join("bin/nvcc")).map_err(|why| format!("the installed nvcc {why}"))?;
@@ -240,7 +240,7 @@ mod tests {
     fn a_folder_that_cannot_be_made_is_named() {
         let dir = Folder::new("file");
         std::fs::write(dir.0.join("cache"), "").unwrap();
-        let message = tools::virtual_environment(&dir.0.join("cache/tensorlib")).unwrap_err();
+        let message = python::virtual_environment(&dir.0.join("cache/tensorlib")).unwrap_err();
         assert!(message.contains("cache/tensorlib"), "{message}");
     }
 }

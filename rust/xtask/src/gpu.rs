@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::builds::{Builds, LINK_FLAGS};
+use crate::builds::{self, LINK_FLAGS};
 use crate::cases;
 use crate::process::Cmd;
-use crate::suite::Run;
+use crate::suite::{Made, Run};
 use crate::suites::{cpp, cuda, export, go, rust, zig};
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
@@ -59,10 +59,10 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     if !missing.is_empty() {
         return Err(format!("this nvcc does not know {missing}"));
     }
-    let mut builds = Builds::default();
-    let mut run = Run::new("gpu", ws, &mut builds)?;
-    let build = Builds::cuda(&mut run, "gpu", &list, &LINK_FLAGS)?;
-    let prefix = Builds::installed(&mut run, "prefix-gpu", &build)?;
+    let mut made = Made::default();
+    let mut run = Run::new("gpu", ws, &mut made)?;
+    let build = builds::cuda(&mut run, "gpu", &list, &LINK_FLAGS)?;
+    let prefix = builds::installed(&mut run, "prefix-gpu", &build)?;
     let out = options.out.unwrap_or_else(|| ws.out.join("gpu-package"));
     let size = pack(&run, &build, &prefix, &out, &list, options.sanitizer)?;
     println!("{}: {size:.1} MiB for {list}; there: ./run.sh", out.display());

@@ -12,13 +12,17 @@ mod cuda_toolkit;
 mod format;
 mod gpu;
 mod header;
+mod levels;
 mod lint;
 #[path = "../../tensorlib-sys/nvcc.rs"]
 mod nvcc;
+mod objects;
 mod process;
+mod python;
 mod report;
 mod suite;
 mod suites;
+mod system;
 mod tools;
 mod workspace;
 
@@ -34,6 +38,7 @@ cargo xtask COMMAND
   cases [--check]                       writes tests/cases/*.cases
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--level L] [OPTIONS]           measures limits, kernels and operations on each level (docs/performance.md)
+  bench --report [FILE...]              draws and tabulates a run of its own, or what --json FILE has kept of others
   cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
   gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]
                                         packs a folder of tests and benchmarks for a machine with a GPU

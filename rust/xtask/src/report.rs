@@ -52,22 +52,25 @@ pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResu
 /// Prints the table and the last line; returns the sums.
 pub fn print(results: &[SuiteResult]) -> Counts {
     let mut sum = Counts::default();
-    println!("\n{:<12} {:>7} {:>7} {:>8} {:>8}  skipped what and why", "suite", "run", "failed", "skipped", "seconds");
-    for row in results {
-        let counts = row.counts;
-        sum += counts;
-        println!(
-            "{:<12} {:>7} {:>7} {:>8} {:>8.1}  {}",
-            row.name,
-            counts.passed + counts.failed,
-            counts.failed,
-            counts.skipped,
-            row.seconds,
-            row.skips.join("; ")
+    let line = |name: &str, counts: Counts, seconds: f64, busy: Option<f64>, skips: &str| {
+        let (run, busy) = (counts.passed + counts.failed, busy.map_or("-".into(), |busy| format!("{busy:.1}")));
+        let row = format!(
+            "{name:<12} {run:>7} {:>7} {:>8} {seconds:>8.1} {busy:>10}  {skips}",
+            counts.failed, counts.skipped
         );
+        println!("{}", row.trim_end());
+    };
+    println!(
+        "\n{:<12} {:>7} {:>7} {:>8} {:>8} {:>10}  skipped what and why",
+        "suite", "run", "failed", "skipped", "seconds", "processors"
+    );
+    for row in results {
+        sum += row.counts;
+        line(&row.name, row.counts, row.seconds, row.processor_seconds, &row.skips.join("; "));
     }
-    let seconds: f64 = results.iter().map(|r| r.seconds).sum();
-    println!("{:<12} {:>7} {:>7} {:>8} {:>8.1}\n", "all", sum.passed + sum.failed, sum.failed, sum.skipped, seconds);
+    let busy = results.iter().filter_map(|r| r.processor_seconds).reduce(|a, b| a + b);
+    line("all", sum, results.iter().map(|r| r.seconds).sum(), busy, "");
+    println!();
     println!("{} passed, {} failed, {} skipped", sum.passed, sum.failed, sum.skipped);
     sum
 }

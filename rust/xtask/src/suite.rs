@@ -5,15 +5,15 @@
 //! error that it returns is one failure more, so `?` is the way to stop where nothing further makes sense.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Instant;
 
-use crate::builds::Builds;
 use crate::counts::{case_lines, parse, CaseLine, Counts, Style};
-use crate::process::{Cmd, Output};
+use crate::process::{processor_seconds, Cmd, Output};
 use crate::workspace::{append_file, make_dir, parallelism, remove_file, Workspace};
 
 /// One row of the table.
@@ -32,12 +32,15 @@ pub struct Suite {
 pub struct Run<'a> {
     /// The source tree.
     pub ws: &'a Workspace,
-    /// Builds shared with the other suites.
-    pub builds: &'a mut Builds,
+    /// What the suites share.
+    pub made: &'a mut Made,
     log: PathBuf,
-    line: Cell<Instant>, // when the last line was printed
+    line: Cell<Clock>, // when the last line was printed
     result: SuiteResult,
 }
+
+/// Builds and programs that several suites use, by name: where each is, or why it could not be made.
+pub type Made = HashMap<String, Result<PathBuf, String>>;
 
 /// What came out.
 #[derive(Default)]
@@ -52,13 +55,34 @@ pub struct SuiteResult {
     pub cases: Vec<CaseLine>,
     /// Wall time.
     pub seconds: f64,
+    /// Of all processors, where the system tells.
+    pub processor_seconds: Option<f64>,
+}
+
+/// A moment, by the wall's clock and by the processors'.
+#[derive(Clone, Copy)]
+struct Clock {
+    wall: Instant,
+    processors: Option<f64>,
+}
+
+impl Clock {
+    fn now() -> Self {
+        Self { wall: Instant::now(), processors: processor_seconds() }
+    }
+
+    /// The seconds from then to now, by both clocks.
+    fn since(self, then: Self) -> (f64, Option<f64>) {
+        let processors = self.processors.zip(then.processors).map(|(now, then)| now - then);
+        ((self.wall - then.wall).as_secs_f64(), processors)
+    }
 }
 
 impl Suite {
     /// Runs the suite, and prints its failures as they come.
-    pub fn execute(&self, ws: &Workspace, builds: &mut Builds) -> SuiteResult {
-        let start = Instant::now();
-        let mut run = Run::of(self.name, ws, builds);
+    pub fn execute(&self, ws: &Workspace, made: &mut Made) -> SuiteResult {
+        let start = Clock::now();
+        let mut run = Run::of(self.name, ws, made);
         println!("== {}: {}", self.name, self.about);
         let ended = run.start_log().and_then(|()| (self.run)(&mut run));
         if let Err(why) = ended {
@@ -67,22 +91,22 @@ impl Suite {
         if run.result.counts == Counts::default() {
             run.fail(self.name, "the suite counted nothing");
         }
-        run.result.seconds = start.elapsed().as_secs_f64();
+        (run.result.seconds, run.result.processor_seconds) = Clock::now().since(start);
         run.result
     }
 }
 
 impl<'a> Run<'a> {
     /// For a command that builds as suites do, and counts nothing.
-    pub fn new(name: &str, ws: &'a Workspace, builds: &'a mut Builds) -> Result<Self, String> {
-        let run = Self::of(name, ws, builds);
+    pub fn new(name: &str, ws: &'a Workspace, made: &'a mut Made) -> Result<Self, String> {
+        let run = Self::of(name, ws, made);
         run.start_log().map(|()| run)
     }
 
-    fn of(name: &str, ws: &'a Workspace, builds: &'a mut Builds) -> Self {
+    fn of(name: &str, ws: &'a Workspace, made: &'a mut Made) -> Self {
         let log = ws.out.join("logs").join(format!("{name}.log"));
         let result = SuiteResult { name: name.into(), ..SuiteResult::default() };
-        Run { ws, builds, log, line: Cell::new(Instant::now()), result }
+        Run { ws, made, log, line: Cell::new(Clock::now()), result }
     }
 
     fn start_log(&self) -> Result<(), String> {
@@ -129,7 +153,7 @@ impl<'a> Run<'a> {
             for (i, out, took) in results {
                 let (out, (title, cmd)) = (out?, &programs[i]);
                 println!("   {}  {:.1} s", title.trim_end(), took.as_secs_f64());
-                self.line.set(Instant::now());
+                self.line.set(Clock::now());
                 append_file(&logs[i], &self.log)?;
                 self.count(title, style, cmd, &out);
             }
@@ -172,13 +196,13 @@ impl<'a> Run<'a> {
         result
     }
 
-    /// The seconds since the line before, where they are worth a word.
+    /// The seconds since the line before, where they are worth a word, and those of the processors, where they are others.
     fn lap(&self) -> String {
-        let seconds = self.line.replace(Instant::now()).elapsed().as_secs_f64();
-        if seconds < 0.1 {
-            String::new()
-        } else {
-            format!("  {seconds:.1} s")
+        let now = Clock::now();
+        match now.since(self.line.replace(now)) {
+            (seconds, _) if seconds < 0.1 => String::new(),
+            (seconds, Some(busy)) if seconds >= 10.0 => format!("  {seconds:.1} s ({busy:.0} of processors)"),
+            (seconds, _) => format!("  {seconds:.1} s"),
         }
     }
 
@@ -212,15 +236,18 @@ impl<'a> Run<'a> {
         self.result.counts.failed += 1;
     }
 
-    /// The instruction-set levels of this machine, best first.
-    pub fn levels(&mut self) -> Result<Vec<String>, String> {
-        let program = Builds::isa_levels(self)?;
-        Ok(self.ws.cmd(program).capture()?.lines().map(String::from).collect())
-    }
-
-    /// `body` once for each of them.
-    pub fn for_each_isa(&mut self, mut body: impl FnMut(&mut Self, &str) -> Result<(), String>) -> Result<(), String> {
-        self.levels()?.iter().try_for_each(|isa| body(self, isa))
+    /// What is at this name already, else made and kept there.
+    pub fn once(
+        &mut self,
+        name: &str,
+        make: impl FnOnce(&mut Self) -> Result<PathBuf, String>,
+    ) -> Result<PathBuf, String> {
+        if let Some(made) = self.made.get(name) {
+            return made.clone().map_err(|_| format!("the build `{name}` failed before"));
+        }
+        let result = make(self);
+        self.made.insert(name.into(), result.clone());
+        result
     }
 }
 

@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 
 use crate::cuda_toolkit;
 use crate::process::{on_path, Cmd};
+use crate::python;
+use crate::system::{install, tool as system_tool};
 use crate::workspace::{make_dir, Workspace};
 
 const ZIG: &str = "0.16";
 const ZIG_PACKAGE: &str = "ziglang==0.16.0";
 const CLANG_FORMAT: &str = "18.1.8";
 const CLANG_FORMAT_PACKAGE: &str = "clang-format==18.1.8";
-/// What other people read and write files of tensors with.
-const FORMAT_PACKAGES: [&str; 3] = ["gguf==0.19.0", "safetensors==0.8.0", "numpy==2.4.6"];
 
 /// Gets everything now.
 pub fn setup(ws: &Workspace) -> Result<(), String> {
@@ -24,7 +24,7 @@ pub fn setup(ws: &Workspace) -> Result<(), String> {
         Err(why) => missing.push(format!("{name}: {why}")),
     };
     note("compilers and cmake", native(ws).map(|()| "there".into()));
-    note("python", python().map(|p| p.display().to_string()));
+    note("python", python::system().map(|p| p.display().to_string()));
     note("GoogleTest", google_test(ws).map(|()| "there".into()));
     note("pkg-config", system_tool("pkg-config", "pkg-config").map(|p| p.display().to_string()));
     note("go", go(ws).map(|p| p.display().to_string()));
@@ -52,25 +52,12 @@ pub fn native(ws: &Workspace) -> Result<(), String> {
         .map_err(|e| format!("no C++ compiler: install g++ 11, clang 14 or later, or set CXX ({e})"))
 }
 
-/// A program of the system's package manager.
-pub fn system_tool(program: &str, package: &str) -> Result<PathBuf, String> {
-    if on_path(program).is_none() {
-        apt_install(&[package], program)?;
-    }
-    on_path(program).ok_or(format!("{package} was installed, but {program} is not on the PATH"))
-}
-
 /// ccache: a run builds the same sources a dozen times, in CMake's trees and in cargo's, and most objects are alike.
 /// None where it can not be had: everything works without, and takes longer.
 pub fn compiler_cache() -> Option<PathBuf> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let find = || system_tool("ccache", "ccache").map_err(|why| println!("xtask: going on without ccache: {why}")).ok();
     FOUND.get_or_init(find).clone()
-}
-
-/// Python 3, for the generator of the cases and for the tools that come as Python packages.
-pub fn python() -> Result<PathBuf, String> {
-    system_tool("python3", "python3")
 }
 
 /// clang's C and C++ compilers, of a version that has libFuzzer.
@@ -87,25 +74,13 @@ pub fn clang_with_fuzzer() -> Result<(PathBuf, PathBuf), String> {
         })
     };
     let found = find().or_else(|| {
-        apt_install(&["clang-14", "libclang-rt-14-dev"], "clang with libFuzzer").ok()?;
+        install(&["clang-14", "libclang-rt-14-dev"], "clang with libFuzzer").ok()?;
         find()
     });
     for file in [probe.with_extension("cpp"), probe] {
         let _ = std::fs::remove_file(file); // left where nothing was compiled
     }
     found.ok_or("no clang with libFuzzer: install one (Debian: apt-get install clang-14 libclang-rt-14-dev)".into())
-}
-
-/// Python with the packages that other people read and write files of tensors with.
-pub fn python_with_formats(ws: &Workspace) -> Result<PathBuf, String> {
-    let venv = ws.out.join("interop-venv");
-    let python = venv.join("bin/python");
-    if Cmd::new(&python).args(["-c", "import gguf, numpy, safetensors"]).capture().is_err() {
-        println!("xtask: getting {} into {}", FORMAT_PACKAGES.join(", "), venv.display());
-        virtual_environment(&venv)?;
-        pip_install(&python, &FORMAT_PACKAGES)?;
-    }
-    Ok(python)
 }
 
 /// GoogleTest as CMake finds it.
@@ -118,7 +93,7 @@ pub fn google_test(ws: &Workspace) -> Result<(), String> {
     if configure.capture().is_ok() {
         return Ok(());
     }
-    apt_install(&["libgtest-dev"], "GoogleTest")?;
+    install(&["libgtest-dev"], "GoogleTest")?;
     configure.capture().map(drop)
 }
 
@@ -129,7 +104,7 @@ pub fn go(ws: &Workspace) -> Result<PathBuf, String> {
     let found = match on_path("go").or(usual.is_file().then(|| usual.to_path_buf())) {
         Some(go) => go,
         None => {
-            apt_install(&["golang-go"], "Go")?;
+            install(&["golang-go"], "Go")?;
             on_path("go").ok_or("golang-go was installed, but go is not on the PATH")?
         }
     };
@@ -178,7 +153,7 @@ pub fn zig() -> Result<Cmd, String> {
     if here.clone().arg("version").capture().is_ok_and(|v| v.starts_with(&format!("{ZIG}."))) {
         return Ok(here);
     }
-    let python = python_package(ZIG_PACKAGE, "ziglang")?;
+    let python = python::package(ZIG_PACKAGE, "ziglang")?;
     Ok(Cmd::new(python).args(["-m", "ziglang"]))
 }
 
@@ -188,49 +163,13 @@ pub fn clang_format() -> Result<Cmd, String> {
     if here.clone().arg("--version").capture().is_ok_and(|v| v.contains(CLANG_FORMAT)) {
         return Ok(here);
     }
-    let python = python_package(CLANG_FORMAT_PACKAGE, "clang_format")?;
+    let python = python::package(CLANG_FORMAT_PACKAGE, "clang_format")?;
     Ok(Cmd::new(python.with_file_name("clang-format")))
-}
-
-/// The Python of our own virtual environment, with a package in it. The system's is never touched.
-fn python_package(requirement: &str, module: &str) -> Result<PathBuf, String> {
-    let venv = cache_dir()?.join("tensorlib/tools");
-    let python = venv.join("bin/python");
-    let works = |code: &str| Cmd::new(&python).args(["-c", code]).capture().is_ok();
-    if !works("import pip") {
-        println!("xtask: making a Python virtual environment in {}", venv.display());
-        virtual_environment(&venv)?;
-    }
-    let (name, version) = requirement.split_once("==").unwrap_or((requirement, ""));
-    let pinned = format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
-    if !works(&pinned) {
-        println!("xtask: getting {requirement} into {}", venv.display());
-        pip_install(&python, &[requirement])?;
-    }
-    Ok(python)
-}
-
-/// Makes a virtual environment, with nothing left in it of what was there; gives its Python.
-pub fn virtual_environment(venv: &Path) -> Result<PathBuf, String> {
-    let make = Cmd::new(self::python()?).args(["-m", "venv", "--clear"]).arg(venv);
-    make_dir(venv)?; // says what is wrong with the folder, before a missing module is thought of
-    if make.capture().is_err() {
-        apt_install(&["python3-venv"], "Python's venv module")?;
-        make.capture()?;
-    }
-    Ok(venv.join("bin/python"))
-}
-
-/// Installs pinned packages into the virtual environment of this Python.
-pub fn pip_install(python: &Path, requirements: &[&str]) -> Result<(), String> {
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
-    let install = Cmd::new(python).args(pip).args(requirements).capture();
-    install.map(drop).map_err(|e| format!("{} could not be had: {e}", requirements.join(" ")))
 }
 
 /// The folder of compute-sanitizer's Python package: `bin/compute-sanitizer` and the libraries that it injects.
 pub fn compute_sanitizer() -> Result<PathBuf, String> {
-    let python = python_package("nvidia-cuda-sanitizer-api==13.0.85", "nvidia")?;
+    let python = python::package("nvidia-cuda-sanitizer-api==13.0.85", "nvidia")?;
     let code = "import nvidia; print(list(nvidia.__path__)[0])";
     let found = Cmd::new(python).args(["-c", code]).capture()?;
     let root = Path::new(found.trim()).join("cu13");
@@ -243,35 +182,6 @@ pub fn compute_sanitizer() -> Result<PathBuf, String> {
 /// nvcc, with what it needs to link: the system's, or the pinned one of `cargo xtask cuda-toolkit`.
 pub fn cuda() -> Result<PathBuf, String> {
     cuda_toolkit::get().map(|nvcc| nvcc.path)
-}
-
-fn cache_dir() -> Result<PathBuf, String> {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".cache")))
-        .ok_or("neither XDG_CACHE_HOME nor HOME is set: nowhere to keep tools".into())
-}
-
-fn apt_install(packages: &[&str], what: &str) -> Result<(), String> {
-    let by_hand = format!("{what} is missing: install it (Debian, Ubuntu: apt-get install {})", packages.join(" "));
-    if on_path("apt-get").is_none() {
-        return Err(by_hand);
-    }
-    let root = Cmd::new("id").arg("-u").capture().is_ok_and(|id| id.trim() == "0");
-    if !root && Cmd::new("sudo").args(["-n", "true"]).capture().is_err() {
-        return Err(by_hand);
-    }
-    let apt = |args: &[&str]| {
-        let cmd = if root { Cmd::new("apt-get") } else { Cmd::new("sudo").args(["-n", "apt-get"]) };
-        cmd.args(args).env("DEBIAN_FRONTEND", "noninteractive").capture()
-    };
-    println!("xtask: {what} is missing: apt-get install {}", packages.join(" "));
-    let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
-    if apt(&install).is_ok() {
-        return Ok(());
-    }
-    // A fresh container has no package lists.
-    apt(&["update"]).and_then(|_| apt(&install)).map(drop).map_err(|e| format!("{by_hand}\n{e}"))
 }
 
 fn version_of(text: &str) -> Vec<u32> {

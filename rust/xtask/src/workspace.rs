@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::process::Cmd;
-use crate::tools;
 
 /// The source tree and the folder `target/xtask` in it.
 pub struct Workspace {
@@ -39,21 +38,6 @@ impl Workspace {
         cmd
     }
 
-    /// Cargo, with a target folder of its own so that it and a user's builds do not evict each other.
-    pub fn cargo(&self) -> Cmd {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let cargo = self.cmd(cargo).env("CARGO_TARGET_DIR", self.out.join("cargo")).env("CARGO_TERM_COLOR", "never");
-        self.sharing_objects(cargo)
-    }
-
-    /// A command that configures or runs a build of C++, with ccache in front of its compiler if it is to be had.
-    pub fn sharing_objects(&self, cmd: Cmd) -> Cmd {
-        let Some(ccache) = tools::compiler_cache() else { return cmd };
-        let cmd = LAUNCHERS.iter().fold(cmd, |cmd, name| cmd.env(name, &ccache));
-        // Paths below the root are hashed relative to the build's folder, so that trees of one depth share objects.
-        cmd.env("CCACHE_DIR", self.out.join("ccache")).env("CCACHE_BASEDIR", &self.root).env("CCACHE_MAXSIZE", "2G")
-    }
-
     /// Files that git tracks or would track, relative to the root, sorted.
     pub fn files(&self) -> Result<Vec<String>, String> {
         let listed =
@@ -79,9 +63,6 @@ impl Workspace {
         Ok(String::from_utf8(bytes).ok())
     }
 }
-
-/// What CMake, on its own or called by a build script, takes a compiler's launcher from.
-pub const LAUNCHERS: [&str; 2] = ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER"];
 
 /// How many processors there are for builds and tests.
 pub fn parallelism() -> usize {

@@ -62,6 +62,13 @@ class Tensor:
     def get(self, i):
         return self.root().storage.get(self.place(i))
 
+    def line(self, rest):
+        """The elements [0..ne[0], *rest]."""
+        storage, start, step = self.root().storage, self.place((0, *rest)), self.nb[0]
+        known = storage.known
+        places = (start + i * step for i in range(self.ne[0]))
+        return [known[place] if place in known else storage.get(place) for place in places]
+
     def root(self):
         t = self
         while t.base is not None:
@@ -151,7 +158,7 @@ def dot_products(a, b, exact):
 
     def half_scales(column):
         if rounded and column not in halves:
-            sizes = [abs(y) + ey for y, ey in (b.get((i, *column)) for i in range(k))]
+            sizes = [abs(y) + ey for y, ey in b.line(column)]
             blocks = [sizes[i : i + BYTES_SCALE] for i in range(0, k, BYTES_SCALE)]
             halves[column] = [max(block) / (2 * BYTES_LARGEST) * (1 + 2.0**-12) for block in blocks]
         return halves.get(column, [0.0] * (k // BYTES_SCALE + 1))
@@ -159,8 +166,7 @@ def dot_products(a, b, exact):
     def dot(row, column):
         total = size = carried = 0.0
         half = half_scales(column)
-        for i in range(k):
-            (x, ex), (y, ey) = a.get((i, *row)), b.get((i, *column))
+        for i, ((x, ex), (y, ey)) in enumerate(zip(a.line(row), b.line(column))):
             ey += half[i // BYTES_SCALE]
             if a.dtype == "bf16" and not exact:
                 ey += abs(y) * 2.0**-8 + 2.0**-126

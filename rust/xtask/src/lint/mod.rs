@@ -17,6 +17,7 @@ pub const RULES: &[Rule] = &[
     ("portable code names no instruction set", names::instruction_sets),
     ("each folder has its README", names::readmes),
     ("the guides name files that exist", names::guides),
+    ("links in Markdown lead somewhere", names::links),
 ];
 
 /// An error that lists `offenders`, if there are any.

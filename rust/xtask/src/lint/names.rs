@@ -80,6 +80,36 @@ pub fn guides(ws: &Workspace) -> Result<(), String> {
     none_of(found)
 }
 
+/// A link of a Markdown file leads to a file of the tree, from where it stands; what lies in the net is not looked at.
+pub fn links(ws: &Workspace) -> Result<(), String> {
+    let mut found = Vec::new();
+    let mut seen = 0;
+    for file in ws.files_of(&[".md"], &[])? {
+        let text = ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
+        let folder = ws.root.join(&file).parent().map(std::path::Path::to_path_buf).unwrap_or_default();
+        for target in link_targets(&text) {
+            seen += 1;
+            if !folder.join(target).exists() {
+                found.push(format!("{file}: {target}"));
+            }
+        }
+    }
+    if seen == 0 {
+        return Err("no link in any Markdown file: this rule looks in the wrong place".into());
+    }
+    none_of(found)
+}
+
+/// The files that `[words](file)` names, without the place in them; not in code, nor those with a scheme.
+fn link_targets(text: &str) -> Vec<&str> {
+    let prose = text.lines().filter(|line| !line.starts_with("    "));
+    let after = prose.flat_map(|line| line.split("](").skip(1));
+    let targets =
+        after.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.split('#').next().unwrap_or(""));
+    let file = |target: &&str| !target.contains("://") && target.contains(['.', '/']);
+    targets.filter(file).collect()
+}
+
 fn is_path(word: &str) -> bool {
     const FOLDERS: [&str; 11] = [
         "cpp/",
@@ -100,7 +130,13 @@ fn is_path(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::instruction_set;
+    use super::{instruction_set, link_targets};
+
+    #[test]
+    fn links_to_files() {
+        let text = "[a](b/c.md) and ![d](e.svg), [f](https://g.h/i.md), [j](k.md#l), x[0](c)\n    [code](m.md)\n";
+        assert_eq!(link_targets(text), ["b/c.md", "e.svg", "k.md"]);
+    }
 
     #[test]
     fn words_that_only_contain_the_letters_are_fine() {

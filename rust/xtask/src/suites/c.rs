@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
 
@@ -14,8 +15,8 @@ pub const ACCURACY: &str = "accuracy 96.24 % (767 of 797)";
 const DIGITS: &str = "examples/data/digits.csv";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::tests(run)?;
-    run.for_each_isa(|run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
+    let build = builds::tests(run)?;
+    levels::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
     digits(run, "C digits", &build.join("examples/c/tl_c_digits"))
 }
 

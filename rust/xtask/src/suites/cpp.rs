@@ -1,17 +1,52 @@
-//! Every GoogleTest program below tests/cpp of the build, on each level.
+//! Every GoogleTest program below tests/cpp of the build, on each level that it may differ on.
 
 use std::path::{Path, PathBuf};
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
+use crate::process::Cmd;
 use crate::suite::Run;
 
+/// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
+/// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
+const ONCE: [&str; 14] = [
+    "api_test",
+    "arena_test",
+    "context_test",
+    "data_test",
+    "dtype_test",
+    "encode_test",
+    "formats_test",
+    "gguf_corpus_test",
+    "gguf_test",
+    "gguf_writer_test",
+    "graph_test",
+    "op_def_test",
+    "thread_pool_test",
+    "trace_test",
+];
+
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::tests(run)?;
-    let levels = run.levels()?;
-    let envs: Vec<_> = levels.iter().map(|isa| vec![("TENSORLIB_ISA", isa.as_str())]).collect();
-    some_programs(run, &build.join("tests/cpp"), |_| true, &envs)?;
+    let build = builds::tests(run)?;
+    each_level(run, &build, &[])?;
     super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))
+}
+
+/// Runs the programs that need no GPU with these variables set, on each level or once.
+pub fn each_level(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    let dir = build.join("tests/cpp");
+    let there: Vec<String> = programs(&dir)?.iter().map(|path| name_of(path)).collect();
+    let gone: Vec<_> = ONCE.iter().filter(|name| !there.iter().any(|n| n == *name)).copied().collect();
+    if !gone.is_empty() {
+        return Err(format!("{} should run once, but is not in {}", gone.join(", "), dir.display()));
+    }
+    let levels = levels::all(run)?;
+    let on_each: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], envs].concat()).collect();
+    let mut commands = commands(run, &dir, |name| ONCE.contains(&name), &[envs.to_vec()])?;
+    let other = |name: &str| !ONCE.contains(&name) && !name.starts_with("cuda_");
+    commands.extend(self::commands(run, &dir, other, &on_each)?);
+    run.tests_together(Style::GoogleTest, &commands)
 }
 
 /// Runs each program with these variables set.
@@ -26,19 +61,32 @@ pub fn some_programs(
     chosen: impl Fn(&str) -> bool,
     envs: &[Vec<(&str, &str)>],
 ) -> Result<(), String> {
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let commands = commands(run, dir, chosen, envs)?;
+    run.tests_together(Style::GoogleTest, &commands)
+}
+
+/// A title and a command for each program that `chosen` takes, with each of these sets of variables.
+fn commands(
+    run: &Run,
+    dir: &Path,
+    chosen: impl Fn(&str) -> bool,
+    envs: &[Vec<(&str, &str)>],
+) -> Result<Vec<(String, Cmd)>, String> {
     let mut found = programs(dir)?;
-    found.retain(|path| chosen(&name(path)));
+    found.retain(|path| chosen(&name_of(path)));
     if found.is_empty() {
         return Err(format!("none of the programs that were meant is in {}", dir.display()));
     }
     let ws = run.ws;
     let of = |program: &PathBuf, envs: &Vec<(&str, &str)>| {
         let cmd = ws.cmd(program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
-        (format!("{} {}", name(program), super::c::title_of(envs)), cmd)
+        (format!("{} {}", name_of(program), super::c::title_of(envs)), cmd)
     };
-    let commands: Vec<_> = envs.iter().flat_map(|envs| found.iter().map(move |program| of(program, envs))).collect();
-    run.tests_together(Style::GoogleTest, &commands)
+    Ok(envs.iter().flat_map(|envs| found.iter().map(move |program| of(program, envs))).collect())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The programs that a build has left in a folder.

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::{c, cpp, devices, export, install, rust};
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::objects;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
@@ -18,13 +19,13 @@ const ALL: &str = "75-real;80-real;86-real;89-real;90-real;100-real;103-real;120
 pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let architectures = architectures(&ws.cmd("nvidia-smi").args(CARDS).capture().unwrap_or_default());
-    let build = Builds::cuda(run, "cuda", &architectures, &[])?;
+    let build = builds::cuda(run, "cuda", &architectures, &[])?;
     spills(run, &build)?;
     let library = build.join("capi/libtensorlib.so");
     // What a static CUDA runtime asks of older C libraries, which had these apart.
     let needed = export::needed(ws, &library, &["libdl.so.", "librt.so.", "libpthread.so."]);
     run.check("needs no driver and no CUDA library", needed);
-    let without = Builds::library(run, true)?.join("capi/libtensorlib.so");
+    let without = builds::library(run, true)?.join("capi/libtensorlib.so");
     let same = export::same(&export::exports(ws, &without)?, &export::exports(ws, &library)?, "the CUDA build");
     run.check("exports what it exports without CUDA", same);
 
@@ -39,7 +40,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         run.check("without a GPU the message says why", why.map(drop));
         return Ok(());
     }
-    let prefix = Builds::installed(run, "prefix-cuda", &build)?;
+    let prefix = builds::installed(run, "prefix-cuda", &build)?;
     gpus.iter().try_for_each(|gpu| devices::all_languages(run, &build, &prefix, gpu))
 }
 
@@ -54,13 +55,13 @@ pub fn all(run: &mut Run) -> Result<(), String> {
     for (name, architectures) in [("cuda-all", Some(here.as_str())), ("cuda-shipped", None)] {
         remove_dir(&run.ws.out.join("build").join(name))?;
         let start = Instant::now();
-        let build = Builds::cuda_library(run, name, architectures, true)?;
+        let build = builds::cuda_library(run, name, architectures, true)?;
         let seconds = start.elapsed().as_secs();
         let size = size_of(&build.join("capi/libtensorlib.so"))?;
         let list = architectures.unwrap_or("the shipped list");
         run.check(&format!("{list}: {seconds} s from clean, libtensorlib.so {size:.1} MiB"), Ok(()));
     }
-    let build = Builds::cuda_library(run, "cuda-static", Some("90-real"), false)?;
+    let build = builds::cuda_library(run, "cuda-static", Some("90-real"), false)?;
     install::strangers(run, "static with CUDA", &build)
 }
 
@@ -103,7 +104,7 @@ fn spills(run: &mut Run, build: &Path) -> Result<(), String> {
         let planted = dir.join(format!("tile_{values}.cu"));
         std::fs::write(&planted, SPILL.replace("VALUES", &values.to_string())).map_err(|e| e.to_string())?;
         let line = other_source(&command, &source, &planted);
-        run.ws.cmd("sh").arg("-c").arg(line).dir(build).capture()
+        objects::shared(run.ws, run.ws.cmd("sh").arg("-c").arg(line).dir(build)).capture()
     };
     let small = compile(4).map(drop);
     let large = match compile(200) {
@@ -156,7 +157,7 @@ fn other_source(command: &str, source: &str, other: &Path) -> String {
 
 /// The crate with the feature `cuda`, in a target folder of its own, and a test program with it.
 fn feature(run: &mut Run, architectures: &str) -> Result<(), String> {
-    let target: PathBuf = run.ws.out.join("cargo-cuda");
+    let target: PathBuf = run.ws.out.join("rust-cuda");
     let cargo = with_nvcc(run.ws)?.env("CARGO_TARGET_DIR", target);
     let cargo = cargo.env("TENSORLIB_CUDA_ARCHITECTURES", architectures);
     let clippy = ["clippy", "--package", "tensorlib-sys", "--package", "tensorlib", "--features", "cuda"];
@@ -168,7 +169,7 @@ fn feature(run: &mut Run, architectures: &str) -> Result<(), String> {
 }
 
 fn with_nvcc(ws: &Workspace) -> Result<crate::process::Cmd, String> {
-    Ok(ws.cargo().env("CUDACXX", tools::cuda()?))
+    Ok(objects::cargo(ws).env("CUDACXX", tools::cuda()?))
 }
 
 /// What opening `cuda:0` says on a machine without one. It has to name the device and a reason.

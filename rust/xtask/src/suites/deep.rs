@@ -1,12 +1,15 @@
 //! What takes too long for every change: ThreadSanitizer, valgrind, long runs, the simulated GPU in other orders.
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
+use crate::objects;
+use crate::python;
 use crate::suite::Run;
-use crate::tools;
+use crate::system;
 
 pub fn tsan(run: &mut Run) -> Result<(), String> {
-    let build = Builds::thread_sanitized(run)?;
+    let build = builds::thread_sanitized(run)?;
     let envs = [
         ("TSAN_OPTIONS", "halt_on_error=1:second_deadlock_stack=1:allocator_may_return_null=1"),
         ("TENSORLIB_TEST_THREADS", "4"),
@@ -16,8 +19,8 @@ pub fn tsan(run: &mut Run) -> Result<(), String> {
 }
 
 pub fn valgrind(run: &mut Run) -> Result<(), String> {
-    let valgrind = tools::system_tool("valgrind", "valgrind")?;
-    let build = Builds::tests(run)?;
+    let valgrind = system::tool("valgrind", "valgrind")?;
+    let build = builds::tests(run)?;
     let ws = run.ws;
     let under = |program: &str| {
         let checks = ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
@@ -29,7 +32,7 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     run.tests("cases", Style::Cases, under("tl_c_cases").arg(ws.root.join("tests/cases")))?;
     // valgrind has no AVX-512 and hides it from CPUID, so the library takes the best of what is left.
     let seen = under("tl_c_isa_levels").capture()?;
-    run.for_each_isa(|run, isa| {
+    levels::for_each(run, |run, isa| {
         if !seen.lines().any(|level| level == isa) {
             run.skip(isa, "valgrind does not have these instructions");
         }
@@ -38,16 +41,16 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
 }
 
 pub fn long(run: &mut Run) -> Result<(), String> {
-    let build = Builds::tests(run)?;
+    let build = builds::tests(run)?;
     super::cpp::all_programs(run, &build, &[("TENSORLIB_DEEP", "1")])?;
     let ws = run.ws;
-    let tests = ws.cargo().args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
+    let tests = objects::cargo(ws).args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
     run.tests("Rust", Style::Cargo, tests)
 }
 
 /// The order of blocks, warps, lanes and streams follows from the seed; every fourth one also runs work early.
 pub fn seeds(run: &mut Run) -> Result<(), String> {
-    let build = Builds::simt(run)?;
+    let build = builds::simt(run)?;
     let seeds: Vec<_> = (2..=16u64).map(|seed| seed.to_string()).collect();
     let device = ("TENSORLIB_DEVICE", super::simt::DEVICE);
     let envs: Vec<_> = seeds.iter().map(|seed| vec![device, ("TENSORLIB_SIMT_SEED", seed.as_str())]).collect();
@@ -57,7 +60,7 @@ pub fn seeds(run: &mut Run) -> Result<(), String> {
 
 /// Each fuzz target for a while, from its corpus on; what it finds stays in target/xtask/fuzz.
 pub fn fuzz(run: &mut Run) -> Result<(), String> {
-    let build = Builds::fuzz(run)?;
+    let build = builds::fuzz(run)?;
     let seconds = std::env::var("TENSORLIB_FUZZ_SECONDS").unwrap_or_else(|_| "60".into());
     let limit = seconds.parse::<u64>().map_err(|e| format!("TENSORLIB_FUZZ_SECONDS is {seconds}: {e}"))? + 120;
     let ws = run.ws;
@@ -79,7 +82,7 @@ pub fn fuzz(run: &mut Run) -> Result<(), String> {
 
 /// Files of ours read by the Python packages, theirs by us.
 pub fn interop(run: &mut Run) -> Result<(), String> {
-    let python = tools::python_with_formats(run.ws)?;
+    let python = python::with_formats(run.ws)?;
     let ws = run.ws;
     let folder = ws.out.join("interop");
     crate::workspace::remove_dir(&folder)?;
@@ -88,6 +91,6 @@ pub fn interop(run: &mut Run) -> Result<(), String> {
     let step = |what: &str| ws.cmd(&python).arg(&script).arg(what).arg(&folder);
     run.tests("Python writes", Style::Status, step("write"))?;
     let ours = ["test", "--release", "--package", "tensorlib", "--features", "safetensors", "--test", "interop"];
-    run.tests("ours reads and writes", Style::Cargo, ws.cargo().args(ours).env("TENSORLIB_INTEROP", &folder))?;
+    run.tests("ours reads and writes", Style::Cargo, objects::cargo(ws).args(ours).env("TENSORLIB_INTEROP", &folder))?;
     run.tests("Python reads", Style::Status, step("read"))
 }

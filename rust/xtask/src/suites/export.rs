@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::suite::Run;
 use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::library(run, true)?;
+    let build = builds::library(run, true)?;
     let library = build.join("capi/libtensorlib.so");
     let ws = run.ws;
     let exported = exports(ws, &library)?;

@@ -4,21 +4,23 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let prefix = Builds::prefix(run)?;
+    let prefix = builds::prefix(run)?;
     let go = Go::new(run, &prefix)?;
     let vetted = run.step(go.at("bindings/go").args(["vet", "./..."])).map(drop);
     run.check("vet", vetted);
     let race = ["test", "-race", "-v", "./..."];
     run.tests("tests with the race detector", Style::Go, go.at("bindings/go").args(race))?;
-    run.for_each_isa(|run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    levels::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
     go.digits(run, "cpu");
     Ok(())
@@ -39,7 +41,7 @@ impl<'a> Go<'a> {
     /// Gets Go and pkg-config if need be.
     pub fn new(run: &Run<'a>, prefix: &Path) -> Result<Self, String> {
         let go = tools::go(run.ws)?;
-        tools::system_tool("pkg-config", "pkg-config")?;
+        system::tool("pkg-config", "pkg-config")?;
         let cache = run.ws.out.join(format!("go-cache-{:016x}", fingerprint(prefix)?));
         Ok(Self { ws: run.ws, go, prefix: prefix.to_path_buf(), cache })
     }

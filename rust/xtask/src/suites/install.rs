@@ -4,17 +4,18 @@
 use std::path::{Path, PathBuf};
 
 use super::c::{expect, QUICKSTART};
-use crate::builds::Builds;
+use crate::builds;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::system;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir};
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
-    tools::system_tool("pkg-config", "pkg-config")?;
+    system::tool("pkg-config", "pkg-config")?;
     for shared in [true, false] {
-        let build = Builds::library(run, shared)?;
+        let build = builds::library(run, shared)?;
         strangers(run, if shared { "shared" } else { "static" }, &build)?;
     }
     Ok(())

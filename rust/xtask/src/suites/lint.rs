@@ -1,5 +1,6 @@
 //! Nothing is built but Rust; see `crate::lint` for the tree's own rules.
 
+use crate::objects;
 use crate::suite::Run;
 use crate::{cases, format, header, lint};
 
@@ -16,10 +17,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     }
     // Not --all-features: `system` and the bundled build exclude each other; the rust suite builds `system`.
     for features in [&[][..], &["--features", "ndarray,safetensors"]] {
-        let clippy = ws.cargo().args(["clippy", "--workspace", "--all-targets"]).args(features);
+        let clippy = objects::cargo(ws).args(["clippy", "--workspace", "--all-targets"]).args(features);
         let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
         run.check(&format!("clippy {}", features.join(" ")), outcome);
     }
-    let tests = ws.cargo().args(["test", "--quiet", "--package", "xtask"]);
+    // Where cargo has built this program, and with it what the tests need.
+    let program = std::env::current_exe().map_err(|e| format!("the path of xtask itself: {e}"))?;
+    let target = program.ancestors().nth(2).unwrap_or(&ws.out);
+    let tests = objects::cargo(ws).args(["test", "--quiet", "--package", "xtask"]).env("CARGO_TARGET_DIR", target);
     run.tests("xtask's own tests", crate::counts::Style::Cargo, tests)
 }

@@ -20,9 +20,8 @@ pub mod zig;
 
 use std::process::ExitCode;
 
-use crate::builds::Builds;
 use crate::report;
-use crate::suite::Suite;
+use crate::suite::{Made, Suite};
 use crate::workspace::Workspace;
 
 const fn suite(
@@ -108,8 +107,8 @@ pub fn test(ws: &Workspace, options: &[&str]) -> Result<ExitCode, String> {
         Some(names) => names.contains(&s.name),
         None => !s.deep || with_deep,
     };
-    let mut builds = Builds::default();
-    let mut results: Vec<_> = ALL.iter().filter(chosen).map(|s| s.execute(ws, &mut builds)).collect();
+    let mut made = Made::default();
+    let mut results: Vec<_> = ALL.iter().filter(chosen).map(|s| s.execute(ws, &mut made)).collect();
     results.extend(report::compare_cases(&results, crate::cases::count(ws)?));
     let sum = report::print(&results);
     Ok(if sum.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

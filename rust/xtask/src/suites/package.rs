@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::c::expect;
+use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
-use crate::workspace::{make_dir, remove_dir, LAUNCHERS};
+use crate::workspace::{make_dir, remove_dir};
 
 const PROGRAM: &str = "use tensorlib::{Backend, Context};
 
@@ -63,10 +64,10 @@ fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo with nothing of this machine but its toolchain.
+/// Cargo with nothing of this machine but its toolchain, and the cache that knows the objects of the same sources.
 fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
-    let mut cargo = run.ws.cargo().dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
-    cargo = LAUNCHERS.iter().fold(cargo, |cargo, name| cargo.env_remove(name));
+    let mut cargo = objects::cargo(run.ws).dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
+    cargo = cargo.env("CCACHE_BASEDIR", home.parent().unwrap_or(home));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("CARGO_BUILD_")
@@ -81,11 +82,12 @@ fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
 
 /// All dependencies as `cargo vendor` lays them out, and our two crates as `cargo package` packs them.
 fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
-    let vendor = run.ws.cargo().args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
+    let vendor = objects::cargo(run.ws).args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
     run.step(vendor)?;
     let target = run.ws.out.join("package");
     // The build from the package is what the rest of this suite does: --no-verify.
-    let mut package = run.ws.cargo().args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
+    let mut package =
+        objects::cargo(run.ws).args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
     for name in CRATES {
         package = package.args(["--package", name]);
     }

@@ -1,10 +1,10 @@
 //! The C++ and C suites as another platform would build them: plain C++ kernels, no CPUID, nothing of Linux.
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::suite::Run;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::portable(run)?;
+    let build = builds::portable(run)?;
     let envs = [("TENSORLIB_ISA", "baseline")];
     super::c::programs(run, &build, &envs)?;
     super::cpp::all_programs(run, &build, &envs)

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
+use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -14,30 +17,45 @@ const CRATES: [&str; 4] = ["--package", "tensorlib-sys", "--package", "tensorlib
 pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     tools::native(ws)?;
-    run.tests("tests and doc tests", Style::Cargo, ws.cargo().arg("test").args(CRATES))?;
+    run.tests("tests and doc tests", Style::Cargo, objects::cargo(ws).arg("test").args(CRATES))?;
     let with = ["test", "--package", "tensorlib", "--features"];
     for feature in ["ndarray", "safetensors"] {
-        run.tests(&format!("feature {feature}"), Style::Cargo, ws.cargo().args(with).arg(feature))?;
+        run.tests(&format!("feature {feature}"), Style::Cargo, objects::cargo(ws).args(with).arg(feature))?;
     }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
-    run.tests("no default features", Style::Cargo, ws.cargo().args(bare))?;
-    run.for_each_isa(|run, isa| cases(run, ws.cargo(), &[], &[("TENSORLIB_ISA", isa)]))?;
-    run.step(ws.cargo().args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
-    super::c::digits(run, "digits", &ws.out.join("cargo/release/examples/digits"))?;
-    let doc = ws.cargo().args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
+    run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;
+    levels::for_each(run, |run, isa| cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)]))?;
+    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
+    super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
+    serving(run);
+    let doc = objects::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
     run.check("documentation without warnings", documented);
-    let prefix = Builds::prefix(run)?;
+    let prefix = builds::prefix(run)?;
     let system = against(ws, &prefix)?.args(with).arg("system");
     run.tests("feature system", Style::Cargo, system)
+}
+
+/// The example that serves requests on two threads: the model is as large afterwards as it was.
+fn serving(run: &mut Run) {
+    let program = objects::cargo(run.ws).args(["run", "--release", "--package", "tensorlib", "--example", "serving"]);
+    let outcome = run.step(program).and_then(|out| {
+        let last = out.text.lines().find(|line| line.starts_with("40 requests by 2 threads")).unwrap_or_default();
+        let sizes: Vec<&str> = last.split(' ').filter(|word| word.parse::<u64>().is_ok()).skip(2).collect();
+        match sizes[..] {
+            [before, after] if before == after => Ok(()),
+            _ => Err(format!("the model's size before and after is not in its output:\n{}", out.text)),
+        }
+    });
+    run.check("serving", outcome);
 }
 
 /// Cargo for the feature `system` against an installed prefix, in a target folder of the prefix's own: builds of
 /// tensorlib-sys with other libraries would evict each other.
 pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
-    tools::system_tool("pkg-config", "pkg-config")?;
+    system::tool("pkg-config", "pkg-config")?;
     let name = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let cargo = ws.cargo().env("CARGO_TARGET_DIR", ws.out.join(format!("cargo-system-{name}")));
+    let cargo = objects::cargo(ws).env("CARGO_TARGET_DIR", ws.out.join(format!("rust-system-{name}")));
     Ok(cargo.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).env("LD_LIBRARY_PATH", prefix.join("lib")))
 }
 

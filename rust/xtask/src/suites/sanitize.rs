@@ -1,6 +1,7 @@
 //! The C++ and C suites, built with AddressSanitizer and UBSan: on each level of the CPU, and on the simulated GPU.
 
-use crate::builds::Builds;
+use crate::builds;
+use crate::levels;
 use crate::suite::Run;
 use crate::suites::{c, cpp, devices, simt};
 
@@ -20,11 +21,11 @@ const GPU: [(&str, &str); 3] = [
 ];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::address_sanitized(run)?;
-    let levels = run.levels()?;
+    let build = builds::address_sanitized(run)?;
+    let levels = levels::all(run)?;
     let envs: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat()).collect();
     envs.iter().try_for_each(|envs| c::programs(run, &build, envs))?;
-    cpp::some_programs(run, &build.join("tests/cpp"), |name| !name.starts_with("cuda_"), &envs)?;
+    cpp::each_level(run, &build, &CPU)?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::c::expect;
 use super::{cpp, devices};
-use crate::builds::Builds;
+use crate::builds;
 use crate::gpu;
 use crate::suite::Run;
 
@@ -13,9 +13,9 @@ use crate::suite::Run;
 pub const DEVICE: &str = "cuda:0";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = Builds::simt(run)?;
+    let build = builds::simt(run)?;
     simulator(run, &build, &[])?;
-    let prefix = Builds::installed(run, "prefix-simt", &build)?;
+    let prefix = builds::installed(run, "prefix-simt", &build)?;
     devices::all_languages(run, &build, &prefix, DEVICE)?;
     package(run, &build, &prefix)
 }

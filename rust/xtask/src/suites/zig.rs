@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::builds::Builds;
+use crate::builds;
 use crate::counts::Style;
+use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::Workspace;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let prefix = Builds::prefix(run)?;
+    let prefix = builds::prefix(run)?;
     let zig = Zig::new(run, &prefix)?;
     let tests = ["test", "--summary", "all"];
     run.tests("tests", Style::Zig, zig.build("bindings/zig", &tests))?;
-    run.for_each_isa(|run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    levels::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
     zig.digits(run, "cpu");
     Ok(())

@@ -1,0 +1,31 @@
+//! Cargo and CMake as all suites call them: what one has compiled, the next one finds in a cache.
+//!
+//! A run builds the engine a dozen times: shared, static, for tests, by cargo in two profiles, in a stranger's project.
+//! With the same flags (`TENSORLIB_WERROR`, Ninja) and the same names below each build's folder (cmake/layers.cmake) the
+//! objects are the same, and are compiled once.
+
+use crate::process::{on_path, Cmd};
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// What CMake, on its own or called by a build script, takes a compiler's launcher from.
+const LAUNCHERS: [&str; 3] =
+    ["CMAKE_C_COMPILER_LAUNCHER", "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"];
+
+/// Cargo, with a target folder of its own so that it and a user's builds do not evict each other.
+pub fn cargo(ws: &Workspace) -> Cmd {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let cargo = ws.cmd(cargo).env("CARGO_TARGET_DIR", ws.out.join("rust")).env("CARGO_TERM_COLOR", "never");
+    let cargo = if on_path("ninja").is_some() { cargo.env("CMAKE_GENERATOR", "Ninja") } else { cargo };
+    shared(ws, cargo.env("TENSORLIB_WERROR", "ON"))
+}
+
+/// A command that configures or runs a build of C++, with ccache in front of its compiler if it is to be had.
+pub fn shared(ws: &Workspace, cmd: Cmd) -> Cmd {
+    let Some(ccache) = tools::compiler_cache() else { return cmd };
+    let cmd = LAUNCHERS.iter().fold(cmd, |cmd, name| cmd.env(name, &ccache));
+    // Messages are kept with the objects: the language is part of the key, and cargo's crate `cmake` always asks for this one.
+    let cmd = cmd.env("LC_ALL", "C");
+    // Names below the root are hashed relative to the build's folder.
+    cmd.env("CCACHE_DIR", ws.out.join("ccache")).env("CCACHE_BASEDIR", &ws.root).env("CCACHE_MAXSIZE", "2G")
+}

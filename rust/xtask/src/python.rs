@@ -1,0 +1,70 @@
+//! Python: the system's for our scripts, and virtual environments of our own for tools that come as packages.
+
+use std::path::{Path, PathBuf};
+
+use crate::process::Cmd;
+use crate::system;
+use crate::workspace::{make_dir, Workspace};
+
+/// What other people read and write files of tensors with.
+const FORMAT_PACKAGES: [&str; 3] = ["gguf==0.19.0", "safetensors==0.8.0", "numpy==2.4.6"];
+
+/// Python 3, for the generator of the cases and for the tools that come as Python packages.
+pub fn system() -> Result<PathBuf, String> {
+    system::tool("python3", "python3")
+}
+
+/// Python with the packages that other people read and write files of tensors with.
+pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
+    let venv = ws.out.join("interop-venv");
+    let python = venv.join("bin/python");
+    if Cmd::new(&python).args(["-c", "import gguf, numpy, safetensors"]).capture().is_err() {
+        println!("xtask: getting {} into {}", FORMAT_PACKAGES.join(", "), venv.display());
+        virtual_environment(&venv)?;
+        pip_install(&python, &FORMAT_PACKAGES)?;
+    }
+    Ok(python)
+}
+
+/// The Python of our own virtual environment, with a package in it. The system's is never touched.
+pub fn package(requirement: &str, module: &str) -> Result<PathBuf, String> {
+    let venv = cache_dir()?.join("tensorlib/tools");
+    let python = venv.join("bin/python");
+    let works = |code: &str| Cmd::new(&python).args(["-c", code]).capture().is_ok();
+    if !works("import pip") {
+        println!("xtask: making a Python virtual environment in {}", venv.display());
+        virtual_environment(&venv)?;
+    }
+    let (name, version) = requirement.split_once("==").unwrap_or((requirement, ""));
+    let pinned = format!("import {module}, importlib.metadata as m; assert m.version('{name}') == '{version}'");
+    if !works(&pinned) {
+        println!("xtask: getting {requirement} into {}", venv.display());
+        pip_install(&python, &[requirement])?;
+    }
+    Ok(python)
+}
+
+/// Makes a virtual environment, with nothing left in it of what was there; gives its Python.
+pub fn virtual_environment(venv: &Path) -> Result<PathBuf, String> {
+    let make = Cmd::new(self::system()?).args(["-m", "venv", "--clear"]).arg(venv);
+    make_dir(venv)?; // says what is wrong with the folder, before a missing module is thought of
+    if make.capture().is_err() {
+        system::install(&["python3-venv"], "Python's venv module")?;
+        make.capture()?;
+    }
+    Ok(venv.join("bin/python"))
+}
+
+/// Installs pinned packages into the virtual environment of this Python.
+pub fn pip_install(python: &Path, requirements: &[&str]) -> Result<(), String> {
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    let install = Cmd::new(python).args(pip).args(requirements).capture();
+    install.map(drop).map_err(|e| format!("{} could not be had: {e}", requirements.join(" ")))
+}
+
+fn cache_dir() -> Result<PathBuf, String> {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .ok_or("neither XDG_CACHE_HOME nor HOME is set: nowhere to keep tools".into())
+}
