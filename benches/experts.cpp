@@ -2,8 +2,8 @@
 // experts with few columns each read more weights.
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
-#include "graph/graph.hpp"
 #include "graph/constants.hpp"
+#include "graph/graph.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"

@@ -68,6 +68,9 @@ fn main() -> Result<()> {
         threads.into_iter().map(|t| t.join().expect("a panic in a thread")).collect::<Result<Vec<usize>>>()
     })?;
     let after = model.weights.context().used_memory();
-    println!("{} requests by 2 threads; the model took {before} bytes before and {after} after", answered.iter().sum::<usize>());
+    println!(
+        "{} requests by 2 threads; the model took {before} bytes before and {after} after",
+        answered.iter().sum::<usize>()
+    );
     Ok(())
 }

@@ -4,8 +4,8 @@
 #include "support.hpp"
 
 #include "base/fail.hpp"
-#include "graph/graph.hpp"
 #include "graph/constants.hpp"
+#include "graph/graph.hpp"
 #include "graph/tensor_data.hpp"
 #include "io/gguf.hpp"
 #include "ops/op_def.hpp"

@@ -138,8 +138,11 @@ impl Tensor {
         let n = self.n_elements();
         let mut values = Vec::new();
         values.try_reserve_exact(n).map_err(|_| {
-            let message =
-                format!("tensor_read: {n} values of {:?} {}: the machine has no memory for them", self.shape(), self.dtype());
+            let message = format!(
+                "tensor_read: {n} values of {:?} {}: the machine has no memory for them",
+                self.shape(),
+                self.dtype()
+            );
             Error::new(sys::TL_STATUS_OUT_OF_MEMORY.0, message, vec![self.shape()])
         })?;
         check(|err| read(values.as_mut_ptr(), n * std::mem::size_of::<T>(), err))?;
