@@ -221,7 +221,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
     check_open(op_name(spec.op));
-    const std::size_t links = n_links();
+    const std::size_t links = links_.size();  // who changes them holds build_ too
     Tensor *t = nullptr;
     try {
         link_operands(spec);
@@ -326,11 +326,6 @@ void Context::link(Context &other, const char *op) {
              text().c_str(), other.text().c_str());
     }
     last_link_ = &other;
-}
-
-std::size_t Context::n_links() const {
-    std::lock_guard lock(links_lock_);
-    return links_.size();
 }
 
 // Under build_, so that nobody else adds links. The operands' owners hold references, so none goes with these.

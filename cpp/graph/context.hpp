@@ -135,7 +135,6 @@ private:
     void release_tensor(Tensor *t) noexcept;
     void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);
-    std::size_t n_links() const;
     void unlink_behind(std::size_t n) noexcept;
     std::unique_lock<std::mutex> lock_to_release() const noexcept;
     bool refers_to(const Context &target) const;

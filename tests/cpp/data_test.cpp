@@ -128,12 +128,15 @@ TEST(Data, what_cannot_be_read_takes_no_memory) {
     support::expect_error(tl::Status::invalid_argument, {"no data"}, [&] { absent.read<float>(); });
     support::expect_error(tl::Status::invalid_argument, {"no data"}, [&] { absent.read_f32(); });
     const std::vector<std::size_t> none{0};
+    EXPECT_EQ(leaf(ctx, {1}, 1).view({1, 3}, none).read<float>().size(), 3u);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a sanitizer's allocator ends the process where there is no memory";
+#endif
     for (const std::int64_t n : {std::int64_t{1} << 50, std::int64_t{1} << 60}) {
         const auto repeated = leaf(ctx, {1}, 1).view({1, n}, none);
         support::expect_error(tl::Status::out_of_memory, {"tensor_read", std::to_string(n), "no memory"}, [&] { repeated.read<float>(); });
         support::expect_error(tl::Status::out_of_memory, {"tensor_read", std::to_string(n), "no memory"}, [&] { repeated.read_f32(); });
     }
-    EXPECT_EQ(leaf(ctx, {1}, 1).view({1, 3}, none).read<float>().size(), 3u);
 }
 
 TEST(Data, null_handles_are_errors) {
