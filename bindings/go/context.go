@@ -1,11 +1,13 @@
 package tensorlib
 
+// #include <stdlib.h>
 // #include <tensorlib/tensorlib.h>
 import "C"
 
 import (
 	"runtime"
 	"sync"
+	"unsafe"
 )
 
 // Context is an arena that owns tensors and their data and frees them together.

@@ -5,7 +5,7 @@ package tensorlib
 // #include <tensorlib/tensorlib.h>
 //
 // // A pointer that is volatile keeps compilers from leaving both calls out.
-// static bool tl_go_can_take(size_t size) {
+// static bool tlgo_can_take(size_t size) {
 // 	void *volatile memory = malloc(size);
 // 	free(memory);
 // 	return memory != NULL;
@@ -56,7 +56,7 @@ func fits(n int64, size uintptr) bool {
 		return false
 	}
 	bytes := uint64(n) * uint64(size)
-	return bytes <= unasked || bool(C.tl_go_can_take(C.size_t(bytes)))
+	return bytes <= unasked || bool(C.tlgo_can_take(C.size_t(bytes)))
 }
 
 // Read reads a whole tensor of T's type; dst must have [Tensor.Len] elements.

@@ -147,7 +147,7 @@ func TestGGUFErrors(t *testing.T) {
 		{last(NewGGUFWriter(filepath.Join(folder, "none", "x"))), StatusIO, []string{"No such file"}},
 		{last(NewGGUFWriter(path, WithGGUFAlignment(3))), StatusInvalidArgument, []string{"alignment 3"}},
 		{w.Set("k", 1), StatusTypeMismatch, []string{`"k"`, "int"}},
-		{w.Set("", "x"), StatusInvalidArgument, []string{"empty name"}},
+		{w.Set("", "x"), StatusInvalidArgument, []string{"key is empty"}},
 		{w.Set("split.no", "x"), StatusInvalidArgument, []string{"split.no"}},
 		{w.Declare("t", F32, -1), StatusInvalidArgument, []string{"-1"}},
 		{w.Declare("t", F32, 4), StatusOK, nil},
