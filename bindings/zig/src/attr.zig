@@ -31,6 +31,6 @@ pub fn opCount() usize {
 }
 
 /// An operation's name; null where index is not below `opCount`.
-pub fn op(index: usize) ?[:0]const u8 {
+pub fn opName(index: usize) ?[:0]const u8 {
     return std.mem.span(c.tl_op_name(index) orelse return null);
 }

@@ -109,7 +109,7 @@ pub const Context = struct {
     }
 
     /// As much of the context's name as fits into the buffer and a NUL; "" where it has none.
-    pub fn name(self: Context, buffer: []u8) []u8 {
+    pub fn copyName(self: Context, buffer: []u8) []u8 {
         return status.copied(c.tl_context_name(self.state.handle, buffer.ptr, buffer.len), buffer);
     }
 

@@ -212,10 +212,10 @@ test "contexts have names, and can be frozen" {
     var ctx = try context();
     defer ctx.deinit();
     var buffer: [8]u8 = undefined;
-    try expectEqualSlices(u8, "", ctx.name(&buffer));
+    try expectEqualSlices(u8, "", ctx.copyName(&buffer));
     try ctx.setName("the weights");
-    try expectEqualSlices(u8, "the wei", ctx.name(&buffer));
-    try expectEqualSlices(u8, "", ctx.name(buffer[0..0]));
+    try expectEqualSlices(u8, "the wei", ctx.copyName(&buffer));
+    try expectEqualSlices(u8, "", ctx.copyName(buffer[0..0]));
     const t = try ctx.tensor(.f32, &.{1});
     try t.setName("w");
     try expectEqualSlices(u8, "w", t.copyName(&buffer));
@@ -223,5 +223,5 @@ test "contexts have names, and can be frozen" {
     try ctx.freeze();
     try expectError(error.InvalidArgument, ctx.add(t, t));
     try ctx.setName(null);
-    try expectEqualSlices(u8, "", ctx.name(&buffer));
+    try expectEqualSlices(u8, "", ctx.copyName(&buffer));
 }
