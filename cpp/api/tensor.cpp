@@ -9,8 +9,9 @@
 namespace tensorlib {
 
 core::Tensor &Tensor::get() const {
-    if (!tensor_)
-        core::fail(Status::invalid_argument, "tensor: the handle is null: it was made without arguments, and nothing was assigned to it");
+    if (!context_)
+        core::fail(Status::invalid_argument,
+                   "tensor: the handle is null: it was made without arguments or moved from, and nothing was assigned to it");
     return *tensor_;
 }
 

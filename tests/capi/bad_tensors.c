@@ -52,12 +52,12 @@ static void test_getters(void) {
     REFUSED(tl_tensor_set_name(NULL, "x", &err), TL_STATUS_INVALID_ARGUMENT, "");
     CHECK(strcmp(tl_tensor_name(t), "") == 0);
     ACCEPTED(tl_tensor_set_name(t, "weights", &err));
-    const char *old = tl_tensor_name(t);
+    CHECK(strcmp(tl_tensor_name(t), "weights") == 0);
     char large[20000];
     memset(large, 'n', sizeof large - 1);
     large[sizeof large - 1] = 0;
     ACCEPTED(tl_tensor_set_name(t, large, &err));
-    CHECK(strcmp(tl_tensor_name(t), large) == 0 && strcmp(old, "weights") == 0);
+    CHECK(strcmp(tl_tensor_name(t), large) == 0);
     ACCEPTED(tl_tensor_set_name(t, NULL, &err));
     CHECK(strcmp(tl_tensor_name(t), "") == 0);
     tl_context_free(ctx);

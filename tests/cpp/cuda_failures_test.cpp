@@ -108,7 +108,11 @@ TEST_F(Failing, leafs_that_are_given_back_are_zeroed_first) {
                 const tl::Context ctx(gpu);
                 const auto a = leaf(ctx, {1 << 16}, 1);
                 const auto sum = a + a;
-                text += error_of([&] { gpu.compute({sum}); }) + std::to_string(sum.read_f32()[7] == 2 * a.read_f32()[7]) + " ";
+                text += error_of([&] {
+                            gpu.compute({sum});
+                            text += std::to_string(sum.read_f32()[7] == 2 * a.read_f32()[7]);
+                        }) +
+                        " ";
             }
             report(text);
         },

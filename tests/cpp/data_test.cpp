@@ -171,6 +171,9 @@ TEST(Data, null_handles_are_errors) {
                                                               [&] { tl::Graph graph({t, null}); }}) {
         support::expect_error(tl::Status::invalid_argument, {"handle is null"}, use);
     }
+    tl::Tensor moved = t, target = std::move(moved);
+    EXPECT_TRUE(target);
+    support::expect_error(tl::Status::invalid_argument, {"handle is null"}, [&] { (void)moved.shape(); });
     const std::vector<tl::Tensor> outputs{t + t, t};
     cpu.compute(outputs);
     EXPECT_EQ(outputs[0].read<float>()[3], 2 * t.read<float>()[3]);
