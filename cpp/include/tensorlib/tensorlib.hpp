@@ -247,8 +247,8 @@ private:
     std::shared_ptr<core::Context> impl_;
 };
 
-// A leaf or a node. Its context keeps it; the handle keeps the context. One made without arguments, or moved from, is null: all functions but
-// the assignment and the test throw Error(invalid_argument).
+// A leaf or a node. Its context keeps it; the handle keeps the context. One made without arguments, or moved from, is null: all functions
+// but the assignment and the test throw Error(invalid_argument).
 class Tensor {
 public:
     Tensor() = default;
