@@ -25,11 +25,15 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 // be a multiple of x and Y of y. Types: a any float or weight type, b F32, F16 or
 // BF16.
 //
-// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with
-// a scale for each 256 elements of k, the largest magnitude / 127: an element of
-// the result is then off by up to the sum over k of |a| * (largest |b| of the 256)
-// / 254, beside F32's own rounding. Where a is BF16, b may be rounded to BF16, by
-// up to 2^-8 of an element. MulMatExact does without both.
+// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by
+// a scale for each 32 elements of k: an element of the result is then off by up
+// to the sum over k of |a| * h, beside F32's own rounding, where h is a 127th of
+// the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie
+// in where this is more. (With Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256
+// elements in place of 32.) One column alone may be rounded to 16 bits instead.
+// Where a is BF16, b may be rounded to BF16, by up to 2^-8 of an element.
+// MulMatExact does without. The bits may depend on n and, where a is F32, F16 or
+// BF16, on whether it is constant.
 func (c *Context) MulMat(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul_mat", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_mul_mat(c.ptr, a.ptr, b.ptr)

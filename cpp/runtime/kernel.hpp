@@ -35,6 +35,8 @@ struct KernelPlan {
     const std::byte *copy = nullptr;
     std::size_t copy_bytes = 0;
     const char *copy_text = "";
+    // What the kernel rounds an operand to, for the plan's text: static, as "b in 8 bits".
+    const char *rounding = "";
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
     // what it needs of them. Their addresses are null then. Others are rebuilt before the step.
     unsigned unread = 0;

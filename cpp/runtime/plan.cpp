@@ -330,6 +330,7 @@ std::string Plan::text(Backend &backend) const {
         } else {
             text += node.root->is_leaf() ? "in a leaf" : "in its context";
         }
+        if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
         if (*step.plan.copy_text) {
             text += format_text(", %s", step.plan.copy_text);
             if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);

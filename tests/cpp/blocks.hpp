@@ -44,11 +44,23 @@ inline std::vector<tl::core::DType> weights() {
     return all;
 }
 
-// How the graph's product rounds b on this level, by the kernel that its plan names.
-inline Rounded how_rounded(const tl::Graph &graph, const std::string &isa) {
+// To bytes, for products with weights of this type: elements of a group of these are rounded by one scale.
+inline Rounded to_bytes_for(tl::core::DType weights) {
+    switch (weights) {
+        case tl::core::DType::q2_0: return Rounded::to_bytes_by_64;
+        case tl::core::DType::q1_0: return Rounded::to_bytes_by_128;
+        case tl::core::DType::tq1_0:
+        case tl::core::DType::tq2_0: return Rounded::to_bytes_by_256;
+        default: return Rounded::to_bytes;
+    }
+}
+
+// How the graph's product with a rounds b on this level, as its plan says.
+inline Rounded how_rounded(const tl::Graph &graph, const std::string &isa, const tl::Tensor &a) {
     const std::string plan = graph.plan_text(backend(isa, 1));
-    if (plan.find("_integer,") != std::string::npos) return Rounded::to_bytes;
-    return plan.find(": mul_mat_bf16") != std::string::npos ? Rounded::to_bf16 : Rounded::no;
+    if (plan.find(", b in 8 bits") != std::string::npos) return to_bytes_for(static_cast<tl::core::DType>(a.type()));
+    if (plan.find(", b in 16 bits") != std::string::npos) return Rounded::to_words;
+    return plan.find(", b in bf16") != std::string::npos ? Rounded::to_bf16 : Rounded::no;
 }
 
 }  // namespace support

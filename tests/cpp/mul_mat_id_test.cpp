@@ -51,7 +51,7 @@ void expect_on_all(const tl::Tensor &c, const tl::Tensor &a, const tl::Tensor &b
     const tl::Graph graph({c});
     const auto av = a.read_f32(), bv = b.read_f32(), numbers = ids.read_f32();
     for (const std::string &isa : support::isa_levels()) {
-        const auto expected = support::mul_mat_id(av, a.shape(), bv, b.shape(), numbers, support::how_rounded(graph, isa));
+        const auto expected = support::mul_mat_id(av, a.shape(), bv, b.shape(), numbers, support::how_rounded(graph, isa, a));
         std::vector<float> first;
         for (const int threads : {1, 2, 3, 8}) {
             const auto cpu = backend(isa, threads);
@@ -203,7 +203,7 @@ TEST(MulMatIdLayouts, strided_operands) {
                     for (const std::string &isa : support::isa_levels()) {
                         graph.compute(backend(isa, 2));
                         const auto expected = support::mul_mat_id(a.read_f32(), a.shape(), b.read_f32(), b.shape(), ids.read_f32(),
-                                                                  support::how_rounded(graph, isa));
+                                                                  support::how_rounded(graph, isa, a));
                         EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " " << tokens << " tokens";
                     }
                 }
@@ -298,7 +298,7 @@ TEST(MulMatIdNumbers, are_data) {
                     ids.write<std::int64_t>(numbers);
                     graph.compute(cpu);
                     const auto expected = support::mul_mat_id(a.read_f32(), a.shape(), b.read_f32(), b.shape(), ids.read_f32(),
-                                                              support::how_rounded(graph, isa));
+                                                              support::how_rounded(graph, isa, a));
                     EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << ", " << threads << " threads";
                 }
             }

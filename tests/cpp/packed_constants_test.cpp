@@ -67,7 +67,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
         }
         // k beyond what is unpacked at a time: sums in another order.
         if (s.m == 16) {
-            const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::Rounded::to_bytes);
+            const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::to_bytes_for(GetParam()));
             EXPECT_EQ(support::first_wrong(of_constant.read<float>(), expected), "");
         }
     }
@@ -80,7 +80,7 @@ TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
     a.set_constant();
     for (const std::int64_t n : {2, 31}) {
         const auto b = support::leaf(ctx, {k, n}, 4), c = mul_mat(a, b);
-        const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::Rounded::to_bytes);
+        const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::to_bytes_for(GetParam()));
         for (const std::string &isa : support::isa_levels()) {
             backend(isa, 2).compute({c});
             EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " n " << n;

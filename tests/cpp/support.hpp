@@ -100,20 +100,36 @@ struct Expected {
     std::vector<double> value, bound;
 };
 
-// How a product may have rounded b: not at all; to 8 bits with a scale for each 256 of k, largest / 127, by up to half a scale; to
-// BF16, by up to 2^-8 of each element.
-enum class Rounded { no, to_bytes, to_bf16 };
+// How a product may have rounded b: not at all; to BF16, by up to 2^-8 of each element; to 16 bits with a scale for each 256 of k,
+// largest / 32512, by up to half a scale; to 8 bits, by up to a 127th of the largest of its span (32 of k, in some formats more) or of a
+// 16th of the largest of 256, and no more than half of a 127th of this. (The number is the span.)
+enum class Rounded { no, to_bf16, to_words, to_bytes = 32, to_bytes_by_64 = 64, to_bytes_by_128 = 128, to_bytes_by_256 = 256 };
+
+// Of each of a column's elements, what rounding to whole numbers may take it off by. (A scale, its inverse and the product with it are
+// each rounded as well: 2^-12 of it in all.)
+inline std::vector<double> roundings(const float *column, std::int64_t K, Rounded rounded) {
+    std::vector<double> off(static_cast<std::size_t>(K), 0.0);
+    if (rounded == Rounded::no || rounded == Rounded::to_bf16) return off;
+    const auto largest = [&](std::int64_t begin, std::int64_t n) {
+        double of = 0;
+        for (std::int64_t k = begin; k < std::min(K, begin + n); k++) of = std::max(of, std::fabs(double{column[k]}));
+        return of;
+    };
+    const std::int64_t span = static_cast<int>(rounded);
+    for (std::int64_t k = 0; k < K; k++) {
+        const double of_256 = largest(k / 256 * 256, 256);
+        double most = of_256 / (2 * 32512);
+        if (rounded != Rounded::to_words) most = std::min(of_256 / 254, std::max(largest(k / span * span, span), of_256 / 16) / 127);
+        off[static_cast<std::size_t>(k)] = most * (1 + 0x1p-12);
+    }
+    return off;
+}
 
 // Appends the products of a packed matrix {K, M} and a column.
 inline void append_column(Expected &e, const float *matrix, const float *column, std::int64_t K, std::int64_t M, Rounded rounded) {
     const double u = std::ldexp(1.0, -24), k1 = static_cast<double>(K + 1);
     const double gamma = k1 * u / (1 - k1 * u);
-    std::vector<double> half_scales(static_cast<std::size_t>(K / 256 + 1));
-    for (std::int64_t k = 0; rounded == Rounded::to_bytes && k < K; k++) {
-        double &half = half_scales[static_cast<std::size_t>(k / 256)];
-        // The scale, its inverse and the product with it are each rounded as well: 2^-14 of it in all.
-        half = std::max(half, std::fabs(double{column[k]}) / 254 * (1 + 0x1p-12));
-    }
+    const std::vector<double> off = roundings(column, K, rounded);
     for (std::int64_t m = 0; m < M; m++) {
         double sum = 0, magnitude = 0, rounding = 0;
         const float *row = matrix + K * m;
@@ -121,7 +137,7 @@ inline void append_column(Expected &e, const float *matrix, const float *column,
             const double product = double{row[k]} * double{column[k]};
             sum += product;
             magnitude += std::fabs(product);
-            rounding += std::fabs(double{row[k]}) * half_scales[static_cast<std::size_t>(k / 256)];
+            rounding += std::fabs(double{row[k]}) * off[static_cast<std::size_t>(k)];
         }
         if (rounded == Rounded::to_bf16) rounding = std::ldexp(magnitude, -8);
         e.value.push_back(sum);

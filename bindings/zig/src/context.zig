@@ -170,10 +170,13 @@ pub const Context = struct {
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
     /// product of a row of a and a row of b. X must be a multiple of x and Y of y.
     ///
-    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, with a scale for each 256
-    /// elements of k, the largest magnitude / 127: an element of the result is then off by up to the sum over k of
-    /// |a| * (largest |b| of the 256) / 254, beside f32's own rounding. Where a is bf16, b may be rounded to bf16, by
-    /// up to 2^-8 of an element. `mulMatExact` does without both.
+    /// Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale for each 32 elements
+    /// of k: an element of the result is then off by up to the sum over k of |a| * h, beside f32's own rounding,
+    /// where h is a 127th of the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie in
+    /// where this is more. (With Q2_0 64, with Q1_0 128, with TQ1_0 and TQ2_0 256 elements in place of 32.) One
+    /// column alone may be rounded to 16 bits instead. Where a is bf16, b may be rounded to bf16, by up to 2^-8 of
+    /// an element. `mulMatExact` does without. The bits may depend on n and, where a is f32, f16 or bf16, on
+    /// whether it is constant.
     pub fn mulMat(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat, .{ a.handle, b.handle });
     }

@@ -64,20 +64,30 @@ struct WorkspaceParts {
     }
 };
 
-// Where columns of K activations lie as bytes: the parts of leaf::ByteColumns, in each of them group after group.
+// Whether a product of so many columns takes them in 16 bits.
+inline bool in_16_bits(const leaf::LeafTable::IntegerFormat &format, std::int64_t columns) noexcept {
+    return columns == 1 && format.gemm_one;
+}
+
+inline const char *rounding_of(bool one) noexcept { return one ? "b in 16 bits" : "b in 8 bits"; }
+
+// Where columns of K activations lie as bytes: the parts of leaf::ByteColumns, in each of them group after group. one: columns are taken
+// one by one, each in 16 bits.
 struct ByteLayout {
     const leaf::LeafTable::IntegerFormat &format;
-    std::int64_t K;
-    std::size_t bytes, scales, zero_terms, sums, sum_pairs, size;
+    bool one;
+    std::int64_t K, element_bytes, pair_sums;
+    std::size_t bytes, scales, starts, sums, sum_pairs, size;
 
-    ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns) noexcept : format(f), K(k) {
+    ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns, bool in_16_bits) noexcept
+        : format(f), one(in_16_bits), K(k), element_bytes(one ? 2 : f.column_bytes), pair_sums(one ? 2 : 1) {
         WorkspaceParts parts;
-        bytes = parts.add<std::int8_t>(K * columns * format.column_bytes);
+        bytes = parts.add<std::int8_t>(K * columns * element_bytes);
         scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
-        zero_terms = parts.add<std::int32_t>(K / format.scale_group * columns);
+        starts = parts.add<std::int32_t>(K / format.scale_group * 2 * columns);
         const std::int64_t of_offsets = format.offset_group ? K / format.offset_group * columns : 0;
         sums = parts.add<float>(format.offset_steps ? 0 : of_offsets);
-        sum_pairs = parts.add<std::int16_t>(format.offset_steps ? of_offsets : 0);
+        sum_pairs = parts.add<std::int16_t>(format.offset_steps ? of_offsets * pair_sums : 0);
         size = parts.size;
     }
 
@@ -87,13 +97,24 @@ struct ByteLayout {
         const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
         // Elements of a part: so many a column, and so many of each of the n columns come before k.
         const auto behind = [&](std::int64_t per_column, std::int64_t in_column) { return first * per_column + n * in_column; };
-        return {reinterpret_cast<std::int8_t *>(base + bytes) + behind(K * format.column_bytes, k * format.column_bytes),
+        return {reinterpret_cast<std::int8_t *>(base + bytes) + behind(K * element_bytes, k * element_bytes),
                 reinterpret_cast<float *>(base + scales) + behind(blocks, k / leaf::scaled_bytes),
-                reinterpret_cast<std::int32_t *>(base + zero_terms) + behind(K / format.scale_group, k / format.scale_group),
+                reinterpret_cast<std::int32_t *>(base + starts) + behind(K / format.scale_group * 2, k / format.scale_group * 2),
                 reinterpret_cast<float *>(base + sums) + behind(K / offset_group, k / offset_group),
-                reinterpret_cast<std::int16_t *>(base + sum_pairs) + behind(K / offset_group, k / offset_group)};
+                reinterpret_cast<std::int16_t *>(base + sum_pairs) + behind(K / offset_group * pair_sums, k / offset_group * pair_sums)};
     }
 };
+
+// Values of a column into its group, n columns from `first` on.
+inline void quantize(const leaf::LeafTable &leaf, const ByteLayout &layout, const float *values, std::byte *base, std::int64_t first,
+                     std::int64_t n, std::int64_t column) noexcept {
+    const leaf::ByteColumns to = layout.at(base, first, n, 0);
+    if (layout.one) {
+        leaf.quantize_one(layout.K, values, layout.format, to);
+    } else {
+        leaf.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
+    }
+}
 
 // No more columns than this are multiplied by tiles of dot products: each group of columns reads a's rows again from the second-level
 // cache.

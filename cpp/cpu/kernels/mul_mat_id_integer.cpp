@@ -18,6 +18,7 @@ constexpr std::int64_t most_panels = 16;
 struct Bytes : Blocking {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t rows, columns;
+    bool one;  // one token: experts have a column each, or take several one by one, in 16 bits
     ByteLayout layout;
     // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
     const char *copy;
@@ -30,9 +31,11 @@ struct Bytes : Blocking {
           format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
           rows(leaf.integer_rows),
           columns(leaf.integer_columns),
-          layout(format, K, places),
+          one(in_16_bits(format, node.layout.ne[2])),
+          layout(format, K, places, one),
           copy(reinterpret_cast<const char *>(plan.copy)),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
+        if (one) columns = 1;
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
         row = thread.add<float>(K), tile = thread.add<float>((copy ? rows_per_chunk : rows) * columns);
@@ -56,8 +59,7 @@ void quantize_columns(const Bytes &b, const Step &step, const Slice &slice) noex
         const std::int64_t first = place - (place - run.first) % b.columns, n = std::min(b.columns, run.end - first);
         const std::byte *from = column_of_b(step, round.entries(place)->slot);
         if (!as_it_lies) load_row(src, from, 0, b.K, row, slice.leaf);
-        slice.leaf.quantize_column(b.K, as_it_lies ? reinterpret_cast<const float *>(from) : row, b.format,
-                                   b.layout.at(b.columns_at(step), first, n, 0), static_cast<int>(n), static_cast<int>(place - first));
+        quantize(slice.leaf, b.layout, as_it_lies ? reinterpret_cast<const float *>(from) : row, b.columns_at(step), first, n, place);
     }
 }
 
@@ -83,7 +85,8 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
                 packed.ahead = slice.leaf.fetched_ahead[n - 1];
-                b.format.gemm_packed[n - 1](b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
+                const auto kernel = b.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
+                kernel(b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
                 scatter(step, round.entries(place), n, tile, height, m, rows, false);
             }
             continue;
@@ -94,7 +97,8 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
-                b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
+                const auto kernel = b.one ? b.format.gemm_one : b.format.gemm[n - 1];
+                kernel(kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
                 scatter(step, round.entries(place), n, tile, b.rows, m, rows, k > 0);
             }
         }
@@ -107,11 +111,14 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    const auto bytes = static_cast<std::int64_t>(ByteLayout(leaf.integer[dtype_index(a.type)], a.ne[0], 1).size);
+    const leaf::LeafTable::IntegerFormat &format = leaf.integer[dtype_index(a.type)];
+    const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2]));
+    const auto bytes = static_cast<std::int64_t>(of_place.size);
     plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
     plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer_rows, most_panels);
     const Bytes b(p.node, plan, leaf);
+    plan.rounding = rounding_of(b.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);
 }
 

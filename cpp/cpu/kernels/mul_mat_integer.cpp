@@ -39,7 +39,7 @@ struct Blocking {
     // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
     const std::byte *copy;
     std::size_t copy_panel;
-    bool through_bytes;
+    bool through_bytes, one;  // one: a single column, in 16 bits
     ByteLayout activations;
     WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row;
@@ -59,7 +59,8 @@ struct Blocking {
           copy(plan.copy),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!copy || blocks.NC > format.packed_columns),
-          activations(format, K, blocks.NC) {
+          one(in_16_bits(format, blocks.N)),
+          activations(format, K, blocks.NC, one) {
         const std::int64_t kc = through_bytes ? KC : 0;
         if (!through_bytes && blocks.N <= format.packed_group) columns = format.packed_group;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
@@ -88,8 +89,7 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
         const char *from = batch.b + (block.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
         if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
-        slice.leaf.quantize_column(b.K, values, b.format, b.activations.at(b.activations_at(step, block.in_round), first, n, 0),
-                                   static_cast<int>(n), static_cast<int>(column - first));
+        quantize(slice.leaf, b.activations, values, b.activations_at(step, block.in_round), first, n, column);
     }
 }
 
@@ -106,8 +106,9 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
             packed.ahead = leaf.fetched_ahead[n - 1];
-            b.format.gemm_packed[n - 1](b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
-                                        batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
+            const auto kernel = b.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
+            kernel(b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
+                   batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
             finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
         }
         return;
@@ -120,8 +121,9 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
         integer::unpack_panel(b.format, packed, a, row, k, kc, rows, codes, scales, offsets);
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
-            b.format.gemm[n - 1](kc, {codes, scales, offsets}, b.activations.at(b.activations_at(step, block.in_round), column, n, k),
-                                 batch.c + first_row + (block.first_column + column) * b.M, b.M, rows, k > 0);
+            const auto kernel = b.one ? b.format.gemm_one : b.format.gemm[n - 1];
+            kernel(kc, {codes, scales, offsets}, b.activations.at(b.activations_at(step, block.in_round), column, n, k),
+                   batch.c + first_row + (block.first_column + column) * b.M, b.M, rows, k > 0);
             if (k + kc == b.K) finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
         }
     }
@@ -174,7 +176,8 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
     const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
     const ColumnBlocks all(p.node.layout, NC, 1);
-    const ByteLayout bytes(leaf.integer[dtype_index(a.type)], a.ne[0], NC);
+    const leaf::LeafTable::IntegerFormat &format = leaf.integer[dtype_index(a.type)];
+    const ByteLayout bytes(format, a.ne[0], NC, in_16_bits(format, all.N));
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
     const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer_rows);
     plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, leaf::scaled_bytes);
@@ -183,6 +186,7 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
     plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
     const Blocking blocking(p.node, plan, leaf);
+    plan.rounding = rounding_of(blocking.one);
     plan.n_phases = blocking.blocks.phases();
     plan.n_chunks = {per_round * blocking.column_chunks, per_round * blocking.row_chunks};
     plan.workspace =

@@ -288,6 +288,7 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
     const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
+    if (product == Product::pairs) plan.rounding = "b in bf16";
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
     plan.choice[choice_kc] = even_block(a.ne[0] / elements_per_word(product),

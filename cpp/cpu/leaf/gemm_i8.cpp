@@ -1,17 +1,17 @@
 // The micro-kernel of integer products: quantised weights by activations that were quantised on the way.
 //
-//   C[m, n] (+)= sum over blocks of 256 k: activation_scale[n] * sum over groups: scale[m] * (start[n] + sum code[m] * byte[n])
+//   C[m, n] (+)= sum over blocks of 256 k: activation_scale[n] * sum over groups: scale[m] * times[n] * sum (code[m] - zero) * byte[n]
 //
 //   codes:  k = 0..3 | row 0 | row 1 | .. | row 2W-1 |, k = 4..7 | ..      4 bytes a row; 2 vectors per 4 k, read once
 //   bytes:  k = 0..3 | column 0 | .. | column N-1 |, ..                    4 bytes a column, broadcast, used by both vectors
 //
 // A step of 4 k is 2 loads, N broadcasts and 2 N dot products of 4 bytes. Where two of these start per cycle they take N cycles,
-// the loads (N + 2) / 2. A group ends with a conversion (on another port) and a multiply-add for each accumulator, which
+// the loads (N + 2) / 2. A group ends with a subtraction or a conversion (on another port) and a multiply-add for each accumulator, which
 // take dot products' slots: of 32 k 16 N against 2 N, a bound of 89 %; of 16 k 80 %; offsets cost as much again. (Where products of bytes
 // are summed in 16 bits, a dot product is two instructions, and before it could overflow two more widen the sums: after 8 for codes up to
 // 15, 4 up to 31, 2 up to 63; codes up to 255 are multiplied in 16 bits, which is as many instructions again.) What 256 k add up to is
-// scaled into a tile in the first-level cache: another 1/64. `start` is what the weights' zero comes to, for nothing. 2 N = 12 chains are
-// in flight, where 2 per cycle x 5 cycles of latency ask for 10.
+// scaled into a tile in the first-level cache: another 1/64. Sums start from what the weights' zero comes to, for nothing, and count
+// `times` (cpu/leaf/columns_i8.cpp). 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
 #include "cpu/leaf/panels_i8.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
@@ -95,23 +95,31 @@ inline void dot_signed(typename I::Reg (&sums)[1][2], typename I::Reg w0, typena
     I::dot_signed(sums[0][1], w1, magnitudes, words);
 }
 
+// Sums of elements' high bytes and of their low ones into sums of elements, the first.
+template <class I>
+inline void join(typename I::Reg (&sums)[2][2]) {
+    sums[0][0] = I::joined(sums[0][0], sums[1][0]);
+    sums[0][1] = I::joined(sums[0][1], sums[1][1]);
+}
+
 // The offsets of a piece, whose steps are whole numbers, by the columns' sums.
-template <int N, class Panel>
+template <int N, bool in_16_bits, class Panel>
 inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> &total) {
-    constexpr int pairs = piece / (4 * Panel::group) / 2;
-    Ints::Reg acc[N][2];
+    constexpr int pairs = piece / (4 * Panel::group) / 2, factors = in_16_bits ? 2 : N;
+    Ints::Reg acc[factors][2];
 #pragma GCC unroll 8
-    for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(0);
+    for (int j = 0; j < factors; j++) acc[j][0] = acc[j][1] = Ints::broadcast(0);
 #pragma GCC unroll 8
     for (int pair = 0; pair < pairs; pair++) {
         const Ints::Reg o0 = panel.offset_pair(pair, 0), o1 = panel.offset_pair(pair, 1);
 #pragma GCC unroll 8
-        for (int j = 0; j < N; j++) {
-            const Ints::Reg x = Ints::broadcast(word_at(sum_pairs + 2 * (pair * N + j)));
+        for (int j = 0; j < factors; j++) {
+            const Ints::Reg x = Ints::broadcast(word_at(sum_pairs + 2 * (pair * factors + j)));
             Ints::dot_words(acc[j][0], o0, x);
             Ints::dot_words(acc[j][1], o1, x);
         }
     }
+    if constexpr (in_16_bits) join<Ints>(acc);
     const Vec::Reg unit0 = panel.unit_offset(0), unit1 = panel.unit_offset(1);
 #pragma GCC unroll 8
     for (int j = 0; j < N; j++) {
@@ -125,19 +133,31 @@ inline void add_offsets(const Panel &panel, const int16_t *sum_pairs, Totals<N> 
 enum class Factors { bytes, words, signs };
 struct Dots {
     Factors factors;
-    int most;  // so many dot products of bytes may be summed before they are widened
-    int zero;  // of signs
+    int most;                 // so many dot products of bytes may be summed before they are widened
+    int zero;                 // of signs
+    bool in_16_bits = false;  // one column's activations: as two bytes each, which are multiplied as if of two columns, or as words
 };
 template <int N, Dots dots, class Panel>
 void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate) {
     // Offsets in steps are left to the piece's end, where a dot product of 16 bits takes two groups of them, for a multiply-add each.
     constexpr bool offsets = Panel::has_offsets, late = Panel::offset_steps;
-    constexpr bool narrow_sums = !Ints::wide && dots.factors == Factors::bytes;
-    constexpr int quad_bytes = dots.factors == Factors::bytes ? 4 : 8;  // of activations
+    constexpr bool narrow_sums = !Ints::wide && dots.factors == Factors::bytes, in_16_bits = dots.in_16_bits;
+    static_assert(!in_16_bits || N == 1);
+    constexpr bool in_halves = in_16_bits && dots.factors == Factors::bytes;
+    constexpr int n = in_halves ? 2 : N;                                // what codes are multiplied by
+    constexpr int quad_bytes = dots.factors == Factors::bytes ? 4 : 8;  // of each
     constexpr int chunk = Panel::chunk, run = dots.factors != Factors::bytes || dots.most > chunk ? chunk : dots.most;
     alignas(64) float out[N][rows];
     const int8_t *bytes = columns.bytes;
-    const int32_t *start = columns.zero_terms;
+    const int32_t *start = columns.starts;
+    // What a group's sums start from: the zero's terms, which codes with signs or offsets do not have, and of two halves the low one's sums
+    // have; else the float whose last place is worth `times`, or nothing.
+    const auto started_from = [&](int j) {
+        constexpr bool no_zero = offsets || dots.factors == Factors::signs;
+        if constexpr (in_halves) return no_zero || j == 0 ? 0 : start[0];
+        if constexpr (!no_zero) return start[j];
+        return narrow_sums || in_16_bits ? 0 : start[N + j];
+    };
     const int16_t *sum_pairs = columns.sum_pairs;
     const float *sum = columns.sums, *column_scale = columns.scales;
     // What is stored at the end is fetched meanwhile: columns of C are pages apart, which the hardware does not see coming. 3 to 6 % of
@@ -152,45 +172,56 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
         Totals<N> total;
         total.clear();
         for (int64_t g = 0; g < here / Panel::group; g++) {
-            Ints::Reg acc[N][2];
+            Ints::Reg acc[n][2];
 #pragma GCC unroll 8
-            for (int j = 0; j < N; j++) acc[j][0] = acc[j][1] = Ints::broadcast(offsets || dots.factors == Factors::signs ? 0 : start[j]);
+            for (int j = 0; j < n; j++) acc[j][0] = acc[j][1] = Ints::broadcast(started_from(j));
 #pragma GCC unroll 1
             for (int done = 0; done < Panel::group; done += chunk) {
 #pragma GCC unroll 8
                 for (int begin = 0; begin < chunk; begin += run) {
-                    Ints::Reg narrow[N][2];
+                    Ints::Reg narrow[n][2];
                     auto &sums = narrow_sums ? narrow : acc;
 #pragma GCC unroll 8
                     for (int i = begin; i < begin + run; i++) {
                         const Ints::Reg w0 = panel.quad(i, 0), w1 = panel.quad(i, 1);
-                        const int8_t *quad = bytes + quad_bytes * i * N;
+                        const int8_t *quad = bytes + quad_bytes * i * n;
                         if constexpr (dots.factors == Factors::words) {
                             dot_words<N, Ints>(sums, w0, w1, quad);
                         } else if constexpr (dots.factors == Factors::signs) {
                             dot_signed<Ints>(sums, with_signs<dots.zero, Ints>(w0), with_signs<dots.zero, Ints>(w1), quad);
                         } else {
-                            dot_bytes<N, narrow_sums, Ints>(sums, w0, w1, quad, i == begin);
+                            dot_bytes<n, narrow_sums, Ints>(sums, w0, w1, quad, i == begin);
                         }
                     }
                     if constexpr (narrow_sums) {
 #pragma GCC unroll 8
-                        for (int j = 0; j < N; j++) {
-                            acc[j][0] = Ints::widened(narrow[j][0], acc[j][0]);
-                            acc[j][1] = Ints::widened(narrow[j][1], acc[j][1]);
+                        for (int j = 0; j < n; j++) {
+                            const Ints::Reg times = Ints::broadcast(in_16_bits ? 0x10001 : start[N + j]);
+                            acc[j][0] = Ints::widened(narrow[j][0], times, acc[j][0]);
+                            acc[j][1] = Ints::widened(narrow[j][1], times, acc[j][1]);
                         }
                     }
                 }
                 panel.end_chunk();
-                bytes += quad_bytes * N * chunk;
+                bytes += quad_bytes * n * chunk;
             }
+            if constexpr (in_halves) join<Ints>(acc);
             const Vec::Reg s0 = panel.scale(0), s1 = panel.scale(1);
+            // A barrier: what sums have started from would be kept for this, in registers that there are not.
+            const int32_t *bases = start + N;
+            __asm__ volatile("" : "+r"(bases));
 #pragma GCC unroll 8
             for (int j = 0; j < N; j++) {
-                total.add(j, 0, Ints::to_float(acc[j][0]), s0);
-                total.add(j, 1, Ints::to_float(acc[j][1]), s1);
+                if constexpr (narrow_sums || in_16_bits) {
+                    total.add(j, 0, Ints::to_float(acc[j][0]), s0);
+                    total.add(j, 1, Ints::to_float(acc[j][1]), s1);
+                } else {
+                    const Vec::Reg base = Ints::as_float(Ints::broadcast(bases[j]));
+                    total.add(j, 0, Vec::sub(Ints::as_float(acc[j][0]), base), s0);
+                    total.add(j, 1, Vec::sub(Ints::as_float(acc[j][1]), base), s1);
+                }
             }
-            start += N;
+            start += 2 * N;
             if constexpr (offsets && !late) {
                 const Vec::Reg o0 = panel.offset(0), o1 = panel.offset(1);
 #pragma GCC unroll 8
@@ -204,8 +235,8 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
             panel.end_group(g);
         }
         if constexpr (late) {
-            add_offsets<N>(panel, sum_pairs, total);
-            sum_pairs += piece / (4 * Panel::group) * N;
+            add_offsets<N, in_16_bits>(panel, sum_pairs, total);
+            sum_pairs += piece / (4 * Panel::group) * n;
         }
         panel.end_piece();
         const bool first = quads == k / 4;
@@ -237,7 +268,7 @@ void gemm_packed(int64_t k, const PackedPanel &panel, const ByteColumns &columns
     Packed<P> panels(panel);
     uint8_t levels[16];
     // Out of the table with their signs, so that nothing is left to be taken off.
-    constexpr Dots of_panel{dots.factors, dots.most, 0};
+    constexpr Dots of_panel{dots.factors, dots.most, 0, dots.in_16_bits};
     if constexpr (dots.factors == Factors::signs) {
         for (int place = 0; place < 16; place++) levels[place] = static_cast<uint8_t>(panel.levels[place] - dots.zero);
         panels.levels = levels;
@@ -260,16 +291,32 @@ constexpr Dots dots_of_one_column(Dots otherwise) {
     return otherwise;
 }
 
+// What a group's sums may come to, either way.
+template <class Format>
+constexpr int largest_sum() {
+    int zero = 0;
+    if constexpr (!HasOffsets<Format>) zero = Format::zero;
+    const int above = Format::largest_code - zero;
+    return Format::scale_group * 127 * (above > zero ? above : zero);
+}
+
 template <class Format>
 void enter(LeafTable::IntegerFormat &format) {
     if constexpr (HasCodes<Format>) {
         if constexpr (HasOffsets<Format>) static_assert(Format::offset_group == Format::scale_group);
         constexpr int most = Ints::most_dots(Format::largest_code);
+        // (cpu/leaf/columns_i8.cpp)
+        static_assert(largest_sum<Format>() < (!Ints::wide && most > 0 ? 1 << (31 - largest_shift) : 1 << 22));
         constexpr Dots dots{most > 0 ? Factors::bytes : Factors::words, most, 0}, one = dots_of_one_column<Format>(dots);
         using P = PackingOf<Format>;
         // 8 cold columns, G/s, with tiles of 8 and of 6 and 2: q8_0 512 and 416, q6_K 504 and 473, q4_K 574 and 599, q4_0 644 and 698.
         constexpr int columns = P::low + P::high >= 6 ? Ints::most_columns : Ints::gemm_columns;
         format.packed_group = columns;
+        if constexpr (Ints::one_in_16_bits<P>()) {
+            constexpr Dots precise{dots.factors, dots.most, 0, true};
+            format.gemm_one = gemm<1, Format::scale_group / 4, precise, kept_offsets<Format>>;
+            format.gemm_packed_one = gemm_packed<1, precise, P>;
+        }
         enter<columns, Format::scale_group / 4, dots, one, kept_offsets<Format>, P>(format);
     }
 }

@@ -33,17 +33,21 @@ struct PackedPanel {
 };
 
 // A group of n activation columns: bytes [k / 4][n][4] (or 16 bits each, in the order 0, 2, 1, 3, or of one column bytes and their
-// magnitudes [k / 4][2][4]: LeafTable::IntegerFormat), for each 256 elements a scale [.][n], and what weights' zeros and offsets meet:
-// -zero * the sum of the bytes [k / scale_group][n], or that sum [k / offset_group][n], of two groups in 16 bits each where offsets are in
-// steps.
+// magnitudes [k / 4][2][4]: LeafTable::IntegerFormat), for each 256 elements a scale [.][n], and for each group of scale_group what its
+// sums start from and how often they count [.][2][n] (cpu/leaf/columns_i8.cpp). What weights' offsets meet: the sums of the bytes, as often
+// as they count, [k / offset_group][n], of two groups in 16 bits each where offsets are in steps.
+//
+// One column in 16 bits: bytes [k / 4][2][4], of each element the high and the low one, or 16 bits each in the order 0, 2, 1, 3; scales;
+// starts, sums [.] of whole elements; sum_pairs [k / offset_group / 2][2][2], of the high bytes and of the low ones.
 struct ByteColumns {
     int8_t *bytes;
     float *scales;
-    int32_t *zero_terms;
+    int32_t *starts;
     float *sums;
     int16_t *sum_pairs;  // [k / offset_group / 2][n][2]
 };
 constexpr int scaled_bytes = 256;
+constexpr int largest_shift = 12;  // of the parts of a scale
 
 struct LeafTable {
     // Packed product of a panel of gemm_rows rows and one of n columns (n <= gemm_columns), one kernel per n:
@@ -83,16 +87,20 @@ struct LeafTable {
         int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
         bool offset_steps;                    // offsets are whole steps of a unit for 256 elements
         int column_bytes;                     // of an activation: 2 where products of bytes could overflow
+        bool widens;                          // sums of products are widened from 16 bits
         bool one_by_signs;                    // and then one column is kept as bytes and their magnitudes
         // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
         // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
+        // The same of one column in 16 bits; null where a format keeps to bytes.
+        void (*gemm_one)(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m, bool accumulate);
         // Products with a panel of a constant's copy (panels below), over all of k; with those that lie behind it where m is more than
         // a panel's rows.
         void (*gemm_packed[max_integer_columns])(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc,
                                                  int m);
+        void (*gemm_packed_one)(int64_t k, const PackedPanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m);
         // gemm_packed takes so many columns, integer_columns or more, which pays where these are all: a panel is read from memory once.
         int packed_group;
         // For more columns than packed_columns it is better to expand a panel (k elements from one on that is a multiple of 256) into an
@@ -121,6 +129,8 @@ struct LeafTable {
     int64_t fetched_ahead[max_integer_columns];
     // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
     void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
+    // For gemm_one and gemm_packed_one.
+    void (*quantize_one)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &column);
 
     // dst[i] = a[i] + b[i], and with one b for all.
     void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);

@@ -354,6 +354,7 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
     if constexpr (HasCodes<Format>) {
         format.scale_group = Format::scale_group;
         format.column_bytes = Ints::most_dots(Format::largest_code) ? 1 : 2;
+        format.widens = !Ints::wide && format.column_bytes == 1;
         format.one_by_signs = one_by_signs<Format>;
         format.unpack = unpack<Format>;
         panels = {panel_rows, PackingOf<Format>::panel_bytes, pack<Format>, nullptr};

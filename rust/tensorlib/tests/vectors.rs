@@ -98,7 +98,7 @@ fn agrees_with_the_reference_implementation() {
             continue;
         };
         // The vectors' README: copies exact, F32 arithmetic 1e-7, products and half-precision operands 5e-4: the reference
-        // rounds activations to 8 bits. So do we, for 256 at a time: largest / 127 / sqrt(12) is 0.7 % of normal values of
+        // rounds activations to 8 bits. So do we, for 32 to 256 at a time: largest / 127 / sqrt(12) is 0.7 % of normal values of
         // which the largest is 3 deviations, 5e-5 when squared. A format's
         // codes are the encoder's to choose: near what the reference chose.
         let limit = match case["op"].as_str().unwrap() {

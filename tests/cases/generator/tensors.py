@@ -148,26 +148,32 @@ def gamma(k):
 
 
 BYTES_SCALE, BYTES_LARGEST = 256, 127  # elements of b that share a scale, and the code of the largest
+BYTES_SPAN = {"q2_0": 64, "q1_0": 128, "tq1_0": 256, "tq2_0": 256}  # elements that share a part of it, if not 32
+BYTES_PARTS = 16  # the largest of a span counts for no less than this part of the largest that shares the scale
 
 
 def dot_products(a, b, exact):
     """The dot product of a row of a (m, j2, j3) and one of b (n, i2, i3), with its bound, as a function of the two."""
     k = a.ne[0]
     rounded = a.dtype in FORMATS and not exact
-    halves = {}  # of each column of b, half the scale of each 256 of its elements
+    span = BYTES_SPAN.get(a.dtype, 32)
+    known = {}  # of each column of b, by how much each span's elements may be off
 
-    def half_scales(column):
-        if rounded and column not in halves:
+    def roundings(column):
+        if rounded and column not in known:
             sizes = [abs(y) + ey for y, ey in b.line(column)]
-            blocks = [sizes[i : i + BYTES_SCALE] for i in range(0, k, BYTES_SCALE)]
-            halves[column] = [max(block) / (2 * BYTES_LARGEST) * (1 + 2.0**-12) for block in blocks]
-        return halves.get(column, [0.0] * (k // BYTES_SCALE + 1))
+            known[column] = []
+            for i in range(0, k, span):
+                largest = max(sizes[i // BYTES_SCALE * BYTES_SCALE :][:BYTES_SCALE])
+                part = max(max(sizes[i : i + span]), largest / BYTES_PARTS)
+                known[column].append(min(part, largest / 2) / BYTES_LARGEST * (1 + 2.0**-12))
+        return known.get(column, [0.0] * (k // span + 1))
 
     def dot(row, column):
         total = size = carried = 0.0
-        half = half_scales(column)
+        off = roundings(column)
         for i, ((x, ex), (y, ey)) in enumerate(zip(a.line(row), b.line(column))):
-            ey += half[i // BYTES_SCALE]
+            ey += off[i // span]
             if a.dtype == "bf16" and not exact:
                 ey += abs(y) * 2.0**-8 + 2.0**-126
             total += x * y
