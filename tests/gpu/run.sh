@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs all that this folder has on this machine's GPUs, prints the results and writes them to results.md beside itself.
 #
-#     ./run.sh [--tiny]        --tiny: the benchmark with sizes for a simulated GPU
+#     ./run.sh [--tiny]        --tiny: for a simulated GPU, on which a suite has run every program: the benchmark with its
+#                              sizes, one C++ program, and the cases in C and Zig
 #
 # Needs bash, coreutils and a driver, and tar and gzip for a packed compute-sanitizer; `cargo xtask gpu` has packed the
 # rest. Every step has a time limit, and all of them one together. The exit status is 0 if nothing failed. Each
@@ -12,10 +13,10 @@ export LD_LIBRARY_PATH="$PWD/lib" TENSORLIB_CASES="$PWD/cases"
 unset TENSORLIB_ISA TENSORLIB_DEVICE
 
 total=460 # seconds
-tiny=()
+tiny=() programs=(bin/cuda_*) with_cases=(c cpp rust go zig)
 case "${1-}" in
 '') ;;
---tiny) tiny=(--tiny) ;;
+--tiny) tiny=(--tiny) programs=(bin/cuda_backend_test) with_cases=(c zig) ;;
 *) echo "usage: ./run.sh [--tiny]" >&2 && exit 2 ;;
 esac
 mkdir -p logs || exit 2
@@ -131,14 +132,14 @@ fi
 say "- devices: ${gpus[*]}"
 
 say "" "## Tests" "" "| program | passed | failed | skipped | seconds | |" "|---|---|---|---|---|---|"
-for program in bin/cuda_*; do
+for program in "${programs[@]}"; do
     [[ -x $program ]] && tests 90 "${program#bin/}" "$program" --gtest_color=no
 done
 tests 60 c_bad_input bin/c_bad_input
 uneven=
 for gpu in "${gpus[@]}"; do
     export TENSORLIB_DEVICE=$gpu
-    for language in c cpp rust go zig; do
+    for language in "${with_cases[@]}"; do
         case $language in
         cpp) arguments=(--gtest_color=no) ;;
         rust) arguments=(--nocapture) ;;

@@ -76,12 +76,21 @@ pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
     cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
 }
 
-/// All tests with AddressSanitizer and UBSan, the simulated GPU's too.
-pub fn address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
+/// All tests of the CPU with AddressSanitizer and UBSan, for one level beside baseline: instrumented, a level's leafs
+/// take minutes to compile.
+pub fn address_sanitized(run: &mut Run, level: &str) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
-    let more = ["-DTENSORLIB_CUDA=simt", "-DTENSORLIB_SANITIZE=address,undefined"];
-    cmake(run, "address-undefined", &[&INSTRUMENTED[..], &more].concat())
+    let levels = format!("-DTENSORLIB_LEVELS={}", if level == "baseline" { "" } else { level });
+    cmake(run, "address-undefined", &[&INSTRUMENTED[..], &[ADDRESS_SANITIZER, &levels]].concat())
 }
+
+/// All tests with AddressSanitizer and UBSan, for all levels and the simulated GPU.
+pub fn all_address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
+    tools::google_test(run.ws)?;
+    cmake(run, "address-undefined-all", &[&INSTRUMENTED[..], &["-DTENSORLIB_CUDA=simt", ADDRESS_SANITIZER]].concat())
+}
+
+const ADDRESS_SANITIZER: &str = "-DTENSORLIB_SANITIZE=address,undefined";
 
 /// All tests with ThreadSanitizer. Without the simulated GPU, which stands in that one's place.
 pub fn thread_sanitized(run: &mut Run) -> Result<PathBuf, String> {

@@ -35,16 +35,27 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 
 /// Runs the programs that need no GPU with these variables set, on each level or once.
 pub fn each_level(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    let levels = levels::all(run)?;
+    on_levels(run, build, &levels, envs, &[])
+}
+
+/// The same on these levels, without some programs.
+pub fn on_levels(
+    run: &mut Run,
+    build: &Path,
+    levels: &[String],
+    envs: &[(&str, &str)],
+    without: &[&str],
+) -> Result<(), String> {
     let dir = build.join("tests/cpp");
     let there: Vec<String> = programs(&dir)?.iter().map(|path| name_of(path)).collect();
     let gone: Vec<_> = ONCE.iter().filter(|name| !there.iter().any(|n| n == *name)).copied().collect();
     if !gone.is_empty() {
         return Err(format!("{} should run once, but is not in {}", gone.join(", "), dir.display()));
     }
-    let levels = levels::all(run)?;
     let on_each: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], envs].concat()).collect();
-    let mut commands = commands(run, &dir, |name| ONCE.contains(&name), &[envs.to_vec()])?;
-    let other = |name: &str| !ONCE.contains(&name) && !name.starts_with("cuda_");
+    let mut commands = commands(run, &dir, |name| ONCE.contains(&name) && !without.contains(&name), &[envs.to_vec()])?;
+    let other = |name: &str| !ONCE.contains(&name) && !without.contains(&name) && !name.starts_with("cuda_");
     commands.extend(self::commands(run, &dir, other, &on_each)?);
     run.tests_together(Style::GoogleTest, &commands)
 }

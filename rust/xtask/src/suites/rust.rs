@@ -19,8 +19,12 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(ws)?;
     run.tests("tests and doc tests", Style::Cargo, objects::cargo(ws).arg("test").args(CRATES))?;
     let with = ["test", "--package", "tensorlib", "--features"];
+    let both = objects::cargo(ws).args(with).arg("ndarray,safetensors");
+    run.tests("features ndarray and safetensors", Style::Cargo, both)?;
     for feature in ["ndarray", "safetensors"] {
-        run.tests(&format!("feature {feature}"), Style::Cargo, objects::cargo(ws).args(with).arg(feature))?;
+        let alone = objects::cargo(ws).args(["check", "--package", "tensorlib", "--features", feature]);
+        let checked = run.step(alone).map(drop);
+        run.check(&format!("feature {feature} alone compiles"), checked);
     }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
     run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;

@@ -1,4 +1,5 @@
-//! The C++ and C suites, built with AddressSanitizer and UBSan: on each level of the CPU, and on the simulated GPU.
+//! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best level, and with
+//! `--deep` on each level and on the simulated GPU. (Compiling all of that takes ten minutes on two cores.)
 
 use crate::builds;
 use crate::levels;
@@ -20,12 +21,25 @@ const GPU: [(&str, &str); 3] = [
     ("TENSORLIB_DEVICE", simt::DEVICE),
 ];
 
+/// Encoding goes through every level by itself, and takes two minutes.
+const DEEP_ONLY: [&str; 1] = ["encode_test"];
+
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let build = builds::address_sanitized(run)?;
     let levels = levels::all(run)?;
-    let envs: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat()).collect();
-    envs.iter().try_for_each(|envs| c::programs(run, &build, envs))?;
-    cpp::each_level(run, &build, &CPU)?;
+    let best = levels.first().ok_or("this machine has no level")?;
+    let build = builds::address_sanitized(run, best)?;
+    c::programs(run, &build, &[&[("TENSORLIB_ISA", best.as_str())], &CPU[..]].concat())?;
+    cpp::on_levels(run, &build, &levels[..1], &CPU, &DEEP_ONLY)
+}
+
+/// `--deep`.
+pub fn all(run: &mut Run) -> Result<(), String> {
+    let build = builds::all_address_sanitized(run)?;
+    let levels = levels::all(run)?;
+    for isa in &levels {
+        c::programs(run, &build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
+    }
+    cpp::on_levels(run, &build, &levels, &CPU, &[])?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
 }

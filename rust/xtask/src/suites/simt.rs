@@ -1,5 +1,5 @@
 //! The CUDA backend on the simulated GPU of tests/simt: its own tests, then all languages on `cuda:0`. Needs
-//! no GPU and no nvcc. The suite `sanitize` has the C and C++ part once more.
+//! no GPU and no nvcc. The suite `sanitize-all` (`--deep`) has the C and C++ part once more.
 
 use std::path::Path;
 
