@@ -141,12 +141,11 @@ tl_status tl_gguf_writer_declare_tensor(tl_gguf_writer *writer, const char *name
     return guarded(err, [&] {
         required(writer, function, "writer");
         required(name, function, "name");
-        const core::DTypeTraits *traits = core::find_traits(type);
-        if (!traits) core::fail(Status::invalid_argument, "%s: no type %d: see tl_type_name for those there are", function, type);
+        const core::DTypeTraits &traits = core::traits_numbered(function, type);
         if (n_dims < 0 || n_dims > core::max_dims)
             core::fail(Status::invalid_argument, "%s: n_dims is %d: 0 to 4 are valid", function, n_dims);
         if (n_dims != 0) required(ne, function, "ne");
-        unwrap(writer)->declare_tensor(name, traits->type, {ne, static_cast<std::size_t>(n_dims)});
+        unwrap(writer)->declare_tensor(name, traits.type, {ne, static_cast<std::size_t>(n_dims)});
     });
 }
 

@@ -136,9 +136,7 @@ tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return buil
 
 tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     return constructed(ctx, [&](core::Context &context) {
-        const core::DTypeTraits *traits = core::find_traits(type);
-        if (!traits) core::fail(Status::invalid_argument, "cast: no type %d: see tl_type_name for those there are", type);
-        const Attr attr = Attr::of_text("to", traits->name);
+        const Attr attr = Attr::of_text("to", core::traits_numbered("cast", type).name);
         core::Tensor *src[] = {unwrap(a)};
         return core::build_node(context, Op::cast, src, {&attr, 1});
     });

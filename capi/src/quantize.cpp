@@ -9,11 +9,7 @@ using capi::unwrap;
 
 namespace {
 
-core::DType known_type(const char *function, tl_type type) {
-    const core::DTypeTraits *traits = core::find_traits(type);
-    if (!traits) core::fail(Status::invalid_argument, "%s: there is no type %d", function, type);
-    return traits->type;
-}
+core::DType known_type(const char *function, tl_type type) { return core::traits_numbered(function, type).type; }
 
 }  // namespace
 

@@ -14,12 +14,11 @@ using capi::wrap;
 tl_tensor *tl_tensor_new(tl_context *ctx, tl_type type, int32_t n_dims, const int64_t *ne) {
     constexpr const char *function = "tensor_new";
     return capi::constructed(ctx, [&](core::Context &context) {
-        const core::DTypeTraits *traits = core::find_traits(type);
-        if (!traits) core::fail(Status::invalid_argument, "%s: no type %d: see tl_type_name for those there are", function, type);
+        const core::DTypeTraits &traits = core::traits_numbered(function, type);
         required(ne, function, "ne");
         if (n_dims < 1 || n_dims > core::max_dims)
             core::fail(Status::invalid_argument, "%s: n_dims is %d: 1 to 4 are valid", function, n_dims);
-        return context.new_leaf(core::contiguous_layout(function, traits->type, {ne, static_cast<std::size_t>(n_dims)}));
+        return context.new_leaf(core::contiguous_layout(function, traits.type, {ne, static_cast<std::size_t>(n_dims)}));
     });
 }
 

@@ -2,11 +2,7 @@
 
 namespace tensorlib {
 
-core::DType dtype_of(Type type) {
-    const auto *traits = core::find_traits(static_cast<std::int32_t>(type));
-    if (!traits) core::fail(Status::invalid_argument, "tensor: no type %d", static_cast<int>(type));
-    return traits->type;
-}
+core::DType dtype_of(Type type) { return core::traits_numbered("tensor", static_cast<std::int32_t>(type)).type; }
 
 const char *type_name(Type type) { return core::traits(dtype_of(type)).name; }
 

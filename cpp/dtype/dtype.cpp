@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "base/utf8.hpp"
 
+#include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +87,17 @@ const DTypeTraits &traits_named(const char *what, std::string_view name) {
     for (const DTypeTraits &t : table) names.push_back(t.name);
     fail(Status::invalid_argument, "%s: no type '%s': the nearest of %zu are %s", what, shown(name).c_str(), names.size(),
          nearest_names(name, names).c_str());
+}
+
+const DTypeTraits &traits_numbered(const char *what, std::int32_t id) {
+    if (const DTypeTraits *found = find_traits(id)) return *found;
+    const DTypeTraits *nearest = &table[0];
+    const auto distance = [&](const DTypeTraits &t) { return std::llabs(static_cast<long long>(t.type) - id); };
+    for (const DTypeTraits &t : table) {
+        if (distance(t) < distance(*nearest)) nearest = &t;
+    }
+    fail(Status::invalid_argument, "%s: no type %d: there are %zu, of which %s, %d, has the nearest number", what, id, std::size(table),
+         nearest->name, static_cast<int>(nearest->type));
 }
 
 std::int64_t integer_value(DType type, const void *element) noexcept {

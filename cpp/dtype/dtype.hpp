@@ -60,8 +60,9 @@ const DTypeTraits &traits(DType type) noexcept;
 // By name, whatever the case of the letters; nullptr where there is none.
 const DTypeTraits *find_traits(std::string_view name) noexcept;
 
-// By name; throws Error(invalid_argument), its message headed by `what` and listing all types, where there is none.
+// By name or number; throws Error(invalid_argument), its message headed by `what` and naming the nearest, where there is none.
 const DTypeTraits &traits_named(const char *what, std::string_view name);
+const DTypeTraits &traits_numbered(const char *what, std::int32_t id);
 
 // All types in the list's order, for messages and enumerations.
 std::size_t dtype_count() noexcept;

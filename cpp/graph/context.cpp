@@ -28,6 +28,11 @@ std::string tensor_text(const Tensor &t) {
     return name.empty() ? layout_text(t.layout) : "'" + name + "' " + layout_text(t.layout);
 }
 
+std::string strided_text(const Tensor &t) {
+    const Strides &nb = t.layout.nb;
+    return format_text("%s with strides %zu, %zu, %zu, %zu", tensor_text(t).c_str(), nb[0], nb[1], nb[2], nb[3]);
+}
+
 const char *constant_text(const Tensor &root) noexcept {
     return root.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
 }
@@ -248,18 +253,6 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     return t;
 }
 
-// Under build_.
-void Context::link_operands(const NodeSpec &spec) {
-    for (Tensor *source : spec.src) {
-        if (source->context != this && source->context != last_link_) link(*source->context, op_name(spec.op));
-    }
-    // A view of a view may reach a root in a third context, which this one must keep alive as well.
-    if (spec.view_of) {
-        Context &owner = *spec.view_of->root->context;
-        if (&owner != this && &owner != last_link_) link(owner, op_name(spec.op));
-    }
-}
-
 void Context::set_name(Tensor &t, const char *name) {
     check_name("tensor_set_name", name);
     std::lock_guard lock(build_);
@@ -301,57 +294,6 @@ const char *Context::copy_name(const char *name) {
     auto *copy = static_cast<char *>(objects_.allocate(size));
     std::memcpy(copy, name, size);
     return copy;
-}
-
-// Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
-// of two threads that link two contexts to each other at the same time at least one sees the circle. Where it throws, the link is the
-// caller's to remove.
-void Context::link(Context &other, const char *op) {
-    if (&other.memory_ != &memory_) {
-        fail(Status::context_mismatch, "%s: %s lives on %s, %s on %s: operands must be on one device", op, text().c_str(), memory_.device(),
-             other.text().c_str(), other.memory_.device());
-    }
-    {
-        std::lock_guard lock(links_lock_);
-        for (const auto &known : links_) {
-            if (known.get() == &other) {
-                last_link_ = &other;
-                return;
-            }
-        }
-        links_.emplace_back(&other);
-    }
-    if (other.refers_to(*this)) {
-        fail(Status::context_mismatch, "%s: %s cannot refer to %s, which refers to it already: neither could ever be freed", op,
-             text().c_str(), other.text().c_str());
-    }
-    last_link_ = &other;
-}
-
-// Under build_, so that nobody else adds links. The operands' owners hold references, so none goes with these.
-void Context::unlink_behind(std::size_t n) noexcept {
-    last_link_ = nullptr;
-    std::lock_guard lock(links_lock_);
-    links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(n), links_.end());
-}
-
-std::vector<Ref<Context>> Context::linked() const {
-    std::lock_guard lock(links_lock_);
-    return links_;
-}
-
-bool Context::refers_to(const Context &target) const {
-    std::vector<Ref<Context>> to_visit = linked();
-    std::vector<const Context *> seen;
-    while (!to_visit.empty()) {
-        const Ref<Context> next = std::move(to_visit.back());
-        to_visit.pop_back();
-        if (next.get() == &target) return true;
-        if (std::find(seen.begin(), seen.end(), next.get()) != seen.end()) continue;
-        seen.push_back(next.get());
-        for (auto &further : next->linked()) to_visit.push_back(std::move(further));
-    }
-    return false;
 }
 
 void Context::allocate() {

@@ -67,6 +67,8 @@ static_assert(std::is_trivially_destructible_v<Tensor>);
 
 // "'weights' [2, 4] f32", for messages.
 std::string tensor_text(const Tensor &t);
+// "... with strides 4, 8, 32, 32"
+std::string strided_text(const Tensor &t);
 
 // The same of all that a node is made of: "[2, 4] f32, [2, 3] f32".
 std::string sources_text(const Tensor &node);

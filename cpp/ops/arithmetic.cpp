@@ -1,12 +1,10 @@
-// Element-by-element arithmetic.
+// Element-by-element arithmetic: what arithmetic.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_def.hpp"
+#include "ops/op_facts.hpp"
 
 namespace tensorlib::core::ops {
 
 namespace {
-
-constexpr const char *operands[] = {"a", "b"};
 
 bool is_arithmetic(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
 
@@ -23,9 +21,6 @@ bool repeats_into(const Extents &b, const Extents &a) {
     return true;
 }
 
-// add: c[i] = a[i] + b[i mod b's shape], in a's shape and type.
-//
-// Computed in F32 and rounded once to a's type. Derivative: dc/da = 1, dc/db = 1, summed over b's repetitions.
 void add_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1];
     check_arithmetic("add", a, b);
@@ -44,14 +39,6 @@ Cost add_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef add{
-    .op = Op::add,
-    .name = "add",
-    .operands = operands,
-    .infer = add_infer,
-    .gradient = "da = g; db = g summed over b's repetitions",
-    .cost = add_cost,
-    .doc = "a + b, element by element; b repeats into a",
-};
+constexpr OpDef add{facts::add, {.infer = add_infer, .cost = add_cost}};
 
 }  // namespace tensorlib::core::ops

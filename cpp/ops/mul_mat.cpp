@@ -1,6 +1,6 @@
-// The matrix product, and the one of a matrix chosen by number for each column.
+// The matrix product, and the one of a matrix chosen by number for each column: what mul_mat.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_def.hpp"
+#include "ops/op_facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,9 +8,6 @@
 namespace tensorlib::core::ops {
 
 namespace {
-
-constexpr const char *operands[] = {"a", "b"}, *id_operands[] = {"a", "b", "ids"};
-constexpr AttrDef product_attrs[] = {{"exact", AttrKind::ints, false}};
 
 // What the products ask of their operands' types, and of the attribute.
 template <class Text>
@@ -33,15 +30,6 @@ bool is_exact(const char *op, const Attrs &attrs) {
     return exact == 1;
 }
 
-// mul_mat: c[m, n, i2, i3] = sum over k of a[k, m, i2 / (X/x), i3 / (Y/y)] * b[k, n, i2, i3]
-//
-// a {k, m, x, y}, b {k, n, X, Y} -> F32 {m, n, X, Y}; x divides X, y divides Y: X/x consecutive slices of b share
-// one of a. Both operands have k as their dimension 0, so with rows of a as weights and rows of b as inputs both
-// are read along memory. k = 0 gives zeros.
-// Where a is of a weight format, kernels may round b to 8 bits with a scale for each 256 of k, largest / 127: an element is then
-// off by up to sum |a| * scale / 2 over its k (normally 0.7 % of it). With exact = 1 all operands are taken as they are.
-// Derivative: da[k, m] = sum over n of b[k, n] g[m, n] (and over the slices that share a);
-//             db[k, n] = sum over m of a[k, m] g[m, n].
 void mul_mat_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1];
     const Extents &na = a.layout.ne, &nb = b.layout.ne;
@@ -66,14 +54,6 @@ Cost mul_mat_cost(const Tensor &node) {
     return cost;
 }
 
-// mul_mat_id: c[m, u, t] = sum over k of a[k, m, ids[u, t]] * b[k, u mod x, t]
-//
-// a {k, m, n}: n experts' matrices; b {k, x, tokens}, x dividing u's count; ids {used, tokens} of I32 or I64 -> F32
-// {m, used, tokens}: each token's product with each expert that it uses, of one column for all of them (x = 1) or one for each.
-// An expert may be used any number of times. k = 0 gives zeros. Types, rounding and `exact` are mul_mat's. The numbers are data:
-// computing the node fails where one is not that of an expert.
-// Derivative: da[k, m, e] = sum over (u, t) with ids[u, t] = e of b[k, u mod x, t] g[m, u, t];
-//             db[k, i, t] = sum over u with u mod x = i, and m, of a[k, m, ids[u, t]] g[m, u, t]; ids has none.
 void mul_mat_id_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
     const Extents &na = a.layout.ne, &nb = b.layout.ne, &ni = ids.layout.ne;
@@ -116,28 +96,10 @@ Cost mul_mat_id_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef mul_mat{
-    .op = Op::mul_mat,
-    .name = "mul_mat",
-    .operands = operands,
-    .attrs = product_attrs,
-    .infer = mul_mat_infer,
-    .gradient = "da = sum over n of b g; db = sum over m of a g",
-    .cost = mul_mat_cost,
-    .doc = "matrix product of a's rows and b's rows",
-};
+constexpr OpDef mul_mat{facts::mul_mat, {.infer = mul_mat_infer, .cost = mul_mat_cost}};
 
 constexpr OpDef mul_mat_id{
-    .op = Op::mul_mat_id,
-    .name = "mul_mat_id",
-    .operands = id_operands,
-    .attrs = product_attrs,
-    .infer = mul_mat_id_infer,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
-    .cost = mul_mat_id_cost,
-    .doc = "products of b's rows and the rows of a's experts of these numbers",
-    .checked_operands = mul_mat_id_checked,
-    .valid_values = mul_mat_id_valid,
-};
+    facts::mul_mat_id,
+    {.infer = mul_mat_id_infer, .cost = mul_mat_id_cost, .checked_operands = mul_mat_id_checked, .valid_values = mul_mat_id_valid}};
 
 }  // namespace tensorlib::core::ops

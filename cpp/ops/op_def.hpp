@@ -1,4 +1,5 @@
-// What an operation means: everything about it that is not a kernel. One OpDef per operation, in its family's file.
+// What an operation means: everything about it that is not a kernel. One OpDef per operation, in its family's file: what its description
+// (ops/*.toml) says, and what it computes with.
 #pragma once
 
 #include "graph/context.hpp"
@@ -16,31 +17,42 @@ struct Cost {
     double bytes = 0;
 };
 
-// The operands' names, no more than a step of a plan has room for.
-struct OperandNames : std::span<const char *const> {
-    constexpr OperandNames() = default;
+// What becomes of an operand. read: its elements are. written: the result is a view of it, which computing writes into. viewed: the
+// result is a view of it, and nothing is computed. indices: its elements are numbers of something.
+enum class Role : std::uint8_t { read, written, viewed, indices };
+
+struct Operand {
+    const char *name;  // for messages
+    Role role;
+};
+
+// No more than a step of a plan has room for.
+struct Operands : std::span<const Operand> {
+    constexpr Operands() = default;
     template <std::size_t N>
-    constexpr OperandNames(const char *const (&names)[N]) : std::span<const char *const>(names) {
+    constexpr Operands(const Operand (&all)[N]) : std::span<const Operand>(all) {
         static_assert(N <= max_sources);
     }
 };
 
-struct OpDef {
+// What an operation is, out of its description (ops/op_facts.hpp).
+struct OpFacts {
     Op op;
     const char *name;
-    OperandNames operands{};  // for messages
+    Operands operands{};
     std::span<const AttrDef> attrs{};
+    const char *gradient;  // the derivative as a formula, or why there is none: never empty. `g` is the gradient of the result
+    const char *doc;
+};
 
+// What it computes with.
+struct OpCode {
     // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
-    // be valid, or fills in the result (op and src are set already). The sources are there and on one device.
+    // be valid, or fills in the result (op and src are set already, and view_of and writes by the operands' roles). The sources are
+    // there and on one device.
     void (*infer)(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result);
 
-    // The derivative as a formula, or why there is none: never empty. `g` is the gradient of the result.
-    const char *gradient;
-
     Cost (*cost)(const Tensor &node);
-
-    const char *doc;
 
     // For operations that some values of an operand make impossible: an index beyond the last row, a NaN where there
     // are integers to be. The operands whose elements are checked while the node is computed, a bit each; and what is
@@ -48,6 +60,8 @@ struct OpDef {
     unsigned (*checked_operands)(const Tensor &node) noexcept = nullptr;
     std::string (*valid_values)(const Tensor &node, int operand) = nullptr;
 };
+
+struct OpDef : OpFacts, OpCode {};
 
 const OpDef &op_def(Op op) noexcept;
 

@@ -15,19 +15,15 @@ void leaf_infer(std::span<Tensor *const>, const Attrs &, NodeSpec &) {
 }
 
 constexpr OpDef leaf_def{
-    .op = Op::leaf,
-    .name = "leaf",
-    .infer = leaf_infer,
-    .gradient = "a leaf's gradient is the sum over its uses",
-    .cost = ops::no_cost,
-    .doc = "data of its own",
+    {.op = Op::leaf, .name = "leaf", .gradient = "a leaf's gradient is the sum over its uses", .doc = "data of its own"},
+    {.infer = leaf_infer, .cost = ops::no_cost},
 };
 
 // Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
 std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {
     std::string text;
     for (std::size_t i = 0; i < src.size(); i++) {
-        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i], src[i] ? tensor_text(*src[i]).c_str() : "NULL");
+        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, src[i] ? tensor_text(*src[i]).c_str() : "NULL");
     }
     return text;
 }
@@ -140,6 +136,12 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
     NodeSpec spec;
     spec.op = op;
     spec.src = src;
+    for (std::size_t i = 0; i < src.size(); i++) {
+        const Role role = def.operands[i].role;
+        if (role != Role::viewed && role != Role::written) continue;
+        spec.view_of = src[i];
+        spec.writes = role == Role::written;
+    }
     def.infer(src, given, spec);
     return context.new_node(spec);
 }

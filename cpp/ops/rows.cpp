@@ -1,15 +1,12 @@
-// Rows by their numbers.
+// Rows by their numbers: what rows.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_def.hpp"
+#include "ops/op_facts.hpp"
 
 #include <array>
 
 namespace tensorlib::core::ops {
 
 namespace {
-
-constexpr const char *get_operands[] = {"a", "rows"};
-constexpr const char *set_operands[] = {"a", "b", "rows"};
 
 void check_indices(const char *op, const Tensor &rows) {
     const DType type = rows.layout.type;
@@ -22,12 +19,6 @@ std::string valid_rows(const Tensor &a) {
     return last < 0 ? "a has no rows" : format_text("rows 0 to %lld are there", last);
 }
 
-// get_rows: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]
-//
-// a {n, m, x, y}, rows {r, x, y} of I32 or I64 -> {n, r, x, y}: of a's type where that is an integer, else F32. Exact but
-// for F64, which is rounded. A row may be taken any number of times. The numbers are data: computing the node fails
-// where one is not that of a row.
-// Derivative: da[i, rows[r]] = g[i, r], added where a row was taken more than once; rows has none.
 void get_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &rows = *src[1];
     const Extents &na = a.layout.ne, &nr = rows.layout.ne;
@@ -50,12 +41,6 @@ Cost get_rows_cost(const Tensor &node) {
     return {0, rows * a_row + static_cast<double>(node.layout.nbytes() + node.src[1]->layout.nbytes())};
 }
 
-// set_rows: a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]
-//
-// a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'} of I32 or I64, x' dividing x and y' dividing y: the result is a view
-// of a. b is converted to a's type as by cast. Where a row is named twice, the later one stays. Rows are data, as in
-// get_rows; a row that is not there is left out.
-// Derivative: db[i, r] = g[i, rows[r]]; a is overwritten and has none for these rows.
 void set_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1], &rows = *src[2];
     const Extents &na = a.layout.ne, &nb = b.layout.ne, &nr = rows.layout.ne;
@@ -74,8 +59,6 @@ void set_rows_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
     check_apart("set_rows", "b", b, "a", a);
     check_apart("set_rows", "rows", rows, "a", a);
     result.layout = a.layout;
-    result.view_of = src[0];
-    result.writes = true;
 }
 
 unsigned set_rows_checked(const Tensor &node) noexcept {
@@ -93,27 +76,11 @@ Cost set_rows_cost(const Tensor &node) {
 }  // namespace
 
 constexpr OpDef get_rows{
-    .op = Op::get_rows,
-    .name = "get_rows",
-    .operands = get_operands,
-    .infer = get_rows_infer,
-    .gradient = "da = g added to the rows taken; rows has none",
-    .cost = get_rows_cost,
-    .doc = "a's rows of these numbers",
-    .checked_operands = get_rows_checked,
-    .valid_values = get_rows_valid,
-};
+    facts::get_rows,
+    {.infer = get_rows_infer, .cost = get_rows_cost, .checked_operands = get_rows_checked, .valid_values = get_rows_valid}};
 
 constexpr OpDef set_rows{
-    .op = Op::set_rows,
-    .name = "set_rows",
-    .operands = set_operands,
-    .infer = set_rows_infer,
-    .gradient = "db = g's rows of these numbers; a is overwritten and has none",
-    .cost = set_rows_cost,
-    .doc = "b's rows into a's of these numbers",
-    .checked_operands = set_rows_checked,
-    .valid_values = set_rows_valid,
-};
+    facts::set_rows,
+    {.infer = set_rows_infer, .cost = set_rows_cost, .checked_operands = set_rows_checked, .valid_values = set_rows_valid}};
 
 }  // namespace tensorlib::core::ops

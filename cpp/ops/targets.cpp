@@ -7,11 +7,6 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-std::string strided_text(const Tensor &t) {
-    const Strides &nb = t.layout.nb;
-    return format_text("%s with strides %zu, %zu, %zu, %zu", tensor_text(t).c_str(), nb[0], nb[1], nb[2], nb[3]);
-}
-
 // For strides that are not decided: what would be.
 constexpr const char *undecided = "strides where each is at least the extent of those below it are always valid";
 

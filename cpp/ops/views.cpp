@@ -1,7 +1,7 @@
-// Operations that only describe memory: the result shares its source's elements and nothing is computed.
+// Operations that only describe memory: what views.toml describes.
 #include "base/checked.hpp"
 #include "base/fail.hpp"
-#include "ops/op_def.hpp"
+#include "ops/op_facts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,17 +9,6 @@
 namespace tensorlib::core::ops {
 
 namespace {
-
-constexpr const char *operands[] = {"a"};
-
-// view: a window into a's memory: shape ne, strides nb[1..] (bytes; contiguous where absent), offset bytes behind
-// a's first element. The elements must lie inside the memory of a's root, from a's first element on. Or, with start: ne[d] elements from
-// start[d] on in each of a's dimensions, with a's strides.
-// Derivative: g added into the window, zero elsewhere.
-constexpr AttrDef view_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims},
-                                  {"nb", AttrKind::ints, false, 1, max_dims - 1},
-                                  {"offset", AttrKind::ints, false, 1, 1},
-                                  {"start", AttrKind::ints, false, 1, max_dims}};
 
 // The end of the window, in bytes behind a's first element; false where that does not fit into a size.
 bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
@@ -62,7 +51,6 @@ void slice_infer(const Tensor &a, const Attrs &attrs, NodeSpec &result) {
         offset += static_cast<std::size_t>(start[d] / block) * a.layout.nb[d];
     }
     result.layout = layout;
-    result.view_of = const_cast<Tensor *>(&a);
     // An empty slice lies where a does: its place may be behind the end.
     result.view_offset = layout.n_elements() == 0 ? 0 : offset;
 }
@@ -108,13 +96,8 @@ void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &resu
              tensor_text(a).c_str(), available);
     }
     result.layout = layout;
-    result.view_of = src[0];
     result.view_offset = static_cast<std::size_t>(offset);
 }
-
-// reshape: a's elements in another shape with as many. a must be contiguous. One extent may be -1: what the others leave. Derivative: g in
-// a's shape.
-constexpr AttrDef reshape_attrs[] = {{"ne", AttrKind::ints, true, 1, max_dims}};
 
 // -1 replaced by what the other extents leave of a's elements.
 Extents with_open_extent(const Tensor &a, std::span<const std::int64_t> asked) {
@@ -147,11 +130,9 @@ void reshape_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &r
              static_cast<long long>(layout.n_elements()));
     }
     if (!a.layout.contiguous()) {
-        fail(Status::invalid_argument, "reshape: a is %s and not contiguous (strides %zu, %zu, %zu, %zu): apply cont first",
-             tensor_text(a).c_str(), a.layout.nb[0], a.layout.nb[1], a.layout.nb[2], a.layout.nb[3]);
+        fail(Status::invalid_argument, "reshape: a is %s and so not contiguous: apply cont first", strided_text(a).c_str());
     }
     result.layout = layout;
-    result.view_of = src[0];
 }
 
 void permute_layout(const char *op, const Tensor &a, std::span<const std::int64_t> axes, Layout &layout) {
@@ -168,9 +149,6 @@ void permute_layout(const char *op, const Tensor &a, std::span<const std::int64_
     }
 }
 
-// permute: source dimension i becomes dimension axes[i]. Derivative: g permuted back.
-constexpr AttrDef permute_attrs[] = {{"axes", AttrKind::ints, true, max_dims, max_dims}};
-
 void permute_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
     const auto axes = attrs.ints("axes");
     unsigned seen = 0;
@@ -183,60 +161,22 @@ void permute_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &r
              static_cast<long long>(axes[3]));
     }
     permute_layout("permute", *src[0], axes, result.layout);
-    result.view_of = src[0];
 }
 
-// transpose: dimensions 0 and 1 swapped. Derivative: g transposed.
 void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     constexpr std::array<std::int64_t, max_dims> axes{1, 0, 2, 3};
     permute_layout("transpose", *src[0], axes, result.layout);
-    result.view_of = src[0];
 }
 
 }  // namespace
 
-constexpr OpDef view{
-    .op = Op::view,
-    .name = "view",
-    .operands = operands,
-    .attrs = view_attrs,
-    .infer = view_infer,
-    .gradient = "da = g added into the window, zero elsewhere",
-    .cost = no_cost,
-    .doc = "a window into a's memory",
-};
+constexpr OpDef view{facts::view, {.infer = view_infer, .cost = no_cost}};
 
-constexpr OpDef reshape{
-    .op = Op::reshape,
-    .name = "reshape",
-    .operands = operands,
-    .attrs = reshape_attrs,
-    .infer = reshape_infer,
-    .gradient = "da = g in a's shape",
-    .cost = no_cost,
-    .doc = "a's elements in another shape",
-};
+constexpr OpDef reshape{facts::reshape, {.infer = reshape_infer, .cost = no_cost}};
 
-constexpr OpDef permute{
-    .op = Op::permute,
-    .name = "permute",
-    .operands = operands,
-    .attrs = permute_attrs,
-    .infer = permute_infer,
-    .gradient = "da = g permuted back",
-    .cost = no_cost,
-    .doc = "a's dimensions in another order",
-};
+constexpr OpDef permute{facts::permute, {.infer = permute_infer, .cost = no_cost}};
 
-constexpr OpDef transpose{
-    .op = Op::transpose,
-    .name = "transpose",
-    .operands = operands,
-    .infer = transpose_infer,
-    .gradient = "da = g transposed",
-    .cost = no_cost,
-    .doc = "dimensions 0 and 1 swapped",
-};
+constexpr OpDef transpose{facts::transpose, {.infer = transpose_infer, .cost = no_cost}};
 
 }  // namespace tensorlib::core::ops
 

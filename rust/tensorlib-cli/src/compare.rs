@@ -6,6 +6,7 @@ use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
 use crate::source::{pieces, Piece, Source};
 use crate::text::{printable, shape, Table};
+use crate::types::Stored;
 use serde_json::{json, Value as Json};
 use std::collections::HashMap;
 use std::io::Write;
@@ -77,6 +78,8 @@ struct Findings {
     only_a: Vec<String>,
     only_b: Vec<String>,
     shapes: Vec<(Entry, Entry)>,
+    /// Of types that the engine has not: there are no values to compare.
+    unread: Vec<(Entry, Entry)>,
 }
 
 /// Runs the command.
@@ -109,6 +112,9 @@ fn matched(a: &Source, b: &Source) -> Findings {
         match names.get(t.name.as_str()) {
             None => found.only_a.push(t.name.clone()),
             Some(other) if other.dims() != t.dims() => found.shapes.push((t.clone(), (*other).clone())),
+            Some(other) if t.stored == Stored::Unknown || other.stored == Stored::Unknown => {
+                found.unread.push((t.clone(), (*other).clone()));
+            }
             Some(other) => found.pairs.push(Pair { a: t.clone(), b: (*other).clone(), sums: Sums::default() }),
         }
     }
@@ -200,6 +206,10 @@ fn print(found: &Findings, failed: &[&str], limit: Option<f64>, out: &mut dyn Wr
     for (a, b) in &found.shapes {
         writeln!(out, "shapes differ: {}: {} in A, {} in B", printable(&a.name), shape(&a.shape), shape(&b.shape))?;
     }
+    for (a, b) in &found.unread {
+        let (types, name) = (format!("{} in A, {} in B", a.type_name, b.type_name), printable(&a.name));
+        writeln!(out, "not compared: {name}: {types}: the engine has no such type")?;
+    }
     for p in found.pairs.iter().filter(|p| p.sums.not_finite > 0) {
         writeln!(out, "not finite in one of both: {}: {} elements", printable(&p.a.name), p.sums.not_finite)?;
     }
@@ -237,9 +247,12 @@ fn print_json(found: &Findings, failed: &[&str], exit: Exit, out: &mut dyn Write
     });
     let tensors: Vec<Json> = tensors.collect();
     let shapes = found.shapes.iter().map(|(a, b)| json!({ "name": a.name, "a": a.shape, "b": b.shape }));
+    let unread = found.unread.iter();
+    let unread = unread.map(|(a, b)| json!({ "name": a.name, "type_a": a.type_name, "type_b": b.type_name }));
     let all = json!({
         "tensors": tensors, "total": sums_json(&total), "only_in_a": found.only_a, "only_in_b": found.only_b,
-        "shapes_differ": shapes.collect::<Vec<_>>(), "failed": failed, "success": exit == Exit::Success,
+        "shapes_differ": shapes.collect::<Vec<_>>(), "not_compared": unread.collect::<Vec<_>>(),
+        "failed": failed, "success": exit == Exit::Success,
     });
     Ok(writeln!(out, "{all:#}")?)
 }

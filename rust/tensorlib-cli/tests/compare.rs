@@ -70,6 +70,19 @@ fn names_and_shapes_that_differ() {
 }
 
 #[test]
+fn types_without_values_are_named_and_the_rest_is_compared() {
+    let folder = Folder::new("compare-bool");
+    let (a, b) = (folder.path("a.safetensors"), folder.path("b.safetensors"));
+    let one = 1f32.to_le_bytes();
+    write_raw_safetensors(&a, &[("mask", "BOOL", &[2], &[1, 0]), ("w", "F32", &[1], &one)]);
+    write_raw_safetensors(&b, &[("mask", "U8", &[2], &[1, 0]), ("w", "F32", &[1], &one)]);
+    let words = ["not compared: mask: bool in A, u8 in B: the engine has no such type", "exact"];
+    tool(&["compare", &a, &b]).expect(0, &words);
+    let json = tool(&["compare", &a, &b, "--json"]).json();
+    assert_eq!((&json["not_compared"][0]["name"], json["tensors"].as_array().unwrap().len()), (&"mask".into(), 1));
+}
+
+#[test]
 fn values_that_are_not_finite() {
     let folder = Folder::new("compare-nan");
     let (a, b) = (folder.path("a.gguf"), folder.path("b.gguf"));

@@ -17,6 +17,7 @@ mod lint;
 #[path = "../../tensorlib-sys/nvcc.rs"]
 mod nvcc;
 mod objects;
+mod ops;
 mod process;
 mod python;
 mod report;
@@ -35,6 +36,7 @@ cargo xtask COMMAND
 
   test [--only A,B] [--deep] [--list]   builds and runs the suites (--list names them)
   header [--check]                      writes capi/include/tensorlib/tensorlib.h from tensorlib-sys
+  ops [--check]                         writes what follows from the operations' descriptions, cpp/ops/*.toml
   cases [--check]                       writes tests/cases/*.cases
   fmt [--check]                         formats C, C++, Rust, Go and Zig
   bench [--level L] [OPTIONS]           measures limits, kernels and operations on each level (docs/performance.md)
@@ -63,6 +65,8 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
     let done = match words {
         ["header"] => header::write(&ws.root),
         ["header", "--check"] => header::check(&ws.root),
+        ["ops"] => ops::write(&ws.root),
+        ["ops", "--check"] => ops::check(&ws.root),
         ["cases"] => cases::write(&ws),
         ["cases", "--check"] => cases::check(&ws),
         ["fmt"] => format::run_all(&ws, false),

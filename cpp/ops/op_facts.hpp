@@ -1,0 +1,162 @@
+// What the operations are. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+#pragma once
+
+#include "ops/op_def.hpp"
+
+namespace tensorlib::core::ops::facts {
+
+// ---- arithmetic
+
+inline constexpr Operand add_operands[] = {{"a", Role::read}, {"b", Role::read}};
+inline constexpr OpFacts add{
+    .op = Op::add,
+    .name = "add",
+    .operands = add_operands,
+    .gradient = "da = g; db = g summed over b's repetitions",
+    .doc = "a + b, element by element; b repeats into a",
+};
+
+// ---- mul_mat
+
+inline constexpr Operand mul_mat_operands[] = {{"a", Role::read}, {"b", Role::read}};
+inline constexpr AttrDef mul_mat_attrs[] = {
+    {"exact", AttrKind::ints, false},
+};
+inline constexpr OpFacts mul_mat{
+    .op = Op::mul_mat,
+    .name = "mul_mat",
+    .operands = mul_mat_operands,
+    .attrs = mul_mat_attrs,
+    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
+    .doc = "Matrix product of a's rows and b's rows",
+};
+
+inline constexpr Operand mul_mat_id_operands[] = {{"a", Role::read}, {"b", Role::read}, {"ids", Role::indices}};
+inline constexpr AttrDef mul_mat_id_attrs[] = {
+    {"exact", AttrKind::ints, false},
+};
+inline constexpr OpFacts mul_mat_id{
+    .op = Op::mul_mat_id,
+    .name = "mul_mat_id",
+    .operands = mul_mat_id_operands,
+    .attrs = mul_mat_id_attrs,
+    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
+    .doc = "Products of b's rows and the rows of a's experts of these numbers",
+};
+
+// ---- views
+
+inline constexpr Operand view_operands[] = {{"a", Role::viewed}};
+inline constexpr AttrDef view_attrs[] = {
+    {"ne", AttrKind::ints, true, 1, 4},
+    {"nb", AttrKind::ints, false, 1, 3},
+    {"offset", AttrKind::ints, false},
+    {"start", AttrKind::ints, false, 1, 4},
+};
+inline constexpr OpFacts view{
+    .op = Op::view,
+    .name = "view",
+    .operands = view_operands,
+    .attrs = view_attrs,
+    .gradient = "da = g added into the window, zero elsewhere",
+    .doc = "A window into a's memory",
+};
+
+inline constexpr Operand reshape_operands[] = {{"a", Role::viewed}};
+inline constexpr AttrDef reshape_attrs[] = {
+    {"ne", AttrKind::ints, true, 1, 4},
+};
+inline constexpr OpFacts reshape{
+    .op = Op::reshape,
+    .name = "reshape",
+    .operands = reshape_operands,
+    .attrs = reshape_attrs,
+    .gradient = "da = g in a's shape",
+    .doc = "a's elements in another shape",
+};
+
+inline constexpr Operand permute_operands[] = {{"a", Role::viewed}};
+inline constexpr AttrDef permute_attrs[] = {
+    {"axes", AttrKind::ints, true, 4, 4},
+};
+inline constexpr OpFacts permute{
+    .op = Op::permute,
+    .name = "permute",
+    .operands = permute_operands,
+    .attrs = permute_attrs,
+    .gradient = "da = g permuted back",
+    .doc = "a's dimensions in another order",
+};
+
+inline constexpr Operand transpose_operands[] = {{"a", Role::viewed}};
+inline constexpr OpFacts transpose{
+    .op = Op::transpose,
+    .name = "transpose",
+    .operands = transpose_operands,
+    .gradient = "da = g transposed",
+    .doc = "Dimensions 0 and 1 swapped",
+};
+
+// ---- copies
+
+inline constexpr Operand cont_operands[] = {{"a", Role::read}};
+inline constexpr OpFacts cont{
+    .op = Op::cont,
+    .name = "cont",
+    .operands = cont_operands,
+    .gradient = "da = g",
+    .doc = "A contiguous copy",
+};
+
+inline constexpr Operand cpy_operands[] = {{"src", Role::read}, {"dst", Role::written}};
+inline constexpr OpFacts cpy{
+    .op = Op::cpy,
+    .name = "cpy",
+    .operands = cpy_operands,
+    .gradient = "dsrc = g in src's shape and type; dst is overwritten and has none",
+    .doc = "src's elements into dst",
+};
+
+inline constexpr Operand dup_operands[] = {{"a", Role::read}};
+inline constexpr OpFacts dup{
+    .op = Op::dup,
+    .name = "dup",
+    .operands = dup_operands,
+    .gradient = "da = g",
+    .doc = "A copy",
+};
+
+inline constexpr Operand cast_operands[] = {{"a", Role::read}};
+inline constexpr AttrDef cast_attrs[] = {
+    {"to", AttrKind::text, true},
+};
+inline constexpr OpFacts cast{
+    .op = Op::cast,
+    .name = "cast",
+    .operands = cast_operands,
+    .attrs = cast_attrs,
+    .gradient = "da = g in a's type",
+    .doc = "a's elements in another type",
+};
+
+// ---- rows
+
+inline constexpr Operand get_rows_operands[] = {{"a", Role::read}, {"rows", Role::indices}};
+inline constexpr OpFacts get_rows{
+    .op = Op::get_rows,
+    .name = "get_rows",
+    .operands = get_rows_operands,
+    .gradient = "da = g added to the rows taken; rows has none",
+    .doc = "a's rows of these numbers",
+};
+
+inline constexpr Operand set_rows_operands[] = {{"a", Role::written}, {"b", Role::read}, {"rows", Role::indices}};
+inline constexpr OpFacts set_rows{
+    .op = Op::set_rows,
+    .name = "set_rows",
+    .operands = set_rows_operands,
+    .gradient = "db = g's rows of these numbers; a is overwritten and has none",
+    .doc = "b's rows into a's of these numbers",
+};
+
+}  // namespace tensorlib::core::ops::facts

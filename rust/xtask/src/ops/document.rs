@@ -1,0 +1,73 @@
+//! `docs/ops.md`: the operations for those who use them.
+
+use std::fmt::Write;
+
+use super::description::{Attribute, Family, Op, FOLDER};
+
+const WIDTH: usize = 130;
+
+pub fn text(families: &[Family]) -> String {
+    let mut text = String::from("# Operations\n");
+    let _ = writeln!(text, "Written by `cargo xtask ops` from `{FOLDER}/*.toml`: change it there.");
+    text += "
+`tl_op` and its like in each language take an operation by name, its operands in this order, and attributes by name; each
+operation has a function of its own as well. c is the result, g its gradient. Dimension 0 is the contiguous one. What is true of
+all operations, and of rounding: [semantics.md](semantics.md).
+";
+    for family in families {
+        let _ = write!(text, "\n## {}\n", family.title);
+        family.ops.iter().for_each(|op| text += &chapter(op));
+    }
+    text
+}
+
+fn chapter(op: &Op) -> String {
+    let operands: Vec<String> = op.operands.iter().map(|o| o.name.clone()).collect();
+    let mut text = format!("\n### {}({})\n{}.\n\n", op.name, operands.join(", "), op.doc);
+    let _ = writeln!(text, "    {}\n", op.formula);
+    let mut parts = vec![("Class", &op.class), ("Shapes", &op.shapes), ("Types", &op.types)];
+    parts.extend(op.refuses.as_ref().map(|refuses| ("Computing refuses", refuses)));
+    parts.push(("Gradient", &op.gradient));
+    for (head, part) in parts {
+        text += &point(&format!("{head}: {part}."));
+    }
+    for (role, what) in
+        [("written", "is written: the result is a view of it"), ("indices", "holds numbers, which are checked")]
+    {
+        for operand in op.operands.iter().filter(|o| o.role == role) {
+            let _ = writeln!(text, "- `{}` {what}.", operand.name);
+        }
+    }
+    if !op.attributes.is_empty() {
+        text += "\n| attribute | what it takes | |\n|---|---|---|\n";
+        op.attributes.iter().for_each(|attribute| text += &row(attribute));
+    }
+    text
+}
+
+/// A point of a list, in lines of a readable length.
+fn point(text: &str) -> String {
+    let (mut all, mut line) = (String::new(), String::from("-"));
+    for word in text.split(' ') {
+        if line.len() + word.len() >= WIDTH {
+            all += &line;
+            all.push('\n');
+            line = String::from(" ");
+        }
+        line.push(' ');
+        line += word;
+    }
+    all + &line + "\n"
+}
+
+fn row(attribute: &Attribute) -> String {
+    let Attribute { name, kind, length: (fewest, most), required, doc } = attribute;
+    let takes = match (kind.as_str(), fewest == most, *most) {
+        ("integers", true, 1) => "an integer".into(),
+        ("integers", true, n) => format!("{n} integers"),
+        ("integers", false, n) => format!("{fewest} to {n} integers"),
+        ("number", ..) => "a number".into(),
+        _ => "a text".into(),
+    };
+    format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
+}
