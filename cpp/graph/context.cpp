@@ -135,8 +135,8 @@ void Context::freeze() {
     frozen_ = true;
 }
 
-Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
-    void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *));
+Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes) {
+    void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *) + attr_bytes);
     auto *t = new (block) Tensor;
     t->layout = layout;
     t->context = this;
@@ -146,7 +146,8 @@ Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src) {
     return t;
 }
 
-void Context::release_tensor(Tensor *t) noexcept { objects_.release(t, sizeof(Tensor) + t->n_src * sizeof(Tensor *)); }
+// Of leafs alone: nodes stay.
+void Context::release_tensor(Tensor *t) noexcept { objects_.release(t, sizeof(Tensor)); }
 
 Tensor *Context::new_leaf(const Layout &layout) {
     std::lock_guard lock(build_);
@@ -235,15 +236,19 @@ Tensor *Context::new_node(const NodeSpec &spec) {
             for (const Tensor *source : spec.src) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
             return format_text("%s: the node of %s in %s", op_name(spec.op), operands.c_str(), text().c_str());
         };
-        t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size()); });
+        t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size(), spec.attr_bytes); });
     } catch (...) {
         // A link without a node that needs it would refuse the opposite one for ever.
         unlink_behind(links);
         throw;
     }
     t->op = spec.op;
-    t->exact = spec.exact;
     std::copy(spec.src.begin(), spec.src.end(), t->src);
+    if (spec.attr_bytes != 0) {
+        void *attrs = t->src + spec.src.size();
+        std::memcpy(attrs, spec.attr_storage.data(), spec.attr_bytes);
+        t->attrs = attrs;
+    }
     if (spec.view_of) {
         t->is_view = true;
         t->writes = spec.writes;

@@ -10,10 +10,13 @@
 #include "graph/arena.hpp"
 #include "graph/stand_in.hpp"
 
+#include <array>
+#include <cstring>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <tensorlib/error.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace tensorlib::core {
@@ -35,7 +38,17 @@ struct NodeSpec {
     Tensor *view_of = nullptr;    // a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... so many bytes behind its first element
     bool writes = false;          // ... which computing the node writes into
-    bool exact = false;           // as Tensor::exact
+
+    // The operation's attributes, of which the node gets a copy.
+    static constexpr std::size_t most_attr_bytes = 192;
+    template <class A>
+    void set_attrs(const A &attrs) noexcept {
+        static_assert(std::is_trivially_copyable_v<A> && sizeof attrs <= most_attr_bytes && alignof(A) <= alignof(void *));
+        attr_bytes = sizeof attrs;
+        std::memcpy(attr_storage.data(), &attrs, sizeof attrs);
+    }
+    std::size_t attr_bytes = 0;
+    alignas(void *) std::array<std::byte, most_attr_bytes> attr_storage;
 };
 
 // A leaf that lies in a file.
@@ -131,7 +144,7 @@ private:
     ~Context() override;
 
     void check_open(const char *what) const;
-    Tensor *make_tensor(const Layout &layout, std::size_t n_src);
+    Tensor *make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes = 0);
     void release_tensor(Tensor *t) noexcept;
     void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);

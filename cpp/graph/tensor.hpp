@@ -27,9 +27,10 @@ struct Tensor {
     std::uint16_t n_src = 0;
     bool is_view = false;
     bool writes = false;  // computing it writes into the tensor that it is a view of
-    bool exact = false;   // of a product: no kernel may round its operands
     Context *context = nullptr;
     Tensor **src = nullptr;
+    // Of a node: its operation's attributes, in a struct of its own (ops/op_facts.hpp), behind `src`; null where it has none.
+    const void *attrs = nullptr;
 
     // Whose memory this is: the tensor itself, or for views the tensor at the bottom; never a view.
     Tensor *root = nullptr;

@@ -1,7 +1,10 @@
 // Attributes of operations: named integers, numbers and text, as they come from tl_op() and from the typed
-// constructors alike.
+// constructors alike; and what the structs are made of that nodes keep them in (ops/op_facts.hpp).
 #pragma once
 
+#include "dtype/dtype.hpp"
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -46,6 +49,18 @@ struct AttrDef {
     std::int32_t min_ints = 1, max_ints = 1;
 };
 
+// Up to four integers.
+struct IntList {
+    std::int32_t n = 0;  // 0: the attribute was not given
+    std::array<std::int64_t, 4> values{};
+
+    constexpr IntList() = default;
+    explicit IntList(std::span<const std::int64_t> all) noexcept : n(static_cast<std::int32_t>(all.size())) {
+        std::copy(all.begin(), all.end(), values.begin());
+    }
+    std::span<const std::int64_t> span() const noexcept { return {values.data(), static_cast<std::size_t>(n)}; }
+};
+
 // The attributes of one call, already checked against the operation's AttrDefs.
 class Attrs {
 public:
@@ -71,6 +86,10 @@ public:
         const Attr *attr = find(name);
         return attr ? attr->text : std::string_view();
     }
+    IntList list(std::string_view name) const noexcept { return IntList(ints(name)); }
+    // 0 or 1, 0 where absent; or a type by its name: throws Error(invalid_argument), headed by the operation, for anything else.
+    bool flag(const char *op, std::string_view name) const;
+    DType type(const char *op, std::string_view name) const;
 
 private:
     std::span<const Attr> attrs_;

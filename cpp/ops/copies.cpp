@@ -18,10 +18,9 @@ void cont_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
 unsigned converted_operand(const Tensor &node) noexcept { return may_refuse(node.src[0]->layout.type, node.layout.type) ? 1 : 0; }
 std::string converted_values(const Tensor &node, int) { return values_of(node.layout.type); }
 
-void cast_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+void cast_infer(std::span<Tensor *const> src, const CastAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const DTypeTraits &to = traits_named("cast", attrs.text("to"));
-    result.layout = contiguous_layout("cast", to.type, shape_of(a));
+    result.layout = contiguous_layout("cast", attrs.to, shape_of(a));
 }
 
 // The same elements in the same order: copying changes nothing.
@@ -72,6 +71,9 @@ constexpr OpDef cpy{facts::cpy,
                     {.infer = cpy_infer, .cost = copy_cost, .checked_operands = converted_operand, .valid_values = converted_values}};
 
 constexpr OpDef cast{facts::cast,
-                     {.infer = cast_infer, .cost = copy_cost, .checked_operands = converted_operand, .valid_values = converted_values}};
+                     {.infer = with_attrs<CastAttrs, cast_infer>,
+                      .cost = copy_cost,
+                      .checked_operands = converted_operand,
+                      .valid_values = converted_values}};
 
 }  // namespace tensorlib::core::ops

@@ -9,7 +9,7 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// What the products ask of their operands' types, and of the attribute.
+// What the products ask of their operands' types.
 template <class Text>
 void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &all) {
     const Kind kind = traits(a.layout.type).kind;
@@ -24,13 +24,7 @@ void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &a
              static_cast<long long>(a.layout.ne[0]), static_cast<long long>(b.layout.ne[0]));
     }
 }
-bool is_exact(const char *op, const Attrs &attrs) {
-    const std::int64_t exact = attrs.integer("exact", 0);
-    if (exact != 0 && exact != 1) fail(Status::invalid_argument, "%s: exact is %lld: 0 or 1 is valid", op, static_cast<long long>(exact));
-    return exact == 1;
-}
-
-void mul_mat_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+void mul_mat_infer(std::span<Tensor *const> src, const MulMatAttrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1];
     const Extents &na = a.layout.ne, &nb = b.layout.ne;
     const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
@@ -41,7 +35,6 @@ void mul_mat_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &r
                  static_cast<long long>(nb[d]), static_cast<long long>(na[d]));
         }
     }
-    result.exact = is_exact("mul_mat", attrs);
     const std::array<std::int64_t, max_dims> ne{na[1], nb[1], nb[2], nb[3]};
     const auto n_dims = static_cast<std::size_t>(b.layout.n_dims < 2 ? 2 : b.layout.n_dims);
     result.layout = contiguous_layout("mul_mat", DType::f32, {ne.data(), n_dims});
@@ -54,7 +47,7 @@ Cost mul_mat_cost(const Tensor &node) {
     return cost;
 }
 
-void mul_mat_id_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+void mul_mat_id_infer(std::span<Tensor *const> src, const MulMatIdAttrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
     const Extents &na = a.layout.ne, &nb = b.layout.ne, &ni = ids.layout.ne;
     const auto all = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b) + ", ids is " + tensor_text(ids); };
@@ -74,7 +67,6 @@ void mul_mat_id_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec
         fail(Status::shape_mismatch, "mul_mat_id: %s: dimension 1 of b must divide dimension 0 of ids (%lld and %lld)", all().c_str(),
              static_cast<long long>(nb[1]), static_cast<long long>(ni[0]));
     }
-    result.exact = is_exact("mul_mat_id", attrs);
     const std::array<std::int64_t, 3> ne{na[1], ni[0], ni[1]};
     result.layout = contiguous_layout("mul_mat_id", DType::f32, ne);
 }
@@ -96,10 +88,16 @@ Cost mul_mat_id_cost(const Tensor &node) {
 
 }  // namespace
 
-constexpr OpDef mul_mat{facts::mul_mat, {.infer = mul_mat_infer, .cost = mul_mat_cost}};
+bool is_exact(const Tensor &product) noexcept {
+    return product.op == Op::mul_mat ? attrs_of<MulMatAttrs>(product).exact : attrs_of<MulMatIdAttrs>(product).exact;
+}
 
-constexpr OpDef mul_mat_id{
-    facts::mul_mat_id,
-    {.infer = mul_mat_id_infer, .cost = mul_mat_id_cost, .checked_operands = mul_mat_id_checked, .valid_values = mul_mat_id_valid}};
+constexpr OpDef mul_mat{facts::mul_mat, {.infer = with_attrs<MulMatAttrs, mul_mat_infer>, .cost = mul_mat_cost}};
+
+constexpr OpDef mul_mat_id{facts::mul_mat_id,
+                           {.infer = with_attrs<MulMatIdAttrs, mul_mat_id_infer>,
+                            .cost = mul_mat_id_cost,
+                            .checked_operands = mul_mat_id_checked,
+                            .valid_values = mul_mat_id_valid}};
 
 }  // namespace tensorlib::core::ops

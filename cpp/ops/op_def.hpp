@@ -5,6 +5,7 @@
 #include "graph/context.hpp"
 #include "ops/attrs.hpp"
 
+#include <cassert>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -63,6 +64,13 @@ struct OpCode {
 
 struct OpDef : OpFacts, OpCode {};
 
+// A node's attributes; A is its operation's struct (ops/op_facts.hpp).
+template <class A>
+const A &attrs_of(const Tensor &node) noexcept {
+    assert(node.op == A::op);
+    return *static_cast<const A *>(node.attrs);
+}
+
 const OpDef &op_def(Op op) noexcept;
 
 // By name; nullptr where there is none (leaf is no operation).
@@ -92,6 +100,17 @@ void check_apart(const char *op, const char *from_name, const Tensor &from, cons
 // Whether some values of `from` cannot be held by `to`; and what it holds.
 bool may_refuse(DType from, DType to) noexcept;
 std::string values_of(DType type);
+
+// OpCode::infer of an operation with attributes: the node keeps them.
+template <class A, void (*infer)(std::span<Tensor *const>, const A &, NodeSpec &)>
+void with_attrs(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
+    const A attrs(given);
+    result.set_attrs(attrs);
+    infer(src, attrs, result);
+}
+
+// Whether no kernel may round the operands of this product, a mul_mat or mul_mat_id.
+bool is_exact(const Tensor &product) noexcept;
 
 // Reads the operands once, writes the result once.
 Cost copy_cost(const Tensor &node);

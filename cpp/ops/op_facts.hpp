@@ -3,7 +3,9 @@
 
 #include "ops/op_def.hpp"
 
-namespace tensorlib::core::ops::facts {
+namespace tensorlib::core::ops {
+
+namespace facts {
 
 // ---- arithmetic
 
@@ -159,4 +161,60 @@ inline constexpr OpFacts set_rows{
     .doc = "b's rows into a's of these numbers",
 };
 
-}  // namespace tensorlib::core::ops::facts
+}  // namespace facts
+
+// Attributes, in structs that nodes keep: attrs_of() reads a node's.
+
+struct MulMatAttrs {
+    static constexpr Op op = Op::mul_mat;
+
+    bool exact;
+
+    explicit MulMatAttrs(const Attrs &given) : exact(given.flag("mul_mat", "exact")) {}
+};
+
+struct MulMatIdAttrs {
+    static constexpr Op op = Op::mul_mat_id;
+
+    bool exact;
+
+    explicit MulMatIdAttrs(const Attrs &given) : exact(given.flag("mul_mat_id", "exact")) {}
+};
+
+struct ViewAttrs {
+    static constexpr Op op = Op::view;
+
+    IntList ne;
+    IntList nb;
+    std::int64_t offset;
+    IntList start;
+
+    explicit ViewAttrs(const Attrs &given)
+        : ne(given.list("ne")), nb(given.list("nb")), offset(given.integer("offset", 0)), start(given.list("start")) {}
+};
+
+struct ReshapeAttrs {
+    static constexpr Op op = Op::reshape;
+
+    IntList ne;
+
+    explicit ReshapeAttrs(const Attrs &given) : ne(given.list("ne")) {}
+};
+
+struct PermuteAttrs {
+    static constexpr Op op = Op::permute;
+
+    IntList axes;
+
+    explicit PermuteAttrs(const Attrs &given) : axes(given.list("axes")) {}
+};
+
+struct CastAttrs {
+    static constexpr Op op = Op::cast;
+
+    DType to;
+
+    explicit CastAttrs(const Attrs &given) : to(given.type("cast", "to")) {}
+};
+
+}  // namespace tensorlib::core::ops

@@ -106,6 +106,15 @@ const OpDef &op_named(std::string_view name) {
 
 std::span<const OpDef *const> all_ops() noexcept { return table; }
 
+bool Attrs::flag(const char *op, std::string_view name) const {
+    const std::int64_t value = integer(name, 0);
+    if (value == 0 || value == 1) return value == 1;
+    fail(Status::invalid_argument, "%s: %.*s is %lld: 0 or 1 is valid", op, static_cast<int>(name.size()), name.data(),
+         static_cast<long long>(value));
+}
+
+DType Attrs::type(const char *op, std::string_view name) const { return traits_named(op, text(name)).type; }
+
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
     if (src.size() != def.operands.size()) {

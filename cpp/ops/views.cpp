@@ -24,9 +24,9 @@ bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
     return true;
 }
 
-void slice_infer(const Tensor &a, const Attrs &attrs, NodeSpec &result) {
-    const auto ne = attrs.ints("ne"), start = attrs.ints("start");
-    if (attrs.find("nb") || attrs.find("offset")) {
+void slice_infer(const Tensor &a, const ViewAttrs &attrs, NodeSpec &result) {
+    const auto ne = attrs.ne.span(), start = attrs.start.span();
+    if (attrs.nb.n != 0 || attrs.offset != 0) {
         fail(Status::invalid_argument, "view: start is given, and so is nb or offset: a slice has a's strides, and start alone says where");
     }
     if (start.size() != ne.size() || ne.size() < static_cast<std::size_t>(a.layout.n_dims)) {
@@ -55,12 +55,11 @@ void slice_infer(const Tensor &a, const Attrs &attrs, NodeSpec &result) {
     result.view_offset = layout.n_elements() == 0 ? 0 : offset;
 }
 
-void view_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    if (attrs.find("start")) return slice_infer(a, attrs, result);
-    const auto ne = attrs.ints("ne");
-    const auto nb = attrs.ints("nb");
-    const std::int64_t offset = attrs.integer("offset", 0);
+    if (attrs.start.n != 0) return slice_infer(a, attrs, result);
+    const auto ne = attrs.ne.span(), nb = attrs.nb.span();
+    const std::int64_t offset = attrs.offset;
     Layout layout = contiguous_layout("view", a.layout.type, ne);
     if (!nb.empty() && nb.size() + 1 != ne.size()) {
         fail(Status::invalid_argument, "view: nb has %zu strides: one less than ne has dimensions (%zu) is valid", nb.size(), ne.size());
@@ -120,10 +119,10 @@ Extents with_open_extent(const Tensor &a, std::span<const std::int64_t> asked) {
     return ne;
 }
 
-void reshape_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
+void reshape_infer(std::span<Tensor *const> src, const ReshapeAttrs &attrs, NodeSpec &result) {
     const Tensor &a = *src[0];
-    const Extents ne = with_open_extent(a, attrs.ints("ne"));
-    const Layout layout = contiguous_layout("reshape", a.layout.type, std::span(ne).first(attrs.ints("ne").size()));
+    const Extents ne = with_open_extent(a, attrs.ne.span());
+    const Layout layout = contiguous_layout("reshape", a.layout.type, std::span(ne).first(attrs.ne.span().size()));
     if (layout.n_elements() != a.layout.n_elements()) {
         fail(Status::shape_mismatch, "reshape: a is %s, with %lld elements, the new shape %s has %lld: they must be equal",
              tensor_text(a).c_str(), static_cast<long long>(a.layout.n_elements()), shape_text(layout.ne).c_str(),
@@ -149,8 +148,8 @@ void permute_layout(const char *op, const Tensor &a, std::span<const std::int64_
     }
 }
 
-void permute_infer(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result) {
-    const auto axes = attrs.ints("axes");
+void permute_infer(std::span<Tensor *const> src, const PermuteAttrs &attrs, NodeSpec &result) {
+    const auto axes = attrs.axes.span();
     unsigned seen = 0;
     for (const std::int64_t axis : axes) {
         if (axis >= 0 && axis < max_dims) seen |= 1u << axis;
@@ -170,11 +169,11 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
 
 }  // namespace
 
-constexpr OpDef view{facts::view, {.infer = view_infer, .cost = no_cost}};
+constexpr OpDef view{facts::view, {.infer = with_attrs<ViewAttrs, view_infer>, .cost = no_cost}};
 
-constexpr OpDef reshape{facts::reshape, {.infer = reshape_infer, .cost = no_cost}};
+constexpr OpDef reshape{facts::reshape, {.infer = with_attrs<ReshapeAttrs, reshape_infer>, .cost = no_cost}};
 
-constexpr OpDef permute{facts::permute, {.infer = permute_infer, .cost = no_cost}};
+constexpr OpDef permute{facts::permute, {.infer = with_attrs<PermuteAttrs, permute_infer>, .cost = no_cost}};
 
 constexpr OpDef transpose{facts::transpose, {.infer = transpose_infer, .cost = no_cost}};
 

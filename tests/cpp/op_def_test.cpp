@@ -1,10 +1,12 @@
 // Operations: what they accept, and that each one is complete everywhere.
-#include "ops/op_def.hpp"
+#include "ops/op_facts.hpp"
 
 #include "support.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 using namespace tl::core;
 
@@ -40,6 +42,36 @@ TEST(Completeness, every_operation_has_all_its_parts) {
     }
     EXPECT_EQ(find_op("leaf"), nullptr);
     EXPECT_EQ(find_op("no_such_op"), nullptr);
+}
+
+// What nodes keep of their attributes, and what the roles of their operands make of them.
+TEST(Nodes, keep_their_attributes_and_follow_the_roles) {
+    const Ref<Context> context = Context::create({});
+    const auto leaf = [&](DType type, std::initializer_list<std::int64_t> ne) {
+        return context->new_leaf(contiguous_layout("leaf", type, {ne.begin(), ne.size()}));
+    };
+    Tensor *a = leaf(DType::f32, {4, 6}), *b = leaf(DType::f32, {4, 3}), *rows = leaf(DType::i32, {3});
+    const auto node = [&](Op op, std::vector<Tensor *> src, std::vector<Attr> attrs = {}) { return build_node(*context, op, src, attrs); };
+    const std::array<std::int64_t, 2> ne{2, 3}, start{1, 2};
+    const Tensor *window = node(Op::view, {a}, {Attr::of_ints("ne", ne), Attr::of_ints("start", start)});
+    const auto &kept = attrs_of<ops::ViewAttrs>(*window);
+    EXPECT_TRUE(std::ranges::equal(kept.ne.span(), ne) && std::ranges::equal(kept.start.span(), start));
+    EXPECT_EQ(kept.nb.n, 0);
+    EXPECT_EQ(kept.offset, 0);
+    EXPECT_TRUE(window->is_pure_view() && window->root == a);
+    EXPECT_EQ(window->root_offset, 4 * (1 + 2 * 4));
+
+    const Tensor *turned = node(Op::permute, {a}, {Attr::of_ints("axes", std::array<std::int64_t, 4>{1, 0, 2, 3})});
+    EXPECT_EQ(attrs_of<ops::PermuteAttrs>(*turned).axes.span()[0], 1);
+    EXPECT_EQ(attrs_of<ops::CastAttrs>(*node(Op::cast, {a}, {Attr::of_text("to", "BF16")})).to, DType::bf16);
+    EXPECT_TRUE(ops::is_exact(*node(Op::mul_mat, {a, b}, {Attr::of_int("exact", 1)})));
+    EXPECT_FALSE(ops::is_exact(*node(Op::mul_mat, {a, b})));
+    EXPECT_EQ(node(Op::add, {a, a})->attrs, nullptr);
+
+    const Tensor *written = node(Op::set_rows, {a, b, rows}), *copied = node(Op::cpy, {b, leaf(DType::f16, {4, 3})});
+    EXPECT_TRUE(written->writes && written->root == a && !written->is_pure_view());
+    EXPECT_TRUE(copied->writes && copied->root == copied->src[1]);
+    EXPECT_FALSE(node(Op::get_rows, {a, rows})->is_view);
 }
 
 class OpDefs : public testing::Test {

@@ -16,6 +16,7 @@
 #include "cpu/cpu_backend.hpp"
 #include "cpu/epilogues.hpp"
 #include "cpu/kernels/mul_mat.hpp"
+#include "ops/op_def.hpp"
 
 #include <algorithm>
 
@@ -164,7 +165,7 @@ void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const l
 const char *integer::refuse(const Problem &p) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    if (p.node.exact) return "the product is to be exact";
+    if (ops::is_exact(p.node)) return "the product is to be exact";
     if (!leaf.integer[dtype_index(a.type)].unpack) return "no integer product of this type at this level";
     if (a.nb[0] != traits(a.type).size) return "rows of a are not contiguous";
     return nullptr;

@@ -22,6 +22,7 @@
 #include "cpu/cpu_backend.hpp"
 #include "cpu/epilogues.hpp"
 #include "cpu/kernels/mul_mat.hpp"
+#include "ops/op_def.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -268,7 +269,7 @@ const char *packed::refuse_pairs(const Problem &p) noexcept {
     const Layout &a = p.node.src[0]->layout;
     if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16.from_cache[0]) return "no product of BF16 pairs at this level";
     if (a.type != DType::bf16) return "a is not bf16";
-    if (p.node.exact) return "the product is to be exact";
+    if (ops::is_exact(p.node)) return "the product is to be exact";
     if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
     return nullptr;
 }

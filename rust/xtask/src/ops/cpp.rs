@@ -25,7 +25,7 @@ pub fn list(families: &[Family]) -> String {
 pub fn facts(families: &[Family]) -> Result<String, String> {
     let mut text = format!(
         "// What the operations are. Written by `cargo xtask ops` from {FOLDER}/*.toml: change it there.\n\
-         #pragma once\n\n#include \"ops/op_def.hpp\"\n\nnamespace tensorlib::core::ops::facts {{\n"
+         #pragma once\n\n#include \"ops/op_def.hpp\"\n\nnamespace tensorlib::core::ops {{\n\nnamespace facts {{\n"
     );
     for family in families {
         let _ = write!(text, "\n// ---- {}\n", family.name);
@@ -33,7 +33,11 @@ pub fn facts(families: &[Family]) -> Result<String, String> {
             text += &definition(op);
         }
     }
-    text += "\n}  // namespace tensorlib::core::ops::facts\n";
+    text += "\n}  // namespace facts\n\n// Attributes, in structs that nodes keep: attrs_of() reads a node's.\n";
+    for op in families.iter().flat_map(|family| &family.ops).filter(|op| !op.attributes.is_empty()) {
+        text += &attrs_struct(op);
+    }
+    text += "\n}  // namespace tensorlib::core::ops\n";
     match text.lines().find(|line| line.chars().count() > WIDTH) {
         Some(line) => Err(format!("{FOLDER}: more than a line of {WIDTH} letters holds: {}", line.trim())),
         None => Ok(text),
@@ -62,10 +66,43 @@ fn definition(op: &Op) -> String {
 
 fn attr_def(attribute: &Attribute) -> String {
     let Attribute { name, kind, required, length: (fewest, most), .. } = attribute;
-    let kind = if kind == "integers" { "ints" } else { kind };
-    let mut text = format!("{{\"{name}\", AttrKind::{kind}, {required}");
+    let given_as = if kind == "type" { "text" } else { "ints" };
+    let mut text = format!("{{\"{name}\", AttrKind::{given_as}, {required}");
     if (*fewest, *most) != (1, 1) {
         let _ = write!(text, ", {fewest}, {most}");
     }
     text + "}"
+}
+
+/// The attributes' struct, which nodes keep.
+fn attrs_struct(op: &Op) -> String {
+    let (name, camel) = (&op.name, camel(&op.name));
+    let mut text = format!("\nstruct {camel}Attrs {{\n    static constexpr Op op = Op::{name};\n\n");
+    let mut values = Vec::new();
+    for Attribute { name: attribute, kind, .. } in &op.attributes {
+        let (member, value) = match kind.as_str() {
+            "bool" => ("bool", format!("given.flag(\"{name}\", \"{attribute}\")")),
+            "integer" => ("std::int64_t", format!("given.integer(\"{attribute}\", 0)")),
+            "type" => ("DType", format!("given.type(\"{name}\", \"{attribute}\")")),
+            _ => ("IntList", format!("given.list(\"{attribute}\")")),
+        };
+        let _ = writeln!(text, "    {member} {attribute};");
+        values.push(format!("{attribute}({value})"));
+    }
+    // As clang-format breaks it.
+    let head = format!("    explicit {camel}Attrs(const Attrs &given)");
+    let lines = [
+        format!("{head} : {} {{}}", values.join(", ")),
+        format!("{head}\n        : {} {{}}", values.join(", ")),
+        format!("{head}\n        : {} {{}}", values.join(",\n          ")),
+    ];
+    let fits = |text: &&String| text.lines().all(|line| line.chars().count() <= WIDTH);
+    let _ = writeln!(text, "\n{}", lines.iter().find(fits).unwrap_or(&lines[2]));
+    text + "};\n"
+}
+
+/// `mul_mat_id` as `MulMatId`.
+fn camel(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    name.split('_').filter(|word| !word.is_empty()).map(capital).collect()
 }

@@ -11,11 +11,15 @@ pub const FOLDER: &str = "cpp/ops";
 /// The most operands that an operation may have.
 const MAX_OPERANDS: usize = 3;
 
+/// The most integers of an attribute.
+const MAX_INTEGERS: u64 = 4;
+
 const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product", "other"];
 /// read: its elements are. written: the result is a view of it, and computing writes into it. viewed: the result is a view of
 /// it, and nothing is computed. indices: its elements are numbers of something, which computing checks.
 const ROLES: [&str; 4] = ["read", "written", "viewed", "indices"];
-const KINDS: [&str; 3] = ["integers", "number", "text"];
+/// What an attribute is; where it is left out, 0 or nothing. bool: 0 or 1. type: a storage type's name.
+const KINDS: [&str; 4] = ["bool", "integer", "integers", "type"];
 
 /// The operations of a file.
 #[derive(Debug)]
@@ -155,8 +159,12 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
     let length = match fields.there("length") {
         true if kind == "integers" => fields.range("length")?,
         true => return Err(format!("{}: length is of integers, and this is {kind:?}", fields.place)),
+        false if kind == "integers" => return Err(format!("{}: length is missing: [FEWEST, MOST]", fields.place)),
         false => (1, 1),
     };
+    if length.0 == 0 || length.1 > MAX_INTEGERS {
+        return Err(format!("{}: length is {length:?}: 1 to {MAX_INTEGERS} integers are valid", fields.place));
+    }
     let required = fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false);
     Ok(Attribute { name, kind, length, required, doc: fields.text("doc")? })
 }
@@ -296,6 +304,8 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error("\"read\"", "\"eaten\"").contains("operands[0]: role is \"eaten\": one of read, written"));
         assert!(error("doc", "dock").contains("no key \"dock\": valid are number"));
         assert!(error("[4, 4]", "[4]").contains("[FEWEST, MOST]"));
+        assert!(error("[4, 4]", "[4, 5]").contains("1 to 4 integers"));
+        assert!(error("length = [4, 4], ", "").contains("length is missing"));
         assert!(error("\"axes\"", "\"a\"").contains("two operands or attributes are called \"a\""));
         assert!(error("\"2 a\"", "\"\"").contains("doc is empty"));
         assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("0 operands: 1 to 3"));

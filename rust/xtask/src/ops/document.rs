@@ -62,12 +62,12 @@ fn point(text: &str) -> String {
 
 fn row(attribute: &Attribute) -> String {
     let Attribute { name, kind, length: (fewest, most), required, doc } = attribute;
-    let takes = match (kind.as_str(), fewest == most, *most) {
-        ("integers", true, 1) => "an integer".into(),
-        ("integers", true, n) => format!("{n} integers"),
-        ("integers", false, n) => format!("{fewest} to {n} integers"),
-        ("number", ..) => "a number".into(),
-        _ => "a text".into(),
+    let takes = match kind.as_str() {
+        "bool" => "0 or 1".into(),
+        "integer" => "an integer".into(),
+        "type" => "a type's name".into(),
+        _ if fewest == most => format!("{most} integers"),
+        _ => format!("{fewest} to {most} integers"),
     };
     format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
 }
