@@ -20,7 +20,9 @@ TEST(Graph, post_order_each_tensor_once) {
     tl::core::Tensor *x = context->new_leaf(layout), *y = context->new_leaf(layout);
     const auto add = [&](tl::core::Tensor *a, tl::core::Tensor *b) {
         tl::core::Tensor *src[] = {a, b};
-        return context->new_node({tl::core::Op::add, layout, src, nullptr, 0});
+        tl::core::NodeSpec spec;
+        spec.op = tl::core::Op::add, spec.layout = layout, spec.src = src;
+        return context->new_node(spec);
     };
     tl::core::Tensor *p = add(x, y), *q = add(p, x), *r = add(q, p), *unused = add(x, x);
     tl::core::Tensor *outputs[] = {q, r, q};

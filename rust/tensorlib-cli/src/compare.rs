@@ -86,6 +86,10 @@ struct Findings {
 pub fn run(options: &Compare, out: &mut dyn Write) -> Outcome<Exit> {
     let (a, b) = (Source::open(&options.a)?, Source::open(&options.b)?);
     let mut found = matched(&a, &b);
+    // Where there are no others, that is no comparison.
+    if let ([], [(of_a, of_b), ..]) = (&found.pairs[..], &found.unread[..]) {
+        of_a.known_type().and(of_b.known_type())?;
+    }
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.map_or(all, usize::from);
     for pair in &mut found.pairs {

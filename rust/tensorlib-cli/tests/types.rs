@@ -89,7 +89,7 @@ fn types_that_gguf_lacks_are_left_out() {
     // Nothing but such tensors.
     write_raw_safetensors(&input, &tensors[..3]);
     tool(&[&args[..], &["--force"]].concat()).expect(1, &["nothing is left to write", "3 have types that GGUF lacks"]);
-    // Values that cannot be read cannot be compared, nor be weights.
+    // Where no values can be read there is nothing to compare, and they are no weights.
     tool(&["compare", &input, &input]).expect(1, &["'mask' is of type bool"]);
     let small = folder.path("s.gguf");
     small_model(&small);

@@ -64,14 +64,25 @@ pub fn run(ws: &Workspace, words: &[&str]) -> Result<(), String> {
     let build = builds::cuda(&mut run, "gpu", &list, &LINK_FLAGS)?;
     let prefix = builds::installed(&mut run, "prefix-gpu", &build)?;
     let out = options.out.unwrap_or_else(|| ws.out.join("gpu-package"));
-    let size = pack(&run, &build, &prefix, &out, &list, options.sanitizer)?;
+    let contents = Contents { what: &list, sanitizer: options.sanitizer, optimised: true };
+    let size = pack(&run, &build, &prefix, &out, &contents)?;
     println!("{}: {size:.1} MiB for {list}; there: ./run.sh", out.display());
     Ok(())
 }
 
+/// What a package is to have.
+pub struct Contents<'a> {
+    /// What it was built for, in words.
+    pub what: &'a str,
+    /// compute-sanitizer too.
+    pub sanitizer: bool,
+    /// Zig's programs optimised, which takes it over a minute.
+    pub optimised: bool,
+}
+
 /// Fills `out` anew, unless something else than a package is there; returns its size in MiB. `build` was made with
 /// [`LINK_FLAGS`] and installed to `prefix`.
-pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sanitizer: bool) -> Result<f64, String> {
+pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, contents: &Contents) -> Result<f64, String> {
     if out.exists() && !out.join("run.sh").exists() && !is_empty(out) {
         return Err(format!("{} is there and is no package of ours: name another folder", out.display()));
     }
@@ -87,7 +98,7 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sani
     native_programs(build, &out.join("bin"))?;
     rust_programs(run, prefix, &out.join("bin"))?;
     go_programs(run, prefix, &out.join("bin"))?;
-    zig_programs(run, prefix, &out.join("bin"))?;
+    zig_programs(run, prefix, &out.join("bin"), contents.optimised)?;
     let mut binaries = cpp::programs(&out.join("bin"))?;
     binaries.push(out.join("lib/libtensorlib.so.1"));
     for file in &binaries {
@@ -98,8 +109,8 @@ pub fn pack(run: &Run, build: &Path, prefix: &Path, out: &Path, what: &str, sani
         copy(&ws.root.join(&file), &out.join("cases").join(Path::new(&file).file_name().unwrap_or_default()))?;
     }
     copy(&ws.root.join("examples/data/digits.csv"), &out.join("digits.csv"))?;
-    write(&out.join("about"), &about(ws, what)?)?;
-    if sanitizer {
+    write(&out.join("about"), &about(ws, contents.what)?)?;
+    if contents.sanitizer {
         pack_sanitizer(run, &out.join("sanitizer.tar.gz"))?;
     }
     let size = size_of(out)?;
@@ -166,12 +177,13 @@ fn go_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
     run.step(go.at(go::EXAMPLE).args(["build", "-o"]).arg(bin.join("go_digits")).arg(".")).map(drop)
 }
 
-fn zig_programs(run: &Run, prefix: &Path, bin: &Path) -> Result<(), String> {
+fn zig_programs(run: &Run, prefix: &Path, bin: &Path, optimised: bool) -> Result<(), String> {
     let zig = zig::Zig::new(run, prefix)?;
     // Zig would take this machine's processor and C library.
     let target = format!("-Dtarget={}-linux-gnu.{}.{}", std::env::consts::ARCH, GLIBC.0, GLIBC.1);
     for (dir, built, name) in [("bindings/zig", "cases", "zig_cases"), (zig::EXAMPLE, "digits", "zig_digits")] {
-        run.step(zig.build(dir, &[&target, "-Dcpu=baseline", "--release=safe"]))?;
+        let options = [target.as_str(), "-Dcpu=baseline", "--release=safe"];
+        run.step(zig.build(dir, &options[..if optimised { 3 } else { 2 }]))?;
         copy(&zig.out().join("bin").join(built), &bin.join(name))?;
     }
     Ok(())

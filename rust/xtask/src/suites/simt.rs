@@ -28,7 +28,8 @@ pub fn simulator(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(
 /// What `cargo xtask gpu` would pack, of the simulated GPU: its script must work before a GPU is to be had.
 fn package(run: &mut Run, build: &Path, prefix: &Path) -> Result<(), String> {
     let out = run.ws.out.join("gpu-package-simt");
-    let packed = gpu::pack(run, build, prefix, &out, "the simulated GPU", false);
+    let contents = gpu::Contents { what: "the simulated GPU", sanitizer: false, optimised: false };
+    let packed = gpu::pack(run, build, prefix, &out, &contents);
     run.check("gpu: the package", packed.clone().map(drop));
     packed?;
     // From elsewhere, and with nothing of this tree in the environment.
