@@ -18,8 +18,7 @@ constexpr std::int64_t most_panels = 16;
 struct Bytes : Blocking {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t rows, columns;
-    bool one;  // one token: experts have a column each, or take several one by one, in 16 bits
-    ByteLayout layout;
+    ByteLayout layout;  // of one token it takes columns one by one: experts have one each
     // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
     const char *copy;
     std::size_t copy_panel;
@@ -31,11 +30,10 @@ struct Bytes : Blocking {
           format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
           rows(leaf.integer_rows),
           columns(leaf.integer_columns),
-          one(in_16_bits(format, node.layout.ne[2])),
-          layout(format, K, places, one),
+          layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
           copy(reinterpret_cast<const char *>(plan.copy)),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
-        if (one) columns = 1;
+        if (layout.one) columns = 1;
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
         row = thread.add<float>(K), tile = thread.add<float>((copy ? rows_per_chunk : rows) * columns);
@@ -85,7 +83,7 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
                 packed.ahead = slice.leaf.fetched_ahead[n - 1];
-                const auto kernel = b.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
+                const auto kernel = b.layout.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
                 kernel(b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
                 scatter(step, round.entries(place), n, tile, height, m, rows, false);
             }
@@ -97,7 +95,7 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
-                const auto kernel = b.one ? b.format.gemm_one : b.format.gemm[n - 1];
+                const auto kernel = b.layout.one ? b.format.gemm_one : b.format.gemm[n - 1];
                 kernel(kc, {codes, scales, offsets}, b.layout.at(b.columns_at(step), place, n, k), tile, b.rows, rows, false);
                 scatter(step, round.entries(place), n, tile, b.rows, m, rows, k > 0);
             }
@@ -118,7 +116,7 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer_rows, most_panels);
     const Bytes b(p.node, plan, leaf);
-    plan.rounding = rounding_of(b.one);
+    plan.rounding = rounding_of(b.layout.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);
 }
 

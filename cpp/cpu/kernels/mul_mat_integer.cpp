@@ -40,7 +40,7 @@ struct Blocking {
     // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
     const std::byte *copy;
     std::size_t copy_panel;
-    bool through_bytes, one;  // one: a single column, in 16 bits
+    bool through_bytes;
     ByteLayout activations;
     WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row;
@@ -60,8 +60,7 @@ struct Blocking {
           copy(plan.copy),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!copy || blocks.NC > format.packed_columns),
-          one(in_16_bits(format, blocks.N)),
-          activations(format, K, blocks.NC, one) {
+          activations(format, K, blocks.NC, in_16_bits(format, blocks.N)) {
         const std::int64_t kc = through_bytes ? KC : 0;
         if (!through_bytes && blocks.N <= format.packed_group) columns = format.packed_group;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
@@ -107,7 +106,7 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
             packed.ahead = leaf.fetched_ahead[n - 1];
-            const auto kernel = b.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
+            const auto kernel = b.activations.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
             kernel(b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
             finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
@@ -122,7 +121,7 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
         integer::unpack_panel(b.format, packed, a, row, k, kc, rows, codes, scales, offsets);
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
-            const auto kernel = b.one ? b.format.gemm_one : b.format.gemm[n - 1];
+            const auto kernel = b.activations.one ? b.format.gemm_one : b.format.gemm[n - 1];
             kernel(kc, {codes, scales, offsets}, b.activations.at(b.activations_at(step, block.in_round), column, n, k),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows, k > 0);
             if (k + kc == b.K) finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
@@ -187,7 +186,7 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
     plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
     const Blocking blocking(p.node, plan, leaf);
-    plan.rounding = rounding_of(blocking.one);
+    plan.rounding = rounding_of(blocking.activations.one);
     plan.n_phases = blocking.blocks.phases();
     plan.n_chunks = {per_round * blocking.column_chunks, per_round * blocking.row_chunks};
     plan.workspace =

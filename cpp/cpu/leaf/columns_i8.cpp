@@ -57,6 +57,14 @@ float magnitude_of(int32_t bits) {
     return magnitude;
 }
 
+// What `steps` of are the largest magnitude, above 0, and what takes values to steps: below 2^-100 the inverse might overflow, so in two
+// multiplications, of which the first changes no digit.
+struct Scaling {
+    float lift, inverse, scale;
+    Scaling(float largest, float steps)
+        : lift(largest < 0x1p-100f ? 0x1p100f : 1.0f), inverse(steps / (largest * lift)), scale(largest * lift / steps / lift) {}
+};
+
 // n elements, a multiple of 32 (fewer than 256 only at the end of a column), and the shift of each 32 of them, `most` at most; returns
 // their scale.
 float bytes_of(const float *x, int n, int span, int most, int8_t *bytes, int (&shifts)[spans]) {
@@ -71,9 +79,8 @@ float bytes_of(const float *x, int n, int span, int most, int8_t *bytes, int (&s
         __builtin_memset(bytes, 0, scaled_bytes);
         return largest;
     }
-    // Below 2^-100 the inverse might overflow: in two steps, which change no digit.
-    const float lift = largest < 0x1p-100f ? 0x1p100f : 1.0f, inverse = 127.0f / (largest * lift);
-    const Vec::Reg by_lift = Vec::broadcast(lift);
+    const Scaling scaling(largest, 127);
+    const Vec::Reg by_lift = Vec::broadcast(scaling.lift);
     for (int s = 0; s < n / shortest_span; s++) {
         const int per_span = span / shortest_span, first = s / per_span * per_span;
         int32_t of_span = 1 << 23;  // what is smaller has bits in which exponents cannot be told
@@ -82,11 +89,11 @@ float bytes_of(const float *x, int n, int span, int most, int8_t *bytes, int (&s
         // the largest.
         const int shift = (largest_bits - of_span) >> 23;
         shifts[s] = shift < 0 ? 0 : shift < most ? shift : most;
-        const Vec::Reg by_inverse = Vec::broadcast(inverse * power_of_two(shifts[s]));
+        const Vec::Reg by_inverse = Vec::broadcast(scaling.inverse * power_of_two(shifts[s]));
         for (int i = s * shortest_span; i < (s + 1) * shortest_span; i += Vec::width)
             Ints::store_rounded(bytes + i, Vec::mul(Vec::mul(Vec::load(x + i), by_lift), by_inverse));
     }
-    return largest * lift / 127.0f / lift;
+    return scaling.scale;
 }
 
 void quantize_column(int64_t k, const float *x, const LeafTable::IntegerFormat &format, const ByteColumns &columns, int n, int j) {
@@ -158,16 +165,15 @@ void words_of(const float *x, int n, int16_t *words, float &scale) {
         scale = largest;
         return;
     }
-    constexpr float steps = 127 * 256;
-    const float lift = largest < 0x1p-100f ? 0x1p100f : 1.0f, inverse = steps / (largest * lift);
+    const Scaling scaling(largest, 127 * 256);
     for (int i = 0; i < n; i++) {
         // Whole numbers are the last bits of this sum.
-        const float sum = x[i] * lift * inverse + 0x1.8p23f;
+        const float sum = x[i] * scaling.lift * scaling.inverse + 0x1.8p23f;
         int32_t bits;
         __builtin_memcpy(&bits, &sum, sizeof bits);
         words[i] = static_cast<int16_t>(bits);
     }
-    scale = largest * lift / steps / lift;
+    scale = scaling.scale;
 }
 
 void quantize_one(int64_t k, const float *x, const LeafTable::IntegerFormat &format, const ByteColumns &column) {

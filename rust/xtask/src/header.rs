@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::workspace::first_difference;
+
 const CHAPTERS: [&str; 10] =
     ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph", "gguf", "gguf_writer"];
 
@@ -38,9 +40,8 @@ pub fn write(root: &Path) -> Result<(), String> {
 pub fn check(root: &Path) -> Result<(), String> {
     let committed = std::fs::read_to_string(root.join(HEADER)).map_err(|e| format!("{HEADER}: {e}"))?;
     let fresh = generate(root)?;
-    let differs = committed.lines().zip(fresh.lines()).position(|(a, b)| a != b);
-    match differs.or((committed != fresh).then(|| committed.lines().count().min(fresh.lines().count()))) {
-        Some(line) => Err(format!("{HEADER}:{} differs from tensorlib-sys: run `cargo xtask header`", line + 1)),
+    match first_difference(&committed, &fresh) {
+        Some(line) => Err(format!("{HEADER}:{line} differs from tensorlib-sys: run `cargo xtask header`")),
         None => Ok(()),
     }
 }

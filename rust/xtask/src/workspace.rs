@@ -103,3 +103,8 @@ fn gone(path: &Path, removed: std::io::Result<()>) -> Result<(), String> {
 pub fn make_dir(path: &Path) -> Result<(), String> {
     std::fs::create_dir_all(path).map_err(|e| format!("{}: {e}", path.display()))
 }
+
+/// The first line, from 1 on, in which two texts differ; of one that the other begins with, the line behind that.
+pub fn first_difference(a: &str, b: &str) -> Option<usize> {
+    (a != b).then(|| a.lines().zip(b.lines()).take_while(|(a, b)| a == b).count() + 1)
+}

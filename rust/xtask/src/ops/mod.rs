@@ -6,6 +6,7 @@ mod document;
 
 use std::path::Path;
 
+use crate::workspace::first_difference;
 use description::Family;
 
 /// The files, and what is in them.
@@ -29,9 +30,8 @@ pub fn write(root: &Path) -> Result<(), String> {
 pub fn check(root: &Path) -> Result<(), String> {
     for (file, fresh) in files(&description::read(root)?)? {
         let committed = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
-        if committed != fresh {
-            let equal = committed.lines().zip(fresh.lines()).take_while(|(a, b)| a == b).count();
-            let (line, folder) = (equal + 1, description::FOLDER);
+        if let Some(line) = first_difference(&committed, &fresh) {
+            let folder = description::FOLDER;
             return Err(format!("{file}:{line} differs from {folder}/*.toml: run `cargo xtask ops`"));
         }
     }

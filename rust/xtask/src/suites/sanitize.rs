@@ -1,6 +1,8 @@
 //! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best level, and with
 //! `--deep` on each level and on the simulated GPU. (Compiling all of that takes ten minutes on two cores.)
 
+use std::path::Path;
+
 use crate::builds;
 use crate::levels;
 use crate::suite::Run;
@@ -28,18 +30,21 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let levels = levels::all(run)?;
     let best = levels.first().ok_or("this machine has no level")?;
     let build = builds::address_sanitized(run, best)?;
-    c::programs(run, &build, &[&[("TENSORLIB_ISA", best.as_str())], &CPU[..]].concat())?;
-    cpp::on_levels(run, &build, &levels[..1], &CPU, &DEEP_ONLY)
+    on_cpu(run, &build, &levels[..1], &DEEP_ONLY)
 }
 
 /// `--deep`.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let build = builds::all_address_sanitized(run)?;
     let levels = levels::all(run)?;
-    for isa in &levels {
-        c::programs(run, &build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
-    }
-    cpp::on_levels(run, &build, &levels, &CPU, &[])?;
+    on_cpu(run, &build, &levels, &[])?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
+}
+
+fn on_cpu(run: &mut Run, build: &Path, levels: &[String], without: &[&str]) -> Result<(), String> {
+    for isa in levels {
+        c::programs(run, build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
+    }
+    cpp::on_levels(run, build, levels, &CPU, without)
 }
