@@ -37,13 +37,21 @@ struct Fetching {
     std::int64_t ahead_few;   // bytes, of panels of codes, with few columns
     std::int64_t ahead_many;  // with more
     int floats_from_cache;    // up to so many columns by panels of floats are read as if a cache held them: nothing is fetched
+    bool halves_as_stream;    // one column by rows of F16 and BF16: row after row, nothing is fetched
 };
 
 // Zen 5, and what is not known: its prefetchers stop at a page's end.
-constexpr Fetching fetching_of_pages{0, 8192, 8192, 0};
+constexpr Fetching fetching_of_pages{0, 8192, 8192, 0, false};
 // Zen 3 and 4: prefetchers follow a stream by themselves, and a core's 24 buffers of misses are all there is for lines that programs ask
 // for.
-constexpr Fetching fetching_of_streams{4, 0, 2048, 3};
+constexpr Fetching fetching_of_streams{4, 0, 2048, 3, false};
+// Zen 4, on which alone rows as a stream were measured.
+constexpr Fetching fetching_of_zen4{4, 0, 2048, 3, true};
+
+const Fetching &fetching_of(const CpuFeatures &features) {
+    if (!features.follows_streams) return fetching_of_pages;
+    return features.avx512 ? fetching_of_zen4 : fetching_of_streams;
+}
 
 void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
     for (int n = 1; n <= leaf::max_integer_columns; n++) {
@@ -51,6 +59,10 @@ void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
     }
     for (leaf::LeafTable::Gemm *gemm : {&table.gemm_f32, &table.gemm_bf16, &table.gemm_f16_by_f32, &table.gemm_bf16_by_f32}) {
         for (int n = 1; n <= fetching.floats_from_cache; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
+    }
+    for (int rows = 1; fetching.halves_as_stream && rows <= table.dot_rows; rows++) {
+        table.dot_f16[rows - 1][0] = table.dot_f16_stream[rows - 1];
+        table.dot_bf16[rows - 1][0] = table.dot_bf16_stream[rows - 1];
     }
 }
 
@@ -79,7 +91,7 @@ struct Levels {
             // The baseline fills first, tuned kernels override: a level may leave to it what it does no better.
             fills[n - 1](entry.kernels);
             fills[i](entry.kernels);
-            enter_fetching(entry.kernels, features.follows_streams ? fetching_of_streams : fetching_of_pages);
+            enter_fetching(entry.kernels, fetching_of(features));
         }
     }
 };

@@ -80,6 +80,8 @@ struct LeafTable {
     DotF32 dot_f32[max_dot_rows][max_dot_columns];
     // The same with rows of a in F16 or BF16; null where the level does not have them.
     DotF32 dot_f16[max_dot_rows][max_dot_columns], dot_bf16[max_dot_rows][max_dot_columns];
+    // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
+    DotF32 dot_f16_stream[max_dot_rows], dot_bf16_stream[max_dot_rows];
 
     // Integer products: C[m, n] (+)= sum over k of weight * activation, the weights as codes. `rows` and `columns` of the
     // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.
