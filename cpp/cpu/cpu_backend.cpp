@@ -41,19 +41,18 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
       isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
 
-const Kernel *CpuBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows}) {
-        if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
-    }
-    return nullptr;
+namespace {
+
+const KernelTable<CpuKernel> &table() noexcept {
+    static const KernelTable<CpuKernel> all{kernels::add, kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows};
+    return all;
 }
 
-std::string CpuBackend::explain(const Problem &problem) const {
-    std::string text;
-    for (const auto &family : {kernels::add, kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows})
-        text += refusals(family, problem);
-    return text;
-}
+}  // namespace
+
+Choice CpuBackend::choose_kernel(const Problem &problem) const noexcept { return table().choose(problem); }
+
+std::string CpuBackend::refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
 
 void CpuBackend::check_usable(const char *what) const {
     if (pool_.usable()) return;
@@ -74,21 +73,21 @@ void CpuBackend::rebuild(const Rebuilt &leaf) {
 void CpuBackend::execute(const Step &step) {
     for (const Rebuilt &leaf : step.rebuilt) rebuild(leaf);
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
-    for (std::int64_t phase = step.plan.setup_chunks > 0 ? -1 : 0; phase < step.plan.n_phases; phase++) {
-        auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {phase, chunk, thread, isa_.kernels}); };
-        const std::int64_t n_chunks = step.plan.chunks(phase);
+    step.plan.for_each_stage([&](Stage stage, std::int64_t round) {
+        auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {stage, round, chunk, thread, isa_.kernels}); };
+        const std::int64_t n_chunks = step.plan.chunks(stage);
         if (!trace()) {
             pool_.run(n_chunks, run);
-            continue;
+            return;
         }
         trace()->make_room(n_chunks);
         auto traced = [&](std::int64_t chunk, int thread) noexcept {
             const std::int64_t begin = Trace::now();
             run(chunk, thread);
-            trace()->chunk(thread, step, phase, chunk, begin);
+            trace()->chunk(thread, step, stage, round, chunk, begin);
         };
         pool_.run(n_chunks, traced);
-    }
+    });
 }
 
 }  // namespace tensorlib::core

@@ -22,8 +22,8 @@ public:
     ThreadPool &pool() noexcept { return pool_; }
     PackedConstants::Copy packed(const Tensor &a) noexcept { return packed_->find_or_make(a, isa_.kernels, pool_); }
 
-    const Kernel *find_kernel(const Problem &problem) const noexcept override;
-    std::string explain(const Problem &problem) const override;
+    Choice choose_kernel(const Problem &problem) const noexcept override;
+    std::string refusals(const Problem &problem, const Kernel *chosen) const override;
     std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }
     void check_usable(const char *what) const override;
     void execute(const Step &step) override;

@@ -9,16 +9,17 @@
 
 namespace tensorlib::core {
 
-// One chunk of one phase of a step.
+// One chunk of one stage of a step.
 struct Slice {
-    std::int64_t phase;  // from 0 on; -1 is the one that sets up
+    Stage stage;
+    std::int64_t round;  // of its prepare or compute
     std::int64_t chunk;
     int thread;
     const leaf::LeafTable &leaf;
 };
 
 struct CpuKernel : Kernel {
-    // Called once for each chunk, from any of the pool's threads; `thread` tells them apart.
+    // Called once for each chunk of each stage, from any of the pool's threads; `thread` tells them apart.
     void (*run)(const Step &step, const Slice &slice) noexcept;
 };
 

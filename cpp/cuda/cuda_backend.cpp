@@ -63,21 +63,19 @@ CudaBackend::~CudaBackend() {
     if (stream_ && cudaStreamDestroy(stream_) != cudaSuccess) cudaGetLastError();
 }
 
-const Kernel *CudaBackend::find_kernel(const Problem &problem) const noexcept {
-    for (const auto &family :
-         {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies, cuda_kernels::rows}) {
-        if (const Kernel *kernel = core::find_kernel(family, problem)) return kernel;
-    }
-    return nullptr;
+namespace {
+
+const KernelTable<CudaKernel> &table() noexcept {
+    static const KernelTable<CudaKernel> all{cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies,
+                                             cuda_kernels::rows};
+    return all;
 }
 
-std::string CudaBackend::explain(const Problem &problem) const {
-    std::string text;
-    for (const auto &family :
-         {cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies, cuda_kernels::rows})
-        text += refusals(family, problem);
-    return text;
-}
+}  // namespace
+
+Choice CudaBackend::choose_kernel(const Problem &problem) const noexcept { return table().choose(problem); }
+
+std::string CudaBackend::refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
 
 void CudaBackend::check_usable(const char *caller) const { device_.check_usable(caller); }
 

@@ -21,8 +21,8 @@ public:
     // cuBLASLt, opened when first asked for; to be called under the backend's turn, as planning is.
     const CublasLt &cublaslt() const noexcept { return cublaslt_; }
 
-    const Kernel *find_kernel(const Problem &problem) const noexcept override;
-    std::string explain(const Problem &problem) const override;
+    Choice choose_kernel(const Problem &problem) const noexcept override;
+    std::string refusals(const Problem &problem, const Kernel *chosen) const override;
     void check_usable(const char *caller) const override;
     void begin() override;
     void execute(const Step &step) override;

@@ -21,9 +21,6 @@ struct CudaKernel : Kernel {
     cudaError_t (*launch)(const Step &step, const CudaStream &stream) noexcept;
 };
 
-// For kernels that need no workspace and decide nothing beforehand.
-inline void plan_nothing(const Problem &, KernelPlan &) noexcept {}
-
 // The table of kernels, a family of operations per part, in cuda/kernels/; for each operation in order of preference,
 // the last one taking every legal input.
 namespace cuda_kernels {

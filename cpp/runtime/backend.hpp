@@ -55,9 +55,9 @@ public:
     // Bytes that the backend keeps of constants.
     virtual std::size_t packed_bytes() const noexcept { return 0; }
 
-    // The kernel that takes the node, or nullptr; explain() says what each one that refused said.
-    virtual const Kernel *find_kernel(const Problem &problem) const noexcept = 0;
-    virtual std::string explain(const Problem &problem) const = 0;
+    // The kernel that takes the node, and how; refusals() is what those said that are preferred to this one (all, where it is null).
+    virtual Choice choose_kernel(const Problem &problem) const noexcept = 0;
+    virtual std::string refusals(const Problem &problem, const Kernel *chosen) const = 0;
 
     // Throws where this backend cannot be used at present: Error(unavailable) in a forked child, Error(device) after
     // a device's failure.
@@ -120,19 +120,5 @@ private:
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
     std::atomic<std::thread::id> holder_{};
 };
-
-// The reasons of all kernels of a table that refuse the problem, for messages and for the plan's text.
-template <class K>
-std::string refusals(std::span<const K> table, const Problem &problem) {
-    std::string text;
-    for (const K &kernel : table) {
-        if (kernel.op != problem.node.op) continue;
-        const char *reason = kernel.refuse(problem);
-        if (!reason) break;
-        if (!text.empty()) text += "; ";
-        text += std::string(kernel.name) + ": " + reason;
-    }
-    return text;
-}
 
 }  // namespace tensorlib::core

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <string>
 
 namespace tensorlib::core {
 
@@ -20,15 +22,19 @@ struct Problem {
     int n_threads;
 };
 
+// What a step does one after the other: set-up is done once, before anything else, where the operands' values decide how the rest goes;
+// then come as many rounds as there are, each of which prepares (packs, rounds, decodes) what it computes with; combine is done once, at
+// the end.
+enum class Stage : std::uint8_t { set_up, prepare, compute, combine };
+constexpr std::size_t n_stages = 4;
+constexpr const char *stage_names[n_stages] = {"set up", "prepare", "compute", "combine"};
+
 // What a kernel needs for one node.
 struct KernelPlan {
-    // The work is cut into phases, each into chunks that may run at the same time; a phase begins when the one before
-    // it has ended. Phases are of two kinds in turn (prepare, compute), each with its number of chunks; a kernel
-    // without preparation has one phase.
-    std::int64_t n_phases = 1;
-    std::array<std::int64_t, 2> n_chunks{1, 1};
-    // Chunks of a phase before these, number -1, that sets up what depends on the operands' values; 0 where there is none.
-    std::int64_t setup_chunks = 0;
+    // A stage is cut into chunks, which may run at the same time; it begins when the one before it has ended. 0: a stage that there is
+    // none of.
+    std::array<std::int64_t, n_stages> n_chunks{0, 0, 1, 0};
+    std::int64_t n_rounds = 1;
     std::size_t workspace = 0;  // bytes, all threads' parts included
     // What the backend keeps of a constant operand, as long as it and the operand's context are there: address and bytes. And what is to
     // be said of it in the plan's text; a static text.
@@ -43,19 +49,46 @@ struct KernelPlan {
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
 
-    std::int64_t chunks(std::int64_t phase) const noexcept {
-        return phase < 0 ? setup_chunks : n_chunks[static_cast<std::size_t>(phase & 1)];
+    std::int64_t &chunks(Stage stage) noexcept { return n_chunks[static_cast<std::size_t>(stage)]; }
+    std::int64_t chunks(Stage stage) const noexcept { return n_chunks[static_cast<std::size_t>(stage)]; }
+    // f(stage, round) for each that there is, in the order in which they run.
+    template <class F>
+    void for_each_stage(F f) const {
+        const auto run = [&](Stage stage, std::int64_t round) {
+            if (chunks(stage) > 0) f(stage, round);
+        };
+        run(Stage::set_up, 0);
+        for (std::int64_t round = 0; round < n_rounds; round++) {
+            run(Stage::prepare, round);
+            run(Stage::compute, round);
+        }
+        run(Stage::combine, 0);
     }
 };
 
 struct Kernel {
     Op op;
     const char *name;
-    // Why this kernel does not take the problem, or nullptr where it does. A static text.
-    const char *(*refuse)(const Problem &problem) noexcept;
-    void (*plan)(const Problem &problem, KernelPlan &plan) noexcept;
+    // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. In one step, so that what is found
+    // out by the way is found out once.
+    const char *(*plan)(const Problem &problem, KernelPlan &plan) noexcept;
     bool fuses = false;  // whether it applies epilogues (runtime/epilogue.hpp)
 };
+
+// A kernel's plan() of two parts: why it does not take a problem, and what it needs for one.
+inline void plan_nothing(const Problem &, KernelPlan &) noexcept {}
+template <const char *(*refuse)(const Problem &) noexcept, void (*plan)(const Problem &, KernelPlan &) noexcept = plan_nothing>
+const char *plan_unless(const Problem &problem, KernelPlan &needs) noexcept {
+    if (const char *reason = refuse(problem)) return reason;
+    plan(problem, needs);
+    return nullptr;
+}
+// The same of a kernel that takes all problems.
+template <void (*plan)(const Problem &, KernelPlan &) noexcept = plan_nothing>
+const char *plan_always(const Problem &problem, KernelPlan &needs) noexcept {
+    plan(problem, needs);
+    return nullptr;
+}
 
 // An operand where it lies now: shape, strides and address.
 struct TensorRef {
@@ -107,14 +140,59 @@ struct Fault {
 
 static_assert(max_sources <= 1 << Fault::operand_bits);
 
-// The first kernel of the table that takes the problem; nullptr where none does. The one place that answers "is it
-// supported?", "how much workspace?" and "which kernel runs?".
+// A kernel for a problem, null where there is none, and what it needs.
+struct Choice {
+    const Kernel *kernel = nullptr;
+    KernelPlan plan;
+};
+
+// The kernels of an operation, in order of preference: a part of a family's table, whose rows of one operation lie side by side.
 template <class K>
-const K *find_kernel(std::span<const K> table, const Problem &problem) noexcept {
-    for (const K &kernel : table) {
-        if (kernel.op == problem.node.op && !kernel.refuse(problem)) return &kernel;
-    }
-    return nullptr;
+std::span<const K> kernels_of(std::span<const K> family, Op op) noexcept {
+    std::size_t begin = 0;
+    while (begin < family.size() && family[begin].op != op) begin++;
+    std::size_t end = begin;
+    while (end < family.size() && family[end].op == op) end++;
+    return family.subspan(begin, end - begin);
 }
+
+// All kernels of a backend by their operations, found once.
+template <class K>
+class KernelTable {
+public:
+    KernelTable(std::initializer_list<std::span<const K>> families) noexcept {
+        for (const auto &family : families) {
+            for (const K &kernel : family) {
+                auto &entry = by_op_[static_cast<std::size_t>(kernel.op)];
+                if (entry.empty()) entry = kernels_of(family, kernel.op);
+            }
+        }
+    }
+    std::span<const K> of(Op op) const noexcept { return by_op_[static_cast<std::size_t>(op)]; }
+
+    // The first kernel that takes the problem: the one place that answers "is it supported?", "how much workspace?" and "which kernel
+    // runs?".
+    Choice choose(const Problem &problem) const noexcept {
+        for (const K &kernel : of(problem.node.op)) {
+            Choice choice{&kernel, {}};
+            if (!kernel.plan(problem, choice.plan)) return choice;
+        }
+        return {};
+    }
+    // What each of those before `chosen` said (all, where that is null), for messages and for the plan's text.
+    std::string refusals(const Problem &problem, const Kernel *chosen) const {
+        std::string text;
+        for (const K &kernel : of(problem.node.op)) {
+            if (&kernel == chosen) break;
+            KernelPlan unused;
+            const char *reason = kernel.plan(problem, unused);
+            text += (text.empty() ? "" : "; ") + std::string(kernel.name) + ": " + (reason ? reason : "it takes it");
+        }
+        return text;
+    }
+
+private:
+    std::array<std::span<const K>, op_count + 1> by_op_{};
+};
 
 }  // namespace tensorlib::core

@@ -21,8 +21,9 @@ Plan::Plan(Graph &graph, Backend &backend) : graph_(graph), backend_serial_(back
                  tensor_text(*leaf).c_str());
         }
     }
-    if (backend.fuses()) find_fusions(backend);
-    choose_kernels(backend);
+    const std::vector<Choice> choices = choose_kernels(backend);
+    if (backend.fuses()) find_fusions(choices);
+    make_steps(choices);
     place_outputs();
     place_intermediates();
     resolve_addresses();
@@ -55,7 +56,7 @@ void check_sizes(const Tensor &node) {
 
 // A product is fused with the node that reads it where that is its only use, and where nothing between the two writes into a leaf, which
 // the product might read.
-void Plan::find_fusions(Backend &backend) {
+void Plan::find_fusions(const std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
     std::size_t last_writer = 0;  // its index + 1
     for (std::size_t i = 0; i < nodes.size(); i++) {
@@ -69,8 +70,7 @@ void Plan::find_fusions(Backend &backend) {
             if (epilogue->other_operand(node, *source) < 0) continue;
             // A step has one word for faults, and it is the product's.
             if (checked_operands(node) != 0) continue;
-            const Kernel *kernel = backend.find_kernel({*source, backend, backend.n_threads()});
-            if (!kernel || !kernel->fuses) continue;
+            if (!choices[*product].kernel->fuses) continue;
             if (!fusions_.any()) {
                 fusions_.runs_in.resize(nodes.size());
                 std::iota(fusions_.runs_in.begin(), fusions_.runs_in.end(), 0u);
@@ -83,7 +83,25 @@ void Plan::find_fusions(Backend &backend) {
     }
 }
 
-void Plan::choose_kernels(Backend &backend) {
+// By the nodes' indices; pure views have none.
+std::vector<Choice> Plan::choose_kernels(Backend &backend) const {
+    const auto nodes = graph_.nodes();
+    std::vector<Choice> choices(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        const Tensor &node = *nodes[i];
+        if (node.is_pure_view()) continue;
+        check_sizes(node);
+        const Problem problem{node, backend, backend.n_threads()};
+        choices[i] = backend.choose_kernel(problem);
+        if (choices[i].kernel) continue;
+        const std::string reasons = backend.refusals(problem, nullptr);
+        fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), sources_text(node).c_str(),
+             layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
+    }
+    return choices;
+}
+
+void Plan::make_steps(const std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
     // A step is some 440 bytes: growing by doubling would copy them, and hand pages back to the system in between.
     steps_.reserve(nodes.size());
@@ -95,18 +113,11 @@ void Plan::choose_kernels(Backend &backend) {
         }
         const std::size_t computed = fusions_.product_of(i);
         Tensor &node = *nodes[computed];
-        check_sizes(node);
-        const Problem problem{node, backend, backend.n_threads()};
         Step step{};
-        step.kernel = backend.find_kernel(problem);
-        if (!step.kernel) {
-            const std::string reasons = backend.explain(problem);
-            fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), sources_text(node).c_str(),
-                 layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
-        }
+        step.kernel = choices[computed].kernel;
+        step.plan = choices[computed].plan;
         step.node = &node;
         if (&node != nodes[i]) step.epilogue = nodes[i];
-        step.kernel->plan(problem, step.plan);
         if (node.writes && node.root->is_leaf()) targets_.push_back(node.root);
         if (const unsigned operands = checked_operands(node)) {
             checked_.push_back({static_cast<std::uint32_t>(computed), static_cast<std::uint32_t>(steps_.size()), operands});
@@ -320,11 +331,14 @@ std::string Plan::text(Backend &backend) const {
             continue;
         }
         const Step &step = steps_[next_step++];
-        const std::int64_t chunks = step.plan.n_chunks[step.plan.n_phases > 1 ? 1 : 0];
         text += step.kernel->name;
         if (step.epilogue) text += std::string(" + ") + op_name(node.op);
-        text += format_text(", %lld phases, %lld chunks, %.3g flops, workspace %zu, ", static_cast<long long>(step.plan.n_phases),
-                            static_cast<long long>(chunks), op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
+        for (std::size_t s = 0; s < n_stages; s++) {
+            if (step.plan.n_chunks[s] == 0) continue;
+            text += format_text(", %s in %lld", stage_names[s], static_cast<long long>(step.plan.n_chunks[s]));
+        }
+        if (step.plan.n_rounds > 1) text += format_text(", %lld rounds", static_cast<long long>(step.plan.n_rounds));
+        text += format_text(", %.3g flops, workspace %zu, ", op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
         if (memory_.offset[i] != MemoryPlan::nowhere) {
             text += format_text("at %zu", memory_.offset[i]);
         } else {
@@ -336,7 +350,7 @@ std::string Plan::text(Backend &backend) const {
             if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
         }
         for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
-        const std::string refused = backend.explain({*step.node, backend, backend.n_threads()});
+        const std::string refused = backend.refusals({*step.node, backend, backend.n_threads()}, step.kernel);
         text += refused.empty() ? "\n" : " (" + refused + ")\n";
     }
     return text;

@@ -68,10 +68,11 @@ public:
     bool outdated() const noexcept { return leafs_as_of_ != changed_leafs(); }
 
 private:
-    void find_fusions(Backend &backend);
+    std::vector<Choice> choose_kernels(Backend &backend) const;
+    void find_fusions(const std::vector<Choice> &choices);
+    void make_steps(const std::vector<Choice> &choices);
     void place_outputs();
     void place_intermediates();
-    void choose_kernels(Backend &backend);
     void resolve_addresses();
     void find_owned();
     std::uint64_t placed_nodes() const noexcept;

@@ -229,7 +229,9 @@ void Trace::write_step(const Step &step, double seconds) {
 void Trace::write_chunk(int thread, const Chunk &chunk) {
     begin_record("X", thread, chunk.begin, chunk.end, chunk.step->kernel->name);
     number("{\"step\":", static_cast<double>(chunk.step - first_step_));
-    number(",\"phase\":", chunk.phase);
+    buffer_ += ",\"stage\":";
+    text(stage_names[chunk.round_and_stage & 3]);
+    number(",\"round\":", chunk.round_and_stage >> 2);
     number(",\"chunk\":", chunk.chunk);
     end_record();
 }

@@ -9,7 +9,7 @@
 // whole lines up to the last run, which Perfetto takes without the closing bracket.
 //
 // Threads record into buffers of their own, allocated when the backend is opened; the caller writes them out between
-// runs, and between phases where one might not take the next phase. So nothing is allocated, locked or shared inside
+// runs, and between stages where one might not take the next stage. So nothing is allocated, locked or shared inside
 // a chunk. Everything but chunk() is for the holder of the backend's turn while no chunk runs.
 #pragma once
 
@@ -41,16 +41,17 @@ public:
         return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
 
-    // To be called before a phase of this many chunks.
+    // To be called before a stage of this many chunks.
     void make_room(std::int64_t n_chunks) noexcept;
     // A chunk has just ended on this thread.
-    void chunk(int thread, const Step &step, std::int64_t phase, std::int64_t chunk, std::int64_t begin) noexcept {
+    void chunk(int thread, const Step &step, Stage stage, std::int64_t round, std::int64_t chunk, std::int64_t begin) noexcept {
         Track &track = tracks_[static_cast<std::size_t>(thread)];
         if (track.used == track_capacity) {
             track.lost++;
             return;
         }
-        track.chunks.get()[track.used++] = {begin, now(), &step, static_cast<std::int32_t>(phase), static_cast<std::uint32_t>(chunk)};
+        track.chunks.get()[track.used++] = {begin, now(), &step, static_cast<std::uint32_t>(round) << 2 | static_cast<std::uint32_t>(stage),
+                                            static_cast<std::uint32_t>(chunk)};
     }
 
     // From its making to its end, on the caller's track; a step, or something else that has a name. Nothing where `trace`
@@ -105,7 +106,7 @@ private:
     struct Chunk {
         std::int64_t begin, end;
         const Step *step;
-        std::int32_t phase;  // -1: the set-up
+        std::uint32_t round_and_stage;  // the latter in two bits
         std::uint32_t chunk;
     };
     // 32 bytes each: 256 KiB a thread, taken from the system page by page when first used.
@@ -115,11 +116,11 @@ private:
     struct FreePages {
         void operator()(Chunk *pages) const noexcept;
     };
-    // Written by its thread within chunks, by the caller between phases; the pool orders the two.
+    // Written by its thread within chunks, by the caller between stages; the pool orders the two.
     struct alignas(64) Track {
         std::unique_ptr<Chunk, FreePages> chunks;
         std::size_t used = 0;
-        std::uint64_t lost = 0;  // no room: chunks of one phase beyond the capacity
+        std::uint64_t lost = 0;  // no room: chunks of one stage beyond the capacity
     };
 
     Trace(std::unique_ptr<platform::LogFile> file, const Backend &backend);

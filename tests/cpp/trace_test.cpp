@@ -91,7 +91,7 @@ core::Ref<core::Backend> open(const std::string &path, int threads) {
     return core::open_backend("cpu", params);
 }
 
-// Products with one phase, two, and one that is set up first, a view, a sum that is worth several threads and one that is not.
+// Products with one stage, two, and one that is set up first, a view, a sum that is worth several threads and one that is not.
 struct Model {
     core::Ref<core::Context> context = core::Context::create({});
     core::Ref<core::Graph> graph;
@@ -134,18 +134,20 @@ void expect_run(const std::vector<Event> &events, const Event &graph, const core
         if (i > 0) {
             EXPECT_GE(steps[i].begin, steps[i - 1].end - epsilon);
         }
-        std::set<std::tuple<double, double>> seen;
+        std::set<std::tuple<std::string, double, double>> seen;
         for (const Event &chunk : chunks) {
             if (chunk.args["step"].number != static_cast<double>(i)) continue;
             EXPECT_TRUE(within(chunk, steps[i])) << step.kernel->name;
             EXPECT_EQ(chunk.name, step.kernel->name);
-            EXPECT_TRUE(seen.emplace(chunk.args["phase"].number, chunk.args["chunk"].number).second) << "a chunk twice";
+            EXPECT_TRUE(seen.emplace(chunk.args["stage"].string, chunk.args["round"].number, chunk.args["chunk"].number).second)
+                << "a chunk twice";
         }
-        for (std::int64_t phase = step.plan.setup_chunks > 0 ? -1 : 0; phase < step.plan.n_phases; phase++) {
-            const std::int64_t n = step.plan.chunks(phase);
-            for (std::int64_t c = 0; c < n; c++) EXPECT_EQ(seen.count({static_cast<double>(phase), static_cast<double>(c)}), 1u);
+        step.plan.for_each_stage([&](core::Stage stage, std::int64_t round) {
+            const std::int64_t n = step.plan.chunks(stage);
+            const std::string name = core::stage_names[static_cast<std::size_t>(stage)];
+            for (std::int64_t c = 0; c < n; c++) EXPECT_EQ(seen.count({name, static_cast<double>(round), static_cast<double>(c)}), 1u);
             n_chunks += static_cast<std::size_t>(n);
-        }
+        });
     }
     EXPECT_EQ(chunks.size(), n_chunks);
     // A thread does one thing at a time.
@@ -338,10 +340,10 @@ TEST(Trace, chunks_beyond_a_threads_buffer_are_counted) {
         core::Trace::Run run(trace.get(), 1);
         run.planned(model.plan().steps(), false);
         trace->make_room(given);
-        for (std::int64_t i = 0; i < given; i++) trace->chunk(1, model.plan().steps()[0], 0, i, core::Trace::now());
+        for (std::int64_t i = 0; i < given; i++) trace->chunk(1, model.plan().steps()[0], core::Stage::compute, 0, i, core::Trace::now());
         // There is room again for what fits.
         trace->make_room(100);
-        for (std::int64_t i = 0; i < 100; i++) trace->chunk(1, model.plan().steps()[0], 1, i, core::Trace::now());
+        for (std::int64_t i = 0; i < 100; i++) trace->chunk(1, model.plan().steps()[0], core::Stage::compute, 1, i, core::Trace::now());
     }
     trace.reset();
     const std::string text = support::file_text(folder / "t.json");

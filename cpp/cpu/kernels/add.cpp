@@ -25,15 +25,13 @@ const char *refuse_unless_flat(const Problem &p) noexcept {
     return a.contiguous() && b.contiguous() ? nullptr : "not contiguous";
 }
 
-const char *take_all(const Problem &) noexcept { return nullptr; }
-
 void plan_flat(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t n = p.node.layout.n_elements();
-    plan.n_chunks[0] = chunks_for(n, 12 * n, p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(n, 12 * n, p.n_threads);
 }
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
-    plan.n_chunks[0] = chunks_for(p.node.layout.n_rows(), 12 * p.node.layout.n_elements(), p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows(), 12 * p.node.layout.n_elements(), p.n_threads);
 }
 
 float *floats(std::byte *p) noexcept { return reinterpret_cast<float *>(p); }
@@ -41,7 +39,7 @@ float *floats(std::byte *p) noexcept { return reinterpret_cast<float *>(p); }
 // Same shape, all contiguous: one long row.
 void run_flat(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.n_elements();
-    const Range part = part_of(n, slice.chunk, step.plan.n_chunks[0]);
+    const Range part = part_of(n, slice.chunk, step.plan.chunks(Stage::compute));
     const auto add = streams(*step.node) ? slice.leaf.add_stream_f32 : slice.leaf.add_f32;
     add(part.end - part.begin, floats(step.src[0].data) + part.begin, floats(step.src[1].data) + part.begin,
         floats(step.dst.data) + part.begin);
@@ -53,7 +51,7 @@ void run_rows(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1];
     const std::int64_t n = a.ne[0], nb = b.ne[0];
     if (n == 0) return;
-    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.n_chunks[0]);
+    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
         const RowIndex index = row_index(a.ne, row);
         const float *from_a = floats(row_address(a, index)), *from_b = floats(row_address(b, repeated(index, b.ne)));
@@ -72,7 +70,7 @@ void run_any(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1];
     const std::int64_t n = a.ne[0], nb = b.ne[0];
     if (n == 0) return;
-    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.n_chunks[0]);
+    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     float left[stage], right[stage];
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
         const RowIndex index = row_index(a.ne, row);
@@ -90,9 +88,9 @@ void run_any(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::add, .name = "add_f32_flat", .refuse = refuse_unless_flat, .plan = plan_flat}, run_flat},
-    {{.op = Op::add, .name = "add_f32_rows", .refuse = refuse_strided, .plan = plan_rows}, run_rows},
-    {{.op = Op::add, .name = "add_any", .refuse = take_all, .plan = plan_rows}, run_any},
+    {{.op = Op::add, .name = "add_f32_flat", .plan = plan_unless<refuse_unless_flat, plan_flat>}, run_flat},
+    {{.op = Op::add, .name = "add_f32_rows", .plan = plan_unless<refuse_strided, plan_rows>}, run_rows},
+    {{.op = Op::add, .name = "add_any", .plan = plan_always<plan_rows>}, run_any},
 };
 
 }  // namespace

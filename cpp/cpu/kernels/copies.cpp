@@ -17,15 +17,13 @@ const char *refuse_conversion(const Problem &p) noexcept {
     return p.node.src[0]->layout.type == p.node.layout.type ? nullptr : "types differ";
 }
 
-const char *take_all(const Problem &) noexcept { return nullptr; }
-
 // Blocks of the node's type, the smallest unit that is copied.
 std::int64_t units(const Layout &l) noexcept { return l.n_elements() / traits(l.type).block_size; }
 
 void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
     const Tensor &node = p.node, &source = *node.src[0];
     const auto bytes = static_cast<std::int64_t>(node.layout.nbytes() + source.layout.nbytes());
-    plan.n_chunks[0] = chunks_for(units(node.layout), bytes, p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(units(node.layout), bytes, p.n_threads);
 }
 
 // Where a walk in ne order stands: element i0 of a row, and the rest of that row.
@@ -65,7 +63,7 @@ private:
 
 // The chunk's elements, cut between units of so many.
 Range elements_of(const Step &step, const Slice &slice, std::int64_t unit) noexcept {
-    const Range part = part_of(step.node->layout.n_elements() / unit, slice.chunk, step.plan.n_chunks[0]);
+    const Range part = part_of(step.node->layout.n_elements() / unit, slice.chunk, step.plan.chunks(Stage::compute));
     return {part.begin * unit, part.end * unit};
 }
 
@@ -128,7 +126,7 @@ const char *refuse_elements(const Problem &p) noexcept { return unit_of(p) == 1 
 
 void plan_convert(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
-    plan.n_chunks[0] = std::min(plan.n_chunks[0], std::max<std::int64_t>(1, p.node.layout.n_elements() / unit_of(p)));
+    plan.chunks(Stage::compute) = std::min(plan.chunks(Stage::compute), std::max<std::int64_t>(1, p.node.layout.n_elements() / unit_of(p)));
 }
 
 // Moves n elements between a tensor and a buffer of its type, wherever its rows end.
@@ -174,14 +172,14 @@ void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::cont, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
-    {{.op = Op::dup, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
-    {{.op = Op::cpy, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
-    {{.op = Op::cpy, .name = "copy_convert", .refuse = refuse_elements, .plan = plan_copy}, run_convert},
-    {{.op = Op::cpy, .name = "copy_convert_blocks", .refuse = take_all, .plan = plan_convert}, run_convert_blocks},
-    {{.op = Op::cast, .name = "copy_same_type", .refuse = refuse_conversion, .plan = plan_copy}, run_same_type},
-    {{.op = Op::cast, .name = "copy_convert", .refuse = refuse_elements, .plan = plan_copy}, run_convert},
-    {{.op = Op::cast, .name = "copy_convert_blocks", .refuse = take_all, .plan = plan_convert}, run_convert_blocks},
+    {{.op = Op::cont, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::dup, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::cpy, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::cpy, .name = "copy_convert", .plan = plan_unless<refuse_elements, plan_copy>}, run_convert},
+    {{.op = Op::cpy, .name = "copy_convert_blocks", .plan = plan_always<plan_convert>}, run_convert_blocks},
+    {{.op = Op::cast, .name = "copy_same_type", .plan = plan_unless<refuse_conversion, plan_copy>}, run_same_type},
+    {{.op = Op::cast, .name = "copy_convert", .plan = plan_unless<refuse_elements, plan_copy>}, run_convert},
+    {{.op = Op::cast, .name = "copy_convert_blocks", .plan = plan_always<plan_convert>}, run_convert_blocks},
 };
 
 }  // namespace

@@ -19,8 +19,6 @@ const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
 }
 
-void plan_empty(const Problem &, KernelPlan &) noexcept {}
-
 void run_empty(const Step &step, const Slice &) noexcept { std::memset(step.dst.data, 0, step.node->layout.nbytes()); }
 
 // ---- Few columns: tiles of dot products over rows as they lie, or decoded. Reads a once.
@@ -62,7 +60,7 @@ void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     // Decoding costs as much time as reading floats would.
     const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
-    plan.n_chunks[0] = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
     plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, leaf).floats() * sizeof(float);
 }
 
@@ -74,7 +72,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
     const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.leaf), tiles = as_they_lie ? as_they_lie : slice.leaf.dot_f32;
     auto *decoded_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * scratch.floats();
     float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
-    const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.n_chunks[0]);
+    const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
     std::int64_t decoded_batch = -1;
     FloatRows columns{};
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
@@ -101,14 +99,14 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::mul_mat, .name = "mul_mat_empty", .refuse = refuse_unless_empty, .plan = plan_empty}, run_empty},
-    {{.op = Op::mul_mat, .name = "mul_mat_integer", .refuse = integer::refuse, .plan = integer::plan, .fuses = true}, integer::run},
-    {{.op = Op::mul_mat, .name = "mul_mat_constant", .refuse = packed::refuse_constant, .plan = packed::plan_constant, .fuses = true},
+    {{.op = Op::mul_mat, .name = "mul_mat_empty", .plan = plan_unless<refuse_unless_empty>}, run_empty},
+    {{.op = Op::mul_mat, .name = "mul_mat_integer", .plan = plan_unless<integer::refuse, integer::plan>, .fuses = true}, integer::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_constant", .plan = plan_unless<packed::refuse_constant, packed::plan_constant>, .fuses = true},
      packed::run},
-    {{.op = Op::mul_mat, .name = "mul_mat_f32_dot", .refuse = refuse_dot, .plan = plan_dot, .fuses = true}, run_dot},
-    {{.op = Op::mul_mat, .name = "mul_mat_bf16_packed", .refuse = packed::refuse_pairs, .plan = packed::plan_pairs, .fuses = true},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_dot", .plan = plan_unless<refuse_dot, plan_dot>, .fuses = true}, run_dot},
+    {{.op = Op::mul_mat, .name = "mul_mat_bf16_packed", .plan = plan_unless<packed::refuse_pairs, packed::plan_pairs>, .fuses = true},
      packed::run},
-    {{.op = Op::mul_mat, .name = "mul_mat_f32_packed", .refuse = packed::refuse, .plan = packed::plan, .fuses = true}, packed::run},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_packed", .plan = plan_always<packed::plan>, .fuses = true}, packed::run},
 };
 
 }  // namespace

@@ -32,21 +32,21 @@ inline std::int64_t even_block(std::int64_t total, std::int64_t largest, std::in
     return ceil_div(ceil_div(total, blocks), unit) * unit;
 }
 
-// What products with packed operands are cut into: blocks of NC columns of one batch, several of them a round. A round is two phases: the
-// blocks' columns are prepared, then multiplied.
+// What products with packed operands are cut into: blocks of NC columns of one batch, several of them a round, in which
+// their columns are prepared, then multiplied.
 struct ColumnBlocks {
     std::int64_t N, NC, per_batch, count, per_round;
 
     ColumnBlocks(const Layout &c, std::int64_t nc, std::int64_t blocks_per_round) noexcept
         : N(c.ne[1]), NC(nc), per_batch(ceil_div(N, NC)), count(per_batch * c.ne[2] * c.ne[3]), per_round(blocks_per_round) {}
-    std::int64_t phases() const noexcept { return 2 * ceil_div(count, per_round); }
+    std::int64_t rounds() const noexcept { return ceil_div(count, per_round); }
 };
 struct ColumnBlock {
     std::int64_t in_round, batch, first_column, columns;
 };
-// The block at a place of a phase's round; false for the empty places of the last round.
-inline bool column_block_at(const ColumnBlocks &blocks, std::int64_t phase, std::int64_t in_round, ColumnBlock &block) noexcept {
-    const std::int64_t index = phase / 2 * blocks.per_round + in_round;
+// The block at a place of a round; false for the empty places of the last round.
+inline bool column_block_at(const ColumnBlocks &blocks, std::int64_t round, std::int64_t in_round, ColumnBlock &block) noexcept {
+    const std::int64_t index = round * blocks.per_round + in_round;
     if (index >= blocks.count) return false;
     const std::int64_t first = index % blocks.per_batch * blocks.NC;
     block = {in_round, index / blocks.per_batch, first, blocks.N - first < blocks.NC ? blocks.N - first : blocks.NC};
@@ -180,7 +180,6 @@ void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int
 // The micro-kernels of a copy of this type by floats.
 const leaf::LeafTable::Gemm &gemm_of_copy(DType type, const leaf::LeafTable &leaf) noexcept;
 
-const char *refuse(const Problem &problem) noexcept;
 const char *refuse_pairs(const Problem &problem) noexcept;
 const char *refuse_constant(const Problem &problem) noexcept;
 void plan(const Problem &problem, KernelPlan &plan) noexcept;

@@ -94,10 +94,11 @@ std::int64_t by_expert::rows_of_chunk(const Problem &p, std::int64_t tile, std::
 
 void by_expert::plan_rounds(const Problem &p, const Blocking &b, std::int64_t places_per_chunk, std::size_t columns, std::size_t thread,
                             KernelPlan &plan) noexcept {
-    plan.setup_chunks = 1;
-    plan.n_phases = 2 * ceil_div(b.slots.count, b.places);
+    plan.chunks(Stage::set_up) = 1;
+    plan.n_rounds = ceil_div(b.slots.count, b.places);
     const std::int64_t runs = std::min(b.places, b.slots.most_runs);
-    plan.n_chunks = {ceil_div(b.places, places_per_chunk), std::max<std::int64_t>(1, runs * b.row_chunks)};
+    plan.chunks(Stage::prepare) = ceil_div(b.places, places_per_chunk);
+    plan.chunks(Stage::compute) = std::max<std::int64_t>(1, runs * b.row_chunks);
     plan.workspace = b.slots.parts.size + columns + static_cast<std::size_t>(p.n_threads) * thread;
 }
 
@@ -109,20 +110,16 @@ const char *refuse_unless_empty(const Problem &p) noexcept {
     return p.node.src[0]->layout.ne[0] == 0 || p.node.layout.n_elements() == 0 ? nullptr : "not empty";
 }
 
-void plan_empty(const Problem &, KernelPlan &) noexcept {}
-
 void run_empty(const Step &step, const Slice &) noexcept {
     for (std::int64_t slot = 0; slot < step.node->layout.n_rows(); slot++) expert_of(step, slot);
     std::memset(step.dst.data, 0, step.node->layout.nbytes());
 }
 
-const char *take_all(const Problem &) noexcept { return nullptr; }
-
 constexpr CpuKernel table[] = {
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_empty", .refuse = refuse_unless_empty, .plan = plan_empty}, run_empty},
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_integer", .refuse = integer::refuse, .plan = plan_integers}, run_integers},
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_constant", .refuse = packed::refuse_constant, .plan = plan_constant}, run_floats},
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_f32", .refuse = take_all, .plan = plan_floats}, run_floats},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_empty", .plan = plan_unless<refuse_unless_empty>}, run_empty},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_integer", .plan = plan_unless<integer::refuse, plan_integers>}, run_integers},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_constant", .plan = plan_unless<packed::refuse_constant, plan_constant>}, run_floats},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_f32", .plan = plan_always<plan_floats>}, run_floats},
 };
 
 }  // namespace

@@ -55,8 +55,8 @@ void set_up(const Slots &slots, const Step &step) noexcept;
 // The sorted slots of a round, places counted from its first; runs are cut at its ends.
 class Round {
 public:
-    Round(const Slots &slots, const Step &step, std::int64_t phase, std::int64_t places) noexcept
-        : begin_(phase / 2 * places),
+    Round(const Slots &slots, const Step &step, std::int64_t round, std::int64_t places) noexcept
+        : begin_(round * places),
           all_(Slots::at<ExpertRange>(step, slots.runs)),
           end_of_all_(all_ + *Slots::at<std::int64_t>(step, slots.n_runs)),
           entries_(Slots::at<Entry>(step, slots.entries[static_cast<std::size_t>(slots.passes & 1)]) + begin_) {
@@ -112,7 +112,7 @@ struct Blocking {
           rows_per_chunk(plan.choice[choice_rows]),
           row_chunks(ceil_div(M, rows_per_chunk)) {}
 
-    Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.phase, places}; }
+    Round round(const Step &step, const Slice &slice) const noexcept { return {slots, step, slice.round, places}; }
     // The run and the rows of a chunk; false where it has none.
     bool work_of(const Round &round, const Slice &slice, ExpertRange &run, Range &rows) const noexcept {
         const std::int64_t first = slice.chunk % row_chunks * rows_per_chunk;

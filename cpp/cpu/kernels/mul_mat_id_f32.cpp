@@ -168,11 +168,11 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
 
 void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
     const FloatBlocking b(*step.node, step.plan, slice.leaf);
-    if (slice.phase < 0) {
+    if (slice.stage == Stage::set_up) {
         set_up(b.slots, step);
         return;
     }
-    if (slice.phase % 2 == 0) {
+    if (slice.stage == Stage::prepare) {
         pack_columns(b, step, slice);
         return;
     }

@@ -122,9 +122,9 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
 
 void by_expert::run_integers(const Step &step, const Slice &slice) noexcept {
     const Bytes b(*step.node, step.plan, slice.leaf);
-    if (slice.phase < 0) {
+    if (slice.stage == Stage::set_up) {
         set_up(b.slots, step);
-    } else if (slice.phase % 2 == 0) {
+    } else if (slice.stage == Stage::prepare) {
         quantize_columns(b, step, slice);
     } else {
         multiply(b, step, slice);

@@ -78,7 +78,7 @@ struct Blocking {
 
 void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     ColumnBlock block;
-    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.column_chunks, block)) return;
+    if (!column_block_at(b.blocks, slice.round, slice.chunk / b.column_chunks, block)) return;
     const Batch batch = batch_at(step, block.batch);
     const TensorRef &src = step.src[1];
     const bool as_it_lies = src.type == DType::f32 && src.nb[0] == sizeof(float);
@@ -131,7 +131,7 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
 
 void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     ColumnBlock block;
-    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.row_chunks, block)) return;
+    if (!column_block_at(b.blocks, slice.round, slice.chunk / b.row_chunks, block)) return;
     const std::int64_t first = slice.chunk % b.row_chunks * b.panels_per_chunk, end = std::min(first + b.panels_per_chunk, b.panels);
     const Batch batch = batch_at(step, block.batch);
     // Few columns wait for memory, which is read without a stop from one panel to the next.
@@ -187,15 +187,16 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
     const Blocking blocking(p.node, plan, leaf);
     plan.rounding = rounding_of(blocking.activations.one);
-    plan.n_phases = blocking.blocks.phases();
-    plan.n_chunks = {per_round * blocking.column_chunks, per_round * blocking.row_chunks};
+    plan.n_rounds = blocking.blocks.rounds();
+    plan.chunks(Stage::prepare) = per_round * blocking.column_chunks;
+    plan.chunks(Stage::compute) = per_round * blocking.row_chunks;
     plan.workspace =
         static_cast<std::size_t>(per_round) * blocking.activations.size + static_cast<std::size_t>(p.n_threads) * blocking.thread.size;
 }
 
 void integer::run(const Step &step, const Slice &slice) noexcept {
     const Blocking blocking(*step.node, step.plan, slice.leaf);
-    if (slice.phase % 2 == 0) {
+    if (slice.stage == Stage::prepare) {
         quantize_columns(blocking, step, slice);
     } else {
         compute_panels(blocking, step, slice);

@@ -146,7 +146,7 @@ void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorR
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     ColumnBlock block;
-    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.pack_chunks_per_block(), block)) return;
+    if (!column_block_at(b.blocks, slice.round, slice.chunk / b.pack_chunks_per_block(), block)) return;
     const Batch batch = batch_at(step, block.batch);
     const TensorRef &src = step.src[1];
     const std::int64_t first = slice.chunk % b.pack_chunks_per_block() * panels_per_chunk * b.NR;
@@ -211,7 +211,7 @@ const void *row_panel(const Blocking &b, const Step &step, const Slice &slice, c
 
 void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     ColumnBlock block;
-    if (!column_block_at(b.blocks, slice.phase, slice.chunk / b.row_blocks, block)) return;
+    if (!column_block_at(b.blocks, slice.round, slice.chunk / b.row_blocks, block)) return;
     const Batch batch = batch_at(step, block.batch);
     const std::int64_t first = slice.chunk % b.row_blocks * b.MC, end = std::min(first + b.MC, b.M);
     float *tiles = b.blocks_of_k() > 1 ? b.of_thread(step, slice, b.tiles) : nullptr;
@@ -263,8 +263,6 @@ const leaf::LeafTable::Gemm &packed::gemm_of_copy(DType type, const leaf::LeafTa
     return gemm_of(product_of_copy(type), leaf);
 }
 
-const char *packed::refuse(const Problem &) noexcept { return nullptr; }
-
 const char *packed::refuse_pairs(const Problem &p) noexcept {
     const Layout &a = p.node.src[0]->layout;
     if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16.from_cache[0]) return "no product of BF16 pairs at this level";
@@ -309,8 +307,9 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     const std::int64_t per_round = std::min({few, most, each.blocks.count});
     plan.choice[choice_blocks_per_round] = per_round;
     const Blocking blocking(p.node, plan, leaf);
-    plan.n_phases = blocking.blocks.phases();
-    plan.n_chunks = {per_round * blocking.pack_chunks_per_block(), per_round * blocking.row_blocks};
+    plan.n_rounds = blocking.blocks.rounds();
+    plan.chunks(Stage::prepare) = per_round * blocking.pack_chunks_per_block();
+    plan.chunks(Stage::compute) = per_round * blocking.row_blocks;
     plan.workspace =
         static_cast<std::size_t>(per_round * blocking.block_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
 }
@@ -331,7 +330,7 @@ void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
     const Blocking blocking(*step.node, step.plan, slice.leaf);
-    if (slice.phase % 2 == 0) {
+    if (slice.stage == Stage::prepare) {
         pack_columns(blocking, step, slice);
     } else {
         compute_rows(blocking, step, slice);

@@ -11,8 +11,6 @@ namespace tensorlib::core {
 
 namespace {
 
-const char *take_all(const Problem &) noexcept { return nullptr; }
-
 // The number in element i of slice (i2, i3) of rows; where a has no such row this is noted, and the answer is -1.
 std::int64_t row_number(const Step &step, int operand, std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t n_rows) noexcept {
     const TensorRef &rows = step.src[static_cast<std::size_t>(operand)];
@@ -39,7 +37,7 @@ void plan_get(const Problem &p, KernelPlan &plan) noexcept {
         plan.unread = 1;
         plan.workspace = static_cast<std::size_t>(p.n_threads) * GetParts(a).size;
     }
-    plan.n_chunks[0] = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows(), static_cast<std::int64_t>(p.node.layout.nbytes()), p.n_threads);
 }
 
 // A row is got so many elements at a time, a multiple of every block, while as many of the next row are fetched: rows lie anywhere, and
@@ -102,7 +100,7 @@ private:
 void run_get(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &c = step.dst;
     const std::size_t row_bytes = step.node->layout.row_bytes();
-    const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.n_chunks[0]);
+    const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     const Tensor &of = *step.node->src[0];
     const GetParts parts(of);
     std::byte *stage = step.plan.unread ? step.workspace + static_cast<std::size_t>(slice.thread) * parts.size : nullptr;
@@ -139,7 +137,7 @@ std::int64_t column_units(const Tensor &node) noexcept {
 
 void plan_set(const Problem &p, KernelPlan &plan) noexcept {
     const auto bytes = static_cast<std::int64_t>(p.node.src[1]->layout.nbytes());
-    plan.n_chunks[0] = chunks_for(column_units(p.node), bytes, p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(column_units(p.node), bytes, p.n_threads);
 }
 
 // n elements of a row from i0 on, whatever the strides.
@@ -165,7 +163,7 @@ void set_columns(const Step &step, const Converter *convert, const std::byte *so
 void run_set(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.dst, &b = step.src[1], &rows = step.src[2];
     const Converter convert(b.type, a.type, slice.leaf);
-    const Range part = part_of(column_units(*step.node), slice.chunk, step.plan.n_chunks[0]);
+    const Range part = part_of(column_units(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
     const std::int64_t first = part.begin * convert.unit(), n = (part.end - part.begin) * convert.unit();
     if (n == 0) return;
     const std::int64_t n_rows = step.node->src[1]->layout.n_rows();
@@ -179,8 +177,8 @@ void run_set(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::get_rows, .name = "get_rows", .refuse = take_all, .plan = plan_get}, run_get},
-    {{.op = Op::set_rows, .name = "set_rows", .refuse = take_all, .plan = plan_set}, run_set},
+    {{.op = Op::get_rows, .name = "get_rows", .plan = plan_always<plan_get>}, run_get},
+    {{.op = Op::set_rows, .name = "set_rows", .plan = plan_always<plan_set>}, run_set},
 };
 
 }  // namespace

@@ -135,9 +135,9 @@ cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{.op = Op::add, .name = "add_f32_flat", .refuse = refuse_unless_flat, .plan = plan_nothing}, launch_flat},
-    {{.op = Op::add, .name = "add_f32_rows", .refuse = refuse_strided, .plan = plan_nothing}, launch_rows},
-    {{.op = Op::add, .name = "add_any", .refuse = refuse_formats, .plan = plan_nothing}, launch_any},
+    {{.op = Op::add, .name = "add_f32_flat", .plan = plan_unless<refuse_unless_flat>}, launch_flat},
+    {{.op = Op::add, .name = "add_f32_rows", .plan = plan_unless<refuse_strided>}, launch_rows},
+    {{.op = Op::add, .name = "add_any", .plan = plan_unless<refuse_formats>}, launch_any},
 };
 
 }  // namespace

@@ -51,13 +51,12 @@ cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{.op = Op::mul_mat, .name = "mul_mat_empty", .refuse = refuse_unless_empty, .plan = plan_nothing}, launch_empty},
-    {{.op = Op::mul_mat, .name = "mul_mat_f32_vec", .refuse = mul_mat::refuse_vec, .plan = plan_nothing}, mul_mat::launch_vec},
-    {{.op = Op::mul_mat, .name = "mul_mat_f32_cublaslt", .refuse = mul_mat::refuse_cublaslt, .plan = mul_mat::plan_cublaslt},
-     mul_mat::launch_cublaslt},
-    {{.op = Op::mul_mat, .name = "mul_mat_f32_tiled", .refuse = mul_mat::refuse_tiled, .plan = plan_nothing}, mul_mat::launch_tiled},
-    {{.op = Op::mul_mat, .name = "mul_mat_blocks", .refuse = mul_mat::refuse_blocks, .plan = plan_nothing}, mul_mat::launch_blocks},
-    {{.op = Op::mul_mat, .name = "mul_mat_any", .refuse = refuse_formats, .plan = plan_nothing}, launch_any},
+    {{.op = Op::mul_mat, .name = "mul_mat_empty", .plan = plan_unless<refuse_unless_empty>}, launch_empty},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_vec", .plan = plan_unless<mul_mat::refuse_vec>}, mul_mat::launch_vec},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_cublaslt", .plan = mul_mat::plan_cublaslt}, mul_mat::launch_cublaslt},
+    {{.op = Op::mul_mat, .name = "mul_mat_f32_tiled", .plan = plan_unless<mul_mat::refuse_tiled>}, mul_mat::launch_tiled},
+    {{.op = Op::mul_mat, .name = "mul_mat_blocks", .plan = plan_unless<mul_mat::refuse_blocks>}, mul_mat::launch_blocks},
+    {{.op = Op::mul_mat, .name = "mul_mat_any", .plan = plan_unless<refuse_formats>}, launch_any},
 };
 
 }  // namespace

@@ -7,8 +7,7 @@ namespace tensorlib::core::mul_mat {
 
 const char *refuse_vec(const Problem &problem) noexcept;
 cudaError_t launch_vec(const Step &step, const CudaStream &stream) noexcept;
-const char *refuse_cublaslt(const Problem &problem) noexcept;
-void plan_cublaslt(const Problem &problem, KernelPlan &plan) noexcept;
+const char *plan_cublaslt(const Problem &problem, KernelPlan &plan) noexcept;
 cudaError_t launch_cublaslt(const Step &step, const CudaStream &stream) noexcept;
 const char *refuse_blocks(const Problem &problem) noexcept;
 cudaError_t launch_blocks(const Step &step, const CudaStream &stream) noexcept;

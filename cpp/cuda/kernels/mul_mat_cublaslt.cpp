@@ -57,7 +57,7 @@ const CublasLt &library_of(const Problem &p) noexcept { return static_cast<const
 
 }  // namespace
 
-const char *mul_mat::refuse_cublaslt(const Problem &p) noexcept {
+const char *mul_mat::plan_cublaslt(const Problem &p, KernelPlan &plan) noexcept {
     double products = static_cast<double>(p.node.layout.n_elements());
     for (const Tensor *t : p.node.sources()) {
         const Layout &l = t->layout;
@@ -69,16 +69,10 @@ const char *mul_mat::refuse_cublaslt(const Problem &p) noexcept {
     }
     if (products < least_products) return "too small to be worth a call of cuBLASLt";
     if (const char *reason = library_of(p).refuse()) return reason;
-    CublasLt::Algorithm algorithm;
-    std::size_t workspace;
-    return library_of(p).choose(calls_of(p.node, allows_tf32(p)).gemm, algorithm, workspace) ? nullptr : "cuBLASLt has no kernel for it";
-}
-
-void mul_mat::plan_cublaslt(const Problem &p, KernelPlan &plan) noexcept {
     CublasLt::Algorithm algorithm{};
-    // It was found a moment ago; should the library have run out of memory since, launching it says so.
-    library_of(p).choose(calls_of(p.node, allows_tf32(p)).gemm, algorithm, plan.workspace);
+    if (!library_of(p).choose(calls_of(p.node, allows_tf32(p)).gemm, algorithm, plan.workspace)) return "cuBLASLt has no kernel for it";
     std::memcpy(plan.choice.data(), &algorithm, sizeof algorithm);
+    return nullptr;
 }
 
 cudaError_t mul_mat::launch_cublaslt(const Step &step, const CudaStream &stream) noexcept {

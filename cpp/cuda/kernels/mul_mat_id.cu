@@ -61,7 +61,6 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::Vi
 const char *refuse_blocks(const Problem &p) noexcept {
     return device::is_element(p.node.src[0]->layout.type) ? nullptr : "not a plain float";
 }
-const char *take_all(const Problem &) noexcept { return nullptr; }
 
 template <bool blocks>
 cudaError_t launch_slots(const Step &step, const CudaStream &stream) noexcept {
@@ -75,8 +74,8 @@ cudaError_t launch_slots(const Step &step, const CudaStream &stream) noexcept {
 }
 
 constexpr CudaKernel table[] = {
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_plain", .refuse = refuse_blocks, .plan = plan_nothing}, launch_slots<false>},
-    {{.op = Op::mul_mat_id, .name = "mul_mat_id_blocks", .refuse = take_all, .plan = plan_nothing}, launch_slots<true>},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_plain", .plan = plan_unless<refuse_blocks>}, launch_slots<false>},
+    {{.op = Op::mul_mat_id, .name = "mul_mat_id_blocks", .plan = plan_always<>}, launch_slots<true>},
 };
 
 }  // namespace

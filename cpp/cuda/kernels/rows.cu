@@ -82,7 +82,6 @@ __global__ void set_units(View a, View b, Numbers numbers, std::int64_t units, s
 }
 
 const char *refuse_blocks(const Problem &p) noexcept { return device::is_plain(p.node.src[0]->layout.type) ? nullptr : "a has blocks"; }
-const char *take_all(const Problem &) noexcept { return nullptr; }
 
 cudaError_t launch_get_plain(const Step &step, const CudaStream &stream) noexcept {
     const std::int64_t n_rows = step.node->layout.n_rows();
@@ -134,10 +133,10 @@ cudaError_t launch_set_units(const Step &step, const CudaStream &stream) noexcep
 }
 
 constexpr CudaKernel table[] = {
-    {{.op = Op::get_rows, .name = "get_rows_plain", .refuse = refuse_blocks, .plan = plan_nothing}, launch_get_plain},
-    {{.op = Op::get_rows, .name = "get_rows_blocks", .refuse = take_all, .plan = plan_nothing}, launch_get_blocks},
-    {{.op = Op::set_rows, .name = "set_rows_units", .refuse = refuse_unless_units, .plan = plan_nothing}, launch_set_units},
-    {{.op = Op::set_rows, .name = "set_rows_plain", .refuse = refuse_conversion_to_blocks, .plan = plan_nothing}, launch_set_plain},
+    {{.op = Op::get_rows, .name = "get_rows_plain", .plan = plan_unless<refuse_blocks>}, launch_get_plain},
+    {{.op = Op::get_rows, .name = "get_rows_blocks", .plan = plan_always<>}, launch_get_blocks},
+    {{.op = Op::set_rows, .name = "set_rows_units", .plan = plan_unless<refuse_unless_units>}, launch_set_units},
+    {{.op = Op::set_rows, .name = "set_rows_plain", .plan = plan_unless<refuse_conversion_to_blocks>}, launch_set_plain},
 };
 
 }  // namespace
