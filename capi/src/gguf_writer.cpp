@@ -131,7 +131,7 @@ tl_status tl_gguf_writer_add_tensor(tl_gguf_writer *writer, tl_tensor *tensor, t
     constexpr const char *function = "gguf_writer_add_tensor";
     return guarded(err, [&] {
         required(writer, function, "writer");
-        unwrap(writer)->add_tensor(*unwrap(required(tensor, function, "tensor")));
+        unwrap(writer)->add_tensor(capi::required_tensor(tensor, function, "tensor"));
     });
 }
 

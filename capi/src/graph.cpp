@@ -24,6 +24,7 @@ tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_o
         std::vector<core::Tensor *> unwrapped;
         for (size_t i = 0; i < n_outputs; i++) {
             if (!outputs[i]) core::fail(Status::invalid_argument, "%s: output %zu is NULL", function, i);
+            if (!unwrap(outputs[i])) core::fail(Status::invalid_argument, "%s: output %zu is tl_none(), which is no tensor", function, i);
             unwrapped.push_back(unwrap(outputs[i]));
         }
         *out = wrap(core::Graph::create(context, unwrapped).release());

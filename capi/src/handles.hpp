@@ -19,8 +19,11 @@ inline core::Backend *unwrap(tl_backend *p) { return reinterpret_cast<core::Back
 inline const core::Backend *unwrap(const tl_backend *p) { return reinterpret_cast<const core::Backend *>(p); }
 inline core::Context *unwrap(tl_context *p) { return reinterpret_cast<core::Context *>(p); }
 inline const core::Context *unwrap(const tl_context *p) { return reinterpret_cast<const core::Context *>(p); }
-inline core::Tensor *unwrap(tl_tensor *p) { return reinterpret_cast<core::Tensor *>(p); }
-inline const core::Tensor *unwrap(const tl_tensor *p) { return reinterpret_cast<const core::Tensor *>(p); }
+// An operand: NULL, tl_none(), or a tensor.
+inline core::Tensor *unwrap_operand(tl_tensor *p) { return reinterpret_cast<core::Tensor *>(p); }
+// Null for tl_none() too, which is no tensor.
+inline core::Tensor *unwrap(tl_tensor *p) { return unwrap_operand(p) == core::left_out() ? nullptr : unwrap_operand(p); }
+inline const core::Tensor *unwrap(const tl_tensor *p) { return unwrap(const_cast<tl_tensor *>(p)); }
 inline core::Graph *unwrap(tl_graph *p) { return reinterpret_cast<core::Graph *>(p); }
 inline const core::Graph *unwrap(const tl_graph *p) { return reinterpret_cast<const core::Graph *>(p); }
 inline tl_backend *wrap(core::Backend *p) { return reinterpret_cast<tl_backend *>(p); }
@@ -85,6 +88,17 @@ template <class T>
 T *required(T *p, const char *function, const char *name) {
     if (!p) core::fail(Status::invalid_argument, "%s: %s is NULL", function, name);
     return p;
+}
+
+// The same of a tensor, which tl_none() is none of.
+inline core::Tensor &required_tensor(tl_tensor *p, const char *function, const char *name) {
+    required(p, function, name);
+    if (core::Tensor *tensor = unwrap(p)) return *tensor;
+    core::fail(Status::invalid_argument, "%s: %s is tl_none(), which stands for an operand that is left out and is no tensor", function,
+               name);
+}
+inline const core::Tensor &required_tensor(const tl_tensor *p, const char *function, const char *name) {
+    return required_tensor(const_cast<tl_tensor *>(p), function, name);
 }
 
 // The defaults of such a struct, all zeros, in as many bytes as the caller has; NULL is left alone.

@@ -8,7 +8,7 @@
 using namespace tensorlib;
 using capi::constructed;
 using capi::required;
-using capi::unwrap;
+using capi::unwrap_operand;
 using core::Attr;
 using core::Op;
 
@@ -18,7 +18,7 @@ template <std::size_t N>
 tl_tensor *build(tl_context *ctx, Op op, std::array<tl_tensor *, N> src, std::span<const Attr> attrs = {}) {
     return constructed(ctx, [&](core::Context &context) {
         std::array<core::Tensor *, N> unwrapped;
-        for (std::size_t i = 0; i < N; i++) unwrapped[i] = unwrap(src[i]);
+        for (std::size_t i = 0; i < N; i++) unwrapped[i] = unwrap_operand(src[i]);
         return core::build_node(context, op, unwrapped, attrs);
     });
 }
@@ -89,7 +89,7 @@ tl_tensor *tl_view(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t 
             for (std::size_t i = 0; i < n; i++) strides[i] = to_integer("view", "a stride", nb[i]);
             attrs[n_attrs++] = Attr::of_ints("nb", {strides.data(), n});
         }
-        core::Tensor *src[] = {unwrap(a)};
+        core::Tensor *src[] = {unwrap_operand(a)};
         return core::build_node(context, Op::view, src, {attrs.data(), n_attrs});
     });
 }
@@ -99,19 +99,19 @@ tl_tensor *tl_slice(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t
         required(start, "slice", "start");
         const std::array<Attr, 2> attrs{Attr::of_ints("ne", shape_of("slice", n_dims, ne)),
                                         Attr::of_ints("start", shape_of("slice", n_dims, start))};
-        core::Tensor *src[] = {unwrap(a)};
+        core::Tensor *src[] = {unwrap_operand(a)};
         return core::build_node(context, Op::view, src, attrs);
     });
 }
 
 tl_tensor *tl_narrow(tl_context *ctx, tl_tensor *a, int32_t dim, int64_t start, int64_t length) {
-    return constructed(ctx, [&](core::Context &context) { return core::build_narrow(context, unwrap(a), dim, start, length); });
+    return constructed(ctx, [&](core::Context &context) { return core::build_narrow(context, unwrap_operand(a), dim, start, length); });
 }
 
 tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_ints("ne", shape_of("reshape", n_dims, ne));
-        core::Tensor *src[] = {unwrap(a)};
+        core::Tensor *src[] = {unwrap_operand(a)};
         return core::build_node(context, Op::reshape, src, {&attr, 1});
     });
 }
@@ -121,7 +121,7 @@ tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes) {
         required(axes, "permute", "axes");
         const std::array<int64_t, core::max_dims> wide{axes[0], axes[1], axes[2], axes[3]};
         const Attr attr = Attr::of_ints("axes", wide);
-        core::Tensor *src[] = {unwrap(a)};
+        core::Tensor *src[] = {unwrap_operand(a)};
         return core::build_node(context, Op::permute, src, {&attr, 1});
     });
 }
@@ -137,7 +137,7 @@ tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return buil
 tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_text("to", core::traits_numbered("cast", type).name);
-        core::Tensor *src[] = {unwrap(a)};
+        core::Tensor *src[] = {unwrap_operand(a)};
         return core::build_node(context, Op::cast, src, {&attr, 1});
     });
 }
@@ -149,9 +149,7 @@ tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *r
 tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
     return constructed(ctx, [&](core::Context &context) {
         const core::OpDef &def = core::op_named(required(op, "op", "op"));
-        if (n_src != def.operands.size()) {
-            core::fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, n_src, def.operands.size());
-        }
+        core::check_operand_count(def, n_src);
         if (n_src > 0) required(src, def.name, "src");
         // More attributes than any operation has would each be unknown, or one of them given twice.
         constexpr size_t most = 8;
@@ -159,12 +157,14 @@ tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t 
             core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def.name, n_attrs, most);
         if (n_attrs > 0) required(attrs, def.name, "attrs");
         std::vector<core::Tensor *> unwrapped;
-        for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap(src[i]));
+        for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
         std::vector<Attr> known;
         for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(attrs[i]));
         return core::build_node(context, def.op, unwrapped, known);
     });
 }
+
+tl_tensor *tl_none(void) { return capi::wrap(core::left_out()); }
 
 size_t tl_op_count(void) { return core::all_ops().size(); }
 

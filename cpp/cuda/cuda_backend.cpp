@@ -34,7 +34,7 @@ std::string step_text(const Step &step) {
 
 cudaError_t launch(const Step &step, const CudaStream &to) noexcept {
     // What a node that writes into another tensor leaves of it stays.
-    if (!step.node->writes) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
+    if (!step.node->writes()) checker::mark_unwritten(step.dst.data, step.node->layout.nbytes(), to.stream);
     checker::mark_unwritten(step.workspace, step.plan.workspace, to.stream);
     return static_cast<const CudaKernel &>(*step.kernel).launch(step, to);
 }

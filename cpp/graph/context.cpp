@@ -23,26 +23,6 @@ std::uint64_t next_id() noexcept {
 
 }  // namespace
 
-std::string tensor_text(const Tensor &t) {
-    const std::string name = t.context ? t.context->name_of(t) : "";
-    return name.empty() ? layout_text(t.layout) : "'" + name + "' " + layout_text(t.layout);
-}
-
-std::string strided_text(const Tensor &t) {
-    const Strides &nb = t.layout.nb;
-    return format_text("%s with strides %zu, %zu, %zu, %zu", tensor_text(t).c_str(), nb[0], nb[1], nb[2], nb[3]);
-}
-
-const char *constant_text(const Tensor &root) noexcept {
-    return root.in_file ? "lies in a GGUF file and is read-only (copy it into a leaf of your own)" : "is promised constant";
-}
-
-std::string sources_text(const Tensor &node) {
-    std::string text;
-    for (const Tensor *source : node.sources()) text += (text.empty() ? "" : ", ") + tensor_text(*source);
-    return text;
-}
-
 namespace {
 
 void check_name(const char *what, const char *name) {
@@ -233,7 +213,9 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         link_operands(spec);
         const auto purpose = [&] {
             std::string operands;
-            for (const Tensor *source : spec.src) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
+            for (const Tensor *source : spec.src) {
+                if (source) operands += (operands.empty() ? "" : ", ") + tensor_text(*source);
+            }
             return format_text("%s: the node of %s in %s", op_name(spec.op), operands.c_str(), text().c_str());
         };
         t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size(), spec.attr_bytes); });
@@ -251,7 +233,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     }
     if (spec.view_of) {
         t->is_view = true;
-        t->writes = spec.writes;
+        t->written = spec.written;
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }

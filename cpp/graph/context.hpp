@@ -37,7 +37,7 @@ struct NodeSpec {
     std::span<Tensor *const> src;
     Tensor *view_of = nullptr;    // a view of this tensor's memory ...
     std::size_t view_offset = 0;  // ... so many bytes behind its first element
-    bool writes = false;          // ... which computing the node writes into
+    std::uint16_t written = 0;    // Tensor::written
 
     // The operation's attributes, of which the node gets a copy.
     static constexpr std::size_t most_attr_bytes = 192;

@@ -10,13 +10,16 @@ namespace tensorlib::core {
 
 // Under build_.
 void Context::link_operands(const NodeSpec &spec) {
-    for (Tensor *source : spec.src) {
-        if (source->context != this && source->context != last_link_) link(*source->context, op_name(spec.op));
+    const auto keep = [&](Context &other) {
+        if (&other != this && &other != last_link_) link(other, op_name(spec.op));
+    };
+    for (const Tensor *source : spec.src) {
+        if (source) keep(*source->context);
     }
-    // A view of a view may reach a root in a third context, which this one must keep alive as well.
-    if (spec.view_of) {
-        Context &owner = *spec.view_of->root->context;
-        if (&owner != this && &owner != last_link_) link(owner, op_name(spec.op));
+    // A view of a view may reach a root in a third context, which this one must keep alive as well; so may one that is written into.
+    if (spec.view_of) keep(*spec.view_of->root->context);
+    for (std::size_t s = 0; s < spec.src.size(); s++) {
+        if (spec.written >> s & 1) keep(*spec.src[s]->root->context);
     }
 }
 

@@ -45,7 +45,7 @@ struct Walk {
         while (!stack.empty()) {
             Frame &frame = stack.back();
             if (frame.next_source < frame.tensor->n_src) {
-                visit(frame.tensor->src[frame.next_source++]);
+                if (Tensor *source = frame.tensor->src[frame.next_source++]) visit(source);
                 continue;
             }
             bool added;
@@ -87,9 +87,12 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
     for (Tensor *leaf : walk.leafs) graph->reach(*leaf->context, false);
     for (Tensor *node : walk.nodes) {
         graph->reach(*node->context, false);
-        // A view that computes nothing writes nothing; any other node writes its root: its own memory, or its
-        // target's.
+        // A view that computes nothing writes nothing; any other node writes its root: its own memory, or that of
+        // the first operand that it writes into, and the others'.
         graph->reach(*node->root->context, !node->is_pure_view());
+        for (std::size_t s = 0; s < node->n_src; s++) {
+            if (node->writes(s)) graph->reach(*node->src[s]->root->context, true);
+        }
     }
     return graph;
 }
@@ -143,6 +146,7 @@ std::string Graph::dot() const {
     for (std::size_t i = 0; i < n_nodes_; i++) {
         for (std::size_t s = 0; s < nodes_[i]->n_src; s++) {
             const Tensor *source = nodes_[i]->src[s];
+            if (!source) continue;
             text += format_text("  %c%u -> n%zu [label=\"%zu\"];\n", source->is_leaf() ? 'l' : 'n', *index.find(source), i, s);
         }
     }

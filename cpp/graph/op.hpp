@@ -21,7 +21,7 @@ constexpr std::size_t op_count = 0
     ;
 
 // The most operands that an operation has.
-constexpr std::size_t max_sources = 3;
+constexpr std::size_t max_sources = 10;
 
 const char *op_name(Op op) noexcept;
 

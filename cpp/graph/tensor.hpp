@@ -26,8 +26,9 @@ struct Tensor {
     Op op = Op::leaf;
     std::uint16_t n_src = 0;
     bool is_view = false;
-    bool writes = false;  // computing it writes into the tensor that it is a view of
+    std::uint16_t written = 0;  // the operands, a bit each, that computing it writes into; it is a view of the first of them
     Context *context = nullptr;
+    // As many as its operation has operands; null where one is left out.
     Tensor **src = nullptr;
     // Of a node: its operation's attributes, in a struct of its own (ops/op_facts.hpp), behind `src`; null where it has none.
     const void *attrs = nullptr;
@@ -54,9 +55,13 @@ struct Tensor {
     std::atomic<const char *> name{""};
 
     bool is_leaf() const noexcept { return op == Op::leaf; }
+    bool writes() const noexcept { return written != 0; }
+    bool writes(std::size_t operand) const noexcept { return written >> operand & 1; }
     // A node that only describes memory: nothing is to be computed.
-    bool is_pure_view() const noexcept { return is_view && !writes; }
-    std::span<Tensor *const> sources() const noexcept { return {src, n_src}; }
+    bool is_pure_view() const noexcept { return is_view && !writes(); }
+    // The operands that are there.
+    class Sources;
+    Sources sources() const noexcept;
     // The first element's address on the device, or null where the root has no data, or none any more.
     std::byte *address() const noexcept {
         std::byte *base = root->data.load(std::memory_order_acquire);
@@ -65,6 +70,39 @@ struct Tensor {
 };
 
 static_assert(std::is_trivially_destructible_v<Tensor>);
+
+class Tensor::Sources {
+public:
+    class Iterator {
+    public:
+        Iterator(Tensor *const *at, Tensor *const *end) noexcept : at_(at), end_(end) { skip(); }
+        Tensor *operator*() const noexcept { return *at_; }
+        Iterator &operator++() noexcept {
+            ++at_;
+            skip();
+            return *this;
+        }
+        bool operator!=(const Iterator &other) const noexcept { return at_ != other.at_; }
+
+    private:
+        void skip() noexcept {
+            while (at_ != end_ && !*at_) ++at_;
+        }
+        Tensor *const *at_, *const *end_;
+    };
+    explicit Sources(const Tensor &node) noexcept : begin_(node.src), end_(node.src + node.n_src) {}
+    Iterator begin() const noexcept { return {begin_, end_}; }
+    Iterator end() const noexcept { return {end_, end_}; }
+
+private:
+    Tensor *const *begin_, *const *end_;
+};
+
+inline Tensor::Sources Tensor::sources() const noexcept { return Sources(*this); }
+
+// What stands for an operand that is left out, where nodes are built: one object for the process, which is no context's tensor. Null
+// would not do, as it is what a constructor that failed has given.
+Tensor *left_out() noexcept;
 
 // "'weights' [2, 4] f32", for messages.
 std::string tensor_text(const Tensor &t);

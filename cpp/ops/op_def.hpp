@@ -25,6 +25,7 @@ enum class Role : std::uint8_t { read, written, viewed, indices };
 struct Operand {
     const char *name;  // for messages
     Role role;
+    bool optional = false;  // may be left out
 };
 
 // No more than a step of a plan has room for.
@@ -49,8 +50,8 @@ struct OpFacts {
 // What it computes with.
 struct OpCode {
     // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
-    // be valid, or fills in the result (op and src are set already, and view_of and writes by the operands' roles). The sources are
-    // there and on one device.
+    // be valid, or fills in the result (op and src are set already, and view_of and written by the operands' roles). There is a source
+    // for each operand, null where it is left out, and all are on one device.
     void (*infer)(std::span<Tensor *const> src, const Attrs &attrs, NodeSpec &result);
 
     Cost (*cost)(const Tensor &node);
@@ -81,7 +82,11 @@ const OpDef &op_named(std::string_view name);
 // All operations but leaf, in the list's order.
 std::span<const OpDef *const> all_ops() noexcept;
 
-// The one way to make a node: checks operands and attributes, infers, and appends to the context.
+// Throws Error(invalid_argument) where an operation does not take so many operands. Optional ones at the end may be missing.
+void check_operand_count(const OpDef &def, std::size_t count);
+
+// The one way to make a node: checks operands and attributes, infers, and appends to the context. left_out() stands for an optional
+// operand that is left out.
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
 
 // The view of `length` elements of a from `start` on in dimension dim.

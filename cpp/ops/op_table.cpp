@@ -23,7 +23,8 @@ constexpr OpDef leaf_def{
 std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {
     std::string text;
     for (std::size_t i = 0; i < src.size(); i++) {
-        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, src[i] ? tensor_text(*src[i]).c_str() : "NULL");
+        const std::string what = !src[i] ? "NULL" : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
+        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, what.c_str());
     }
     return text;
 }
@@ -66,10 +67,6 @@ Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
     return attr;
 }
 
-}  // namespace
-
-namespace {
-
 constexpr const OpDef *table[] = {
 #define TL_OP(name, number) &ops::name,
 #include "graph/op_list.inc"
@@ -106,6 +103,14 @@ const OpDef &op_named(std::string_view name) {
 
 std::span<const OpDef *const> all_ops() noexcept { return table; }
 
+void check_operand_count(const OpDef &def, std::size_t count) {
+    std::size_t least = def.operands.size();
+    while (least > 0 && def.operands[least - 1].optional) least--;
+    if (count >= least && count <= def.operands.size()) return;
+    if (least == def.operands.size()) fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, count, least);
+    fail(Status::invalid_argument, "%s: %zu operands: %zu to %zu are valid", def.name, count, least, def.operands.size());
+}
+
 bool Attrs::flag(const char *op, std::string_view name) const {
     const std::int64_t value = integer(name, 0);
     if (value == 0 || value == 1) return value == 1;
@@ -117,11 +122,18 @@ DType Attrs::type(const char *op, std::string_view name) const { return traits_n
 
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
-    if (src.size() != def.operands.size()) {
-        fail(Status::invalid_argument, "%s: %zu operands: exactly %zu are valid", def.name, src.size(), def.operands.size());
-    }
-    for (const Tensor *source : src) {
+    check_operand_count(def, src.size());
+    // Of all operands, null where one is left out.
+    std::array<Tensor *, max_sources> operands{};
+    for (std::size_t i = 0; i < src.size(); i++) {
+        const Tensor *source = src[i];
         if (!source) fail(Status::invalid_argument, "%s: %s", def.name, operands_text(def, src).c_str());
+        if (source == left_out()) {
+            if (def.operands[i].optional) continue;
+            fail(Status::invalid_argument, "%s: %s: %s is no operand that may be left out", def.name, operands_text(def, src).c_str(),
+                 def.operands[i].name);
+        }
+        operands[i] = src[i];
         if (&source->context->memory() != &context.memory()) {
             fail(Status::context_mismatch, "%s: %s: an operand lives on %s, the context on %s", def.name, operands_text(def, src).c_str(),
                  source->context->memory().device(), context.memory().device());
@@ -144,14 +156,14 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
     }
     NodeSpec spec;
     spec.op = op;
-    spec.src = src;
-    for (std::size_t i = 0; i < src.size(); i++) {
+    spec.src = std::span(operands).first(def.operands.size());
+    for (std::size_t i = 0; i < def.operands.size(); i++) {
         const Role role = def.operands[i].role;
-        if (role != Role::viewed && role != Role::written) continue;
-        spec.view_of = src[i];
-        spec.writes = role == Role::written;
+        if (!operands[i] || (role != Role::viewed && role != Role::written)) continue;
+        if (!spec.view_of) spec.view_of = operands[i];
+        if (role == Role::written) spec.written = static_cast<std::uint16_t>(spec.written | 1u << i);
     }
-    def.infer(src, given, spec);
+    def.infer(spec.src, given, spec);
     return context.new_node(spec);
 }
 

@@ -17,9 +17,14 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
     const auto there = [&](const Tensor &t) { return t.root->context == reached.context.get(); };
     for (const Tensor *node : graph.nodes()) {
         if (!reached.written) break;
-        if (node->is_pure_view() || !there(*node)) continue;
+        if (node->is_pure_view()) continue;
+        const Tensor *target = node;
+        for (std::size_t s = 0; s < node->n_src && !there(*target); s++) {
+            if (node->writes(s)) target = node->src[s];
+        }
+        if (!there(*target)) continue;
         return format_text("it alone may use it meanwhile, as %s, the result of %s, is %s", tensor_text(*node).c_str(), op_name(node->op),
-                           node->writes ? "written into it" : "a node of it");
+                           node->writes() ? "written into it" : "a node of it");
     }
     for (const Tensor *leaf : graph.leafs()) {
         if (there(*leaf)) return format_text("it reads leaf %s", tensor_text(*leaf).c_str());

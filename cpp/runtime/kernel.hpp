@@ -46,6 +46,9 @@ struct KernelPlan {
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
     // what it needs of them. Their addresses are null then. Others are rebuilt before the step.
     unsigned unread = 0;
+    // Sources (a bit each) that the result may lie on, where they die there: elements at the same places, each read before it is written,
+    // by the same thread. Sources without the bit are somewhere else then.
+    unsigned overlaid = 0;
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
 
@@ -113,7 +116,7 @@ struct Step {
     Tensor *node;
     KernelPlan plan;
     TensorRef dst;
-    std::array<TensorRef, max_sources> src;
+    std::span<const TensorRef> src;  // without an address where an operand is left out
     // Where another node was fused with this one: that node, whose result dst is, and its other operand.
     const Tensor *epilogue;
     TensorRef epilogue_operand;

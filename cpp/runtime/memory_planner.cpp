@@ -62,7 +62,7 @@ private:
 }  // namespace
 
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::size_t alignment) {
+                       std::span<const std::uint32_t> runs_in, std::span<const unsigned> overlaid, std::size_t alignment) {
     const auto nodes = graph.nodes();
     MemoryPlan plan;
     plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
@@ -80,9 +80,9 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
         }
     }
     for (const CheckedNode &check : checked) {
-        const auto sources = nodes[check.node]->sources();
-        for (std::size_t s = 0; s < sources.size(); s++) {
-            const auto *root = check.operands >> s & 1 ? index.find(sources[s]->root) : nullptr;
+        const Tensor &node = *nodes[check.node];
+        for (std::size_t s = 0; s < node.n_src; s++) {
+            const auto *root = check.operands >> s & 1 ? index.find(node.src[s]->root) : nullptr;
             if (root) last_use[*root] = nodes.size() - 1;
         }
     }
@@ -95,14 +95,34 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
 
     Offsets offsets;
     const auto size_of = [&](std::size_t i) { return std::max(round_up(nodes[i]->layout.nbytes(), alignment), alignment); };
+    // The root that node i may lie on, as nobody needs it afterwards and all who read it at node i allow it; null where there is none.
+    const auto dying_operand = [&](std::size_t i) -> const std::uint32_t * {
+        const Tensor &node = *nodes[i];
+        for (std::size_t s = 0; s < node.n_src; s++) {
+            const auto allows = [&](std::size_t operand) { return (overlaid[i] >> operand & 1) != 0; };
+            if (!node.src[s] || !allows(s)) continue;
+            const Tensor *root = node.src[s]->root;
+            const auto *index_of_root = index.find(root);
+            if (!index_of_root || !is_intermediate[*index_of_root] || last_use[*index_of_root] != i) continue;
+            if (size_of(*index_of_root) != size_of(i)) continue;
+            bool all_allow = true;
+            for (std::size_t other = 0; other < node.n_src; other++) {
+                if (node.src[other] && node.src[other]->root == root)
+                    all_allow = all_allow && allows(other) && node.src[other]->root_offset == 0;
+            }
+            if (all_allow) return index_of_root;
+        }
+        return nullptr;
+    };
     for (std::size_t i = 0; i < nodes.size(); i++) {
+        const std::uint32_t *under = is_intermediate[i] ? dying_operand(i) : nullptr;
         if (is_intermediate[i]) {
-            plan.offset[i] = offsets.take(size_of(i));
+            plan.offset[i] = under ? plan.offset[*under] : offsets.take(size_of(i));
             plan.unshared += size_of(i);
         }
         const std::size_t end = i + 1 < nodes.size() ? start[i + 1] : nodes.size();
         for (std::size_t e = start[i]; e < end; e++) {
-            if (is_intermediate[ending[e]]) offsets.give(plan.offset[ending[e]], size_of(ending[e]));
+            if (is_intermediate[ending[e]] && !(under && ending[e] == *under)) offsets.give(plan.offset[ending[e]], size_of(ending[e]));
         }
     }
     plan.size = offsets.end();

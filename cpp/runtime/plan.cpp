@@ -61,7 +61,7 @@ void Plan::find_fusions(const std::vector<Choice> &choices) {
     std::size_t last_writer = 0;  // its index + 1
     for (std::size_t i = 0; i < nodes.size(); i++) {
         const Tensor &node = *nodes[i];
-        if (node.writes) last_writer = i + 1;
+        if (node.writes()) last_writer = i + 1;
         const EpilogueDef *epilogue = find_epilogue(node.op);
         if (!epilogue) continue;
         for (const Tensor *source : node.sources()) {
@@ -103,7 +103,7 @@ std::vector<Choice> Plan::choose_kernels(Backend &backend) const {
 
 void Plan::make_steps(const std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
-    // A step is some 440 bytes: growing by doubling would copy them, and hand pages back to the system in between.
+    // A step is some 400 bytes: growing by doubling would copy them, and hand pages back to the system in between.
     steps_.reserve(nodes.size());
     done_.reserve(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
@@ -118,7 +118,9 @@ void Plan::make_steps(const std::vector<Choice> &choices) {
         step.plan = choices[computed].plan;
         step.node = &node;
         if (&node != nodes[i]) step.epilogue = nodes[i];
-        if (node.writes && node.root->is_leaf()) targets_.push_back(node.root);
+        for (std::size_t s = 0; s < node.n_src; s++) {
+            if (node.writes(s) && node.src[s]->root->is_leaf()) targets_.push_back(node.src[s]->root);
+        }
         if (const unsigned operands = checked_operands(node)) {
             checked_.push_back({static_cast<std::uint32_t>(computed), static_cast<std::uint32_t>(steps_.size()), operands});
         }
@@ -150,7 +152,7 @@ std::vector<const Tensor *> dropped_roots(const Step &step) {
         if (is_dropped(t) && std::find(roots.begin(), roots.end(), t.root) == roots.end()) roots.push_back(t.root);
     };
     for (std::size_t s = 0; s < step.node->n_src; s++) {
-        if (!(step.plan.unread >> s & 1)) add(*step.node->src[s]);
+        if (step.node->src[s] && !(step.plan.unread >> s & 1)) add(*step.node->src[s]);
     }
     if (const Tensor *node = step.epilogue) add(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)]);
     return roots;
@@ -165,7 +167,12 @@ void Plan::place_intermediates() {
     for (std::size_t i = 0; i < nodes.size(); i++) {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire);
     }
-    memory_ = plan_memory(graph_, is_intermediate, checked_, fusions_.runs_in, unit);
+    std::vector<unsigned> overlaid(nodes.size());
+    for (const Step &step : steps_) {
+        // Of a fused node the product's last part would be read behind the first that is written.
+        if (!step.epilogue) overlaid[*index_.find(step.node)] = step.plan.overlaid;
+    }
+    memory_ = plan_memory(graph_, is_intermediate, checked_, fusions_.runs_in, overlaid, unit);
     // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
     std::size_t workspace = 0, rebuilt = 0, n_rebuilt = 0;
     for (const Step &step : steps_) {
@@ -212,13 +219,20 @@ void Plan::place_rebuilt(Step &step) {
 }
 
 void Plan::resolve_addresses() {
+    std::size_t n_operands = 0;
+    for (const Step &step : steps_) n_operands += step.node->n_src;
+    operands_.reserve(n_operands);
     for (Step &step : steps_) {
         place_rebuilt(step);
         step.dst = ref_of(step.epilogue ? *step.epilogue : *step.node, step);
         if (const Tensor *node = step.epilogue) {
             step.epilogue_operand = ref_of(*node->src[find_epilogue(node->op)->other_operand(*node, *step.node)], step);
         }
-        for (std::size_t s = 0; s < step.node->n_src; s++) step.src[s] = ref_of(*step.node->src[s], step);
+        const std::size_t first = operands_.size();
+        for (std::size_t s = 0; s < step.node->n_src; s++) {
+            operands_.push_back(step.node->src[s] ? ref_of(*step.node->src[s], step) : TensorRef{});
+        }
+        step.src = std::span(operands_).subspan(first);
         step.workspace = block_.begin() + workspace_offset_;
     }
     auto *fault = reinterpret_cast<std::uint64_t *>(block_.begin() + faults_offset_);

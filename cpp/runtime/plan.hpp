@@ -96,6 +96,7 @@ private:
     DataBlock block_;
     std::unique_ptr<Backend::Recording> recording_;  // goes before the memory that it writes to
     std::vector<Rebuilt> rebuilt_;                   // of all steps
+    std::vector<TensorRef> operands_;                // of all steps
 
     std::vector<Tensor *> owned_;          // nodes with data of their own
     std::uint64_t owned_as_of_ = 0;        // placed_nodes() when owned_ was made

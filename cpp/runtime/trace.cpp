@@ -213,11 +213,12 @@ void Trace::write_step(const Step &step, double seconds) {
     text(node.context->name_of(node).c_str());
     buffer_ += ",\"shape\":";
     text(layout_text(node.layout));
+    buffer_ += ",\"operands\":[";
     for (std::size_t s = 0; s < node.n_src; s++) {
-        buffer_ += s == 0 ? ",\"operands\":[" : ",";
-        text(layout_text(node.src[s]->layout));
+        buffer_ += s == 0 ? "" : ",";
+        text(node.src[s] ? layout_text(node.src[s]->layout).c_str() : "left out");
     }
-    buffer_ += node.n_src == 0 ? "" : "]";
+    buffer_ += ']';
     number(",\"flops\":", cost.flops);
     number(",\"bytes\":", cost.bytes);
     if (seconds > 0) {

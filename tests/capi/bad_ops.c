@@ -36,6 +36,38 @@ static void test_null_operands(void) {
     tl_context_free(ctx);
 }
 
+/* An operand that is left out is no NULL, and nothing else is left out. */
+static void test_none(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 2, 3), *none = tl_none(), *out[] = {none};
+    CHECK(none && none == tl_none());
+    NOT_MADE(ctx, tl_add(ctx, a, none), TL_STATUS_INVALID_ARGUMENT,
+             "add: a is [2, 3] f32, b is left out: b is no operand that may be left out");
+    NOT_MADE(ctx, tl_mul_mat_id(ctx, a, none, a), TL_STATUS_INVALID_ARGUMENT, "b is left out");
+    NOT_MADE(ctx, tl_op(ctx, "add", (tl_tensor *[]){none, a}, 2, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "a is left out");
+    NOT_MADE(ctx, tl_narrow(ctx, none, 0, 0, 1), TL_STATUS_INVALID_ARGUMENT, "a is left out");
+    NOT_MADE(ctx, tl_transpose(ctx, none), TL_STATUS_INVALID_ARGUMENT, "a is left out");
+    float values[6] = {0};
+    void *data;
+    REFUSED(tl_tensor_read_f32(none, values, 6, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_write_f32(none, values, 6, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_read(none, values, 0, 4, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_write(none, values, 0, 4, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_get_f32(none, 0, 0, 0, 0, values, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_set_f32(none, 0, 0, 0, 0, 1, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_map(none, TL_ACCESS_READ, &data, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_set_constant(none, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_drop_original(none, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_tensor_set_name(none, "none", &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    tl_tensor_unmap(none, TL_ACCESS_READ);
+    CHECK(tl_tensor_type(none) == -1 && tl_tensor_n_dims(none) == 0 && tl_tensor_ne(none, 0) == 0 && tl_tensor_nb(none, 0) == 0);
+    CHECK(tl_tensor_nbytes(none) == 0 && tl_tensor_n_elements(none) == 0 && !tl_tensor_op(none) && !tl_tensor_name(none));
+    CHECK(!tl_tensor_data(none) && tl_tensor_copy_name(none, NULL, 0) == 0);
+    tl_graph *graph = NULL;
+    REFUSED(tl_graph_create(ctx, out, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "output 0 is tl_none()");
+    tl_context_free(ctx);
+}
+
 /* A message longer than tl_error holds is cut, never inside a UTF-8 character: 200 two-byte characters at either parity. */
 static void test_long_messages(void) {
     for (int shift = 0; shift < 2; shift++) {
@@ -87,6 +119,7 @@ static void test_shapes(void) {
 void test_ops(void) {
     test_long_messages();
     test_null_operands();
+    test_none();
     test_shapes();
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 using support::leaf;
+namespace core = tensorlib::core;
 
 namespace {
 
@@ -41,6 +42,46 @@ TEST(Graph, post_order_each_tensor_once) {
     EXPECT_EQ(dot.rfind("digraph", 0), 0u);
     EXPECT_NE(dot.find("n0 -> n1"), std::string::npos);
     EXPECT_NE(dot.find("bold"), std::string::npos);
+}
+
+// Operands that are left out are no tensors of the graph.
+TEST(Graph, operands_that_are_left_out) {
+    const auto context = core::Context::create({});
+    const auto layout = core::contiguous_layout("test", core::DType::f32, std::vector<std::int64_t>{4});
+    core::Tensor *x = context->new_leaf(layout), *y = context->new_leaf(layout);
+    core::Tensor *src[] = {nullptr, x, nullptr, nullptr, y, nullptr};
+    core::NodeSpec spec;
+    spec.op = core::Op::add, spec.layout = layout, spec.src = src;
+    core::Tensor *node = context->new_node(spec);
+    std::vector<const core::Tensor *> there;
+    for (const core::Tensor *source : node->sources()) there.push_back(source);
+    EXPECT_EQ(there, (std::vector<const core::Tensor *>{x, y}));
+    EXPECT_EQ(core::sources_text(*node), "[4] f32, [4] f32");
+    const auto graph = core::Graph::create(*context, {&node, 1});
+    EXPECT_EQ(graph->nodes().size(), 1u);
+    EXPECT_EQ(graph->leafs().size(), 2u);
+    const std::string dot = graph->dot();
+    EXPECT_NE(dot.find("l0 -> n0 [label=\"1\"]"), std::string::npos) << dot;
+    EXPECT_NE(dot.find("l1 -> n0 [label=\"4\"]"), std::string::npos) << dot;
+}
+
+// A node that writes into several operands is a view of the first, keeps the contexts of all roots, and a run needs each of them alone.
+TEST(Graph, several_written_operands) {
+    const auto old = core::Context::create({}), views = core::Context::create({}), context = core::Context::create({});
+    const auto layout = core::contiguous_layout("test", core::DType::f32, std::vector<std::int64_t>{4});
+    core::Tensor *a = context->new_leaf(layout), *root = old->new_leaf(layout), *gradient = views->new_leaf(layout);
+    core::NodeSpec of_view;
+    of_view.op = core::Op::reshape, of_view.layout = layout, of_view.src = {&root, 1}, of_view.view_of = root;
+    core::Tensor *b = views->new_node(of_view);
+    core::Tensor *src[] = {a, gradient, b};
+    core::NodeSpec spec;
+    spec.op = core::Op::add, spec.layout = layout, spec.src = src, spec.view_of = a, spec.written = 0b101;
+    core::Tensor *node = context->new_node(spec);
+    EXPECT_TRUE(node->writes() && node->writes(0) && !node->writes(1) && node->writes(2));
+    EXPECT_EQ(node->root, a);
+    const auto graph = core::Graph::create(*context, {&node, 1});
+    ASSERT_EQ(graph->contexts().size(), 3u);
+    for (const auto &reached : graph->contexts()) EXPECT_EQ(reached.written, reached.context.get() != views.get());
 }
 
 TEST(Graph, a_chain_too_long_for_a_recursion) {
@@ -113,14 +154,29 @@ TEST(Plan, intermediates_share_memory_but_never_while_needed) {
     }
 }
 
-TEST(Plan, a_chain_takes_two_intermediates) {
+// A sum lies on the operand that ends there; of a chain of those that cannot, one reads what the one before has written.
+TEST(Plan, a_chain_takes_one_intermediate_or_two) {
     tl::Context ctx;
-    const auto x = leaf(ctx, {1024}, 1);
-    auto sum = x;
-    for (int i = 0; i < 100; i++) sum = sum + x;
-    const tl::Graph graph({sum});
-    const std::string text = graph.plan_text(tl::Backend("cpu", {1}));
-    EXPECT_NE(text.find("intermediates 8192 bytes (405504 without reuse)"), std::string::npos) << text.substr(0, 200);
+    const auto x = leaf(ctx, {32, 32}, 1);
+    auto sum = x, turned = x;
+    for (int i = 0; i < 100; i++) sum = sum + x, turned = x + turned.transpose();
+    const tl::Backend cpu("cpu", {1});
+    const std::string of_sums = tl::Graph({sum}).plan_text(cpu), of_turned = tl::Graph({turned}).plan_text(cpu);
+    EXPECT_NE(of_sums.find("intermediates 4096 bytes (405504 without reuse)"), std::string::npos) << of_sums.substr(0, 200);
+    EXPECT_NE(of_turned.find("intermediates 8192 bytes (405504 without reuse)"), std::string::npos) << of_turned.substr(0, 200);
+}
+
+// An operand that ends with a node, and is read there turned as well, is no place for its result.
+TEST(Plan, a_sum_does_not_lie_on_what_it_reads_elsewhere) {
+    tl::Context ctx;
+    const auto x = leaf(ctx, {8, 8}, 1);
+    const auto twice = x + x, sum = twice + twice.transpose(), result = sum + x;
+    const auto of = x.read<float>();
+    tl::Backend("cpu", {1}).compute({result});
+    const auto got = result.read<float>();
+    for (std::size_t r = 0; r < 8; r++) {
+        for (std::size_t c = 0; c < 8; c++) EXPECT_EQ(got[r * 8 + c], 3 * of[r * 8 + c] + 2 * of[c * 8 + r]);
+    }
 }
 
 TEST(Plan, what_is_not_an_output_cannot_be_read) {

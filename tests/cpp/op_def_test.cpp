@@ -69,8 +69,8 @@ TEST(Nodes, keep_their_attributes_and_follow_the_roles) {
     EXPECT_EQ(node(Op::add, {a, a})->attrs, nullptr);
 
     const Tensor *written = node(Op::set_rows, {a, b, rows}), *copied = node(Op::cpy, {b, leaf(DType::f16, {4, 3})});
-    EXPECT_TRUE(written->writes && written->root == a && !written->is_pure_view());
-    EXPECT_TRUE(copied->writes && copied->root == copied->src[1]);
+    EXPECT_TRUE(written->writes(0) && !written->writes(1) && written->root == a && !written->is_pure_view());
+    EXPECT_TRUE(copied->writes(1) && !copied->writes(0) && copied->root == copied->src[1]);
     EXPECT_FALSE(node(Op::get_rows, {a, rows})->is_view);
 }
 

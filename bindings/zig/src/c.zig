@@ -267,6 +267,7 @@ pub extern fn tl_op(
     attrs: ?[*]const tl_attr,
     n_attrs: usize,
 ) ?*tl_tensor;
+pub extern fn tl_none() ?*tl_tensor;
 pub extern fn tl_op_count() usize;
 pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
 

@@ -1219,13 +1219,20 @@ TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_te
 
 /**
  * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
- * `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
+ * of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
  * only. Attributes: mul_mat and mul_mat_id (exact), view (ne, nb, offset), reshape (ne), permute (axes),
  * cast (to); the others have none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
  * result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,
         const tl_attr *attrs, size_t n_attrs);
+
+/**
+ * What stands for an operand that is left out, in the middle or at the end: never NULL, which is what a
+ * constructor that failed has given. It is the same each time, belongs to no context and is not to be
+ * freed; for every function but constructors of nodes it is no tensor. Any thread. Since 0.1.
+ */
+TL_API tl_tensor *tl_none(void);
 
 /**
  * The number of operations. Any thread. Since 0.1.

@@ -25,12 +25,24 @@ const char *refuse_unless_flat(const Problem &p) noexcept {
     return a.contiguous() && b.contiguous() ? nullptr : "not contiguous";
 }
 
+// The operands whose elements lie as the result's do, and may lie under them.
+unsigned alike(const Tensor &node) noexcept {
+    unsigned bits = 0;
+    for (std::size_t s = 0; s < node.n_src; s++) {
+        const Layout &l = node.src[s]->layout;
+        if (l.type == node.layout.type && l.ne == node.layout.ne && l.nb == node.layout.nb) bits |= 1u << s;
+    }
+    return bits;
+}
+
 void plan_flat(const Problem &p, KernelPlan &plan) noexcept {
     const std::int64_t n = p.node.layout.n_elements();
+    plan.overlaid = alike(p.node);
     plan.chunks(Stage::compute) = chunks_for(n, 12 * n, p.n_threads);
 }
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
+    plan.overlaid = alike(p.node);
     plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows(), 12 * p.node.layout.n_elements(), p.n_threads);
 }
 

@@ -158,7 +158,7 @@ extern "C" {
     ) -> *mut tl_tensor;
 
     /// Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
-    /// `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
+    /// of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
     /// only. Attributes: mul_mat and mul_mat_id (exact), view (ne, nb, offset), reshape (ne), permute (axes),
     /// cast (to); the others have none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
     /// result; NULL on failure. Since 0.1.
@@ -170,6 +170,10 @@ extern "C" {
         attrs: *const tl_attr,
         n_attrs: usize,
     ) -> *mut tl_tensor;
+    /// What stands for an operand that is left out, in the middle or at the end: never NULL, which is what a
+    /// constructor that failed has given. It is the same each time, belongs to no context and is not to be
+    /// freed; for every function but constructors of nodes it is no tensor. Any thread. Since 0.1.
+    pub fn tl_none() -> *mut tl_tensor;
     /// The number of operations. Any thread. Since 0.1.
     pub fn tl_op_count() -> usize;
     /// An operation's name; NULL where index is not below tl_op_count(). Static storage, not to be
