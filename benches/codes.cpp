@@ -43,10 +43,10 @@ struct Operands {
 
     Operands(const leaf::LeafTable &l, const core::DTypeTraits &type, std::size_t index)
         : leaf(l),
-          format(l.integer[index]),
+          format(l.integer.formats[index]),
           panels(l.panels[index]),
-          rows(l.integer_rows),
-          columns(l.integer_columns),
+          rows(l.integer.rows),
+          columns(l.integer.columns),
           stored(rows * depth / type.block_size * static_cast<std::int64_t>(type.size)),
           packed(panels.bytes(depth)),
           row_bytes(depth / type.block_size * static_cast<std::ptrdiff_t>(type.size)),
@@ -69,11 +69,11 @@ struct Operands {
         quantize();
     }
     leaf::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data, sum_pairs.data}; }
-    leaf::PackedPanel panel() const { return {packed.data, format.levels, leaf.fetched_ahead[columns - 1]}; }
+    leaf::PackedPanel panel() const { return {packed.data, format.levels, leaf.integer.fetched_ahead[columns - 1]}; }
     void unpack() { format.unpack(depth, stored.data, row_bytes, rows, codes.data, scales.data, offsets.data); }
     void expand() { format.expand(0, depth, panel(), codes.data, scales.data, offsets.data); }
     void quantize() {
-        for (int j = 0; j < columns; j++) leaf.quantize_column(depth, values.data, format, group(), columns, j);
+        for (int j = 0; j < columns; j++) leaf.integer.quantize_column(depth, values.data, format, group(), columns, j);
     }
     void multiply_packed(std::int64_t k) { format.gemm_packed[columns - 1](k, panel(), group(), c.data, rows, rows); }
     void multiply(std::int64_t k) {
@@ -120,13 +120,13 @@ void report_row(const Bench &bench, const core::DTypeTraits &type, std::size_t i
 void report_codes(const Bench &bench) {
     if (!bench.limits.byte_dots) return;
     const leaf::LeafTable &leaf = bench.isa.kernels;
-    std::printf("\ninteger micro-kernels %d x %d, one thread, best; GOP/s%32s codes or elements a ns\n", leaf.integer_rows,
-                leaf.integer_columns, "");
+    std::printf("\ninteger micro-kernels %d x %d, one thread, best; GOP/s%32s codes or elements a ns\n", leaf.integer.rows,
+                leaf.integer.columns, "");
     std::printf("  %-8s %8s  %15s %15s %15s %15s %7s %7s %8s\n", "type", "peak", "packed, near", "packed", "unpacked, near", "unpacked",
                 "unpack", "expand", "quantise");
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const core::DTypeTraits &type = core::dtype_at(i);
-        if (bench.wants(type) && leaf.integer[i].unpack) report_row(bench, type, i);
+        if (bench.wants(type) && leaf.integer.formats[i].unpack) report_row(bench, type, i);
     }
 }
 

@@ -55,14 +55,14 @@ const Fetching &fetching_of(const CpuFeatures &features) {
 
 void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
     for (int n = 1; n <= leaf::max_integer_columns; n++) {
-        table.fetched_ahead[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
+        table.integer.fetched_ahead[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
     }
-    for (leaf::LeafTable::Gemm *gemm : {&table.gemm_f32, &table.gemm_bf16, &table.gemm_f16_by_f32, &table.gemm_bf16_by_f32}) {
+    for (leaf::LeafTable::Gemm *gemm : {&table.gemm.f32, &table.gemm.bf16, &table.gemm.f16_by_f32, &table.gemm.bf16_by_f32}) {
         for (int n = 1; n <= fetching.floats_from_cache; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
     }
-    for (int rows = 1; fetching.halves_as_stream && rows <= table.dot_rows; rows++) {
-        table.dot_f16[rows - 1][0] = table.dot_f16_stream[rows - 1];
-        table.dot_bf16[rows - 1][0] = table.dot_bf16_stream[rows - 1];
+    for (int rows = 1; fetching.halves_as_stream && rows <= table.dot.rows; rows++) {
+        table.dot.f16[rows - 1][0] = table.dot.f16_stream[rows - 1];
+        table.dot.bf16[rows - 1][0] = table.dot.bf16_stream[rows - 1];
     }
 }
 

@@ -7,9 +7,9 @@ namespace {
 // Of one column: n floats of c, and the operand's row, from the same element on, or its one number.
 void add(const leaf::LeafTable &leaf, std::int64_t n, float *c, const float *operand, bool one) noexcept {
     if (one) {
-        leaf.add_scalar_f32(n, c, *operand, c);
+        leaf.elementwise.add_scalar(n, c, *operand, c);
     } else {
-        leaf.add_f32(n, c, operand, c);
+        leaf.elementwise.add(n, c, operand, c);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 using support::backend;
@@ -229,6 +230,36 @@ INSTANTIATE_TEST_SUITE_P(shapes, Add,
                                          Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
                                          Sum{"add_f32_rows", {400, 300}, {1, 300}}));
 
+// What every level has is filled by the baseline, so that a level may leave out what it does no better; and so of every level.
+TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
+    using namespace tl::core;
+    // A table of functions and nothing else, read as such: an entry that is added to it is looked at too.
+    const auto functions = [](const auto &table) {
+        static_assert(sizeof table % sizeof(void (*)()) == 0);
+        std::vector<void (*)()> all(sizeof table / sizeof(void (*)()));
+        std::memcpy(all.data(), &table, sizeof table);
+        return all;
+    };
+    for (std::size_t level = 0; level < isa_count(); level++) {
+        const leaf::LeafTable &leaf = isa_at(level).kernels;
+        const char *name = isa_at(level).name;
+        for (const auto f : functions(leaf.elementwise)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(leaf.copies)) EXPECT_TRUE(f) << name;
+        EXPECT_TRUE(leaf.pack.f32) << name;
+        EXPECT_TRUE(leaf.gemm.rows > 0 && leaf.gemm.columns > 0 && leaf.dot.rows > 0 && leaf.dot.columns > 0) << name;
+        for (int n = 0; n < leaf.gemm.columns; n++)
+            EXPECT_TRUE(leaf.gemm.f32.from_cache[n] && leaf.gemm.f32.from_memory[n]) << name << ' ' << n;
+        for (int r = 0; r < leaf.dot.rows; r++) {
+            for (int n = 0; n < leaf.dot.columns; n++) EXPECT_TRUE(leaf.dot.f32[r][n]) << name << ' ' << r << ' ' << n;
+        }
+        std::size_t type = 0;
+#define TL_DTYPE(name_of_type, id, format) \
+    for (const auto f : functions(leaf.formats[type++])) EXPECT_TRUE(f) << name << " " #name_of_type;
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+    }
+}
+
 // Panels of F16 and BF16 as they are stored give the bits that the same numbers give as floats: a constant's copy, for which there may be
 // no memory, changes no result.
 TEST(Panels, of_16_bits_have_the_bits_of_floats) {
@@ -236,13 +267,13 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
     constexpr std::int64_t k = 38;
     for (const std::string &isa : support::isa_levels()) {
         const leaf::LeafTable &leaf = choose_isa(isa).kernels;
-        const auto rows = static_cast<std::size_t>(leaf.gemm_rows);
+        const auto rows = static_cast<std::size_t>(leaf.gemm.rows);
         for (const DType type : {DType::f16, DType::bf16}) {
             const bool pairs = type == DType::bf16;
-            const leaf::LeafTable::Gemm &gemm = pairs ? leaf.gemm_bf16_by_f32 : leaf.gemm_f16_by_f32;
+            const leaf::LeafTable::Gemm &gemm = pairs ? leaf.gemm.bf16_by_f32 : leaf.gemm.f16_by_f32;
             if (!gemm.from_cache[0]) continue;
             // Thirds: sums depend on their order.
-            std::vector<float> values(rows * k), b(static_cast<std::size_t>(leaf.gemm_columns) * k), widened(rows * k);
+            std::vector<float> values(rows * k), b(static_cast<std::size_t>(leaf.gemm.columns) * k), widened(rows * k);
             for (std::size_t i = 0; i < values.size(); i++) values[i] = support::value(4, static_cast<std::uint32_t>(i)) / 3;
             for (std::size_t i = 0; i < b.size(); i++) b[i] = support::value(5, static_cast<std::uint32_t>(i)) / 3;
             std::vector<std::uint16_t> stored(rows * k), panel(rows * k);
@@ -251,11 +282,11 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
             for (std::size_t i = 0; i < k; i++) {
                 for (std::size_t r = 0; r < rows; r++) panel[pairs ? (i / 2 * rows + r) * 2 + i % 2 : i * rows + r] = stored[i * rows + r];
             }
-            for (int n = 1; n <= leaf.gemm_columns; n++) {
+            for (int n = 1; n <= leaf.gemm.columns; n++) {
                 std::vector<float> got(rows * static_cast<std::size_t>(n)), want(got.size());
                 for (const auto kernels : {&gemm.from_cache, &gemm.from_memory}) {
-                    (*kernels)[n - 1](pairs ? k / 2 : k, panel.data(), b.data(), got.data(), leaf.gemm_rows, leaf.gemm_rows, false);
-                    leaf.gemm_f32.from_cache[n - 1](k, widened.data(), b.data(), want.data(), leaf.gemm_rows, leaf.gemm_rows, false);
+                    (*kernels)[n - 1](pairs ? k / 2 : k, panel.data(), b.data(), got.data(), leaf.gemm.rows, leaf.gemm.rows, false);
+                    leaf.gemm.f32.from_cache[n - 1](k, widened.data(), b.data(), want.data(), leaf.gemm.rows, leaf.gemm.rows, false);
                     EXPECT_EQ(got, want) << isa << " " << traits(type).name << " n " << n;
                 }
             }
@@ -266,7 +297,7 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
 // Results past the caches are stored in another way; the same bits, wherever they begin and end, and nothing beside them.
 TEST(AddStream, any_place_and_length) {
     for (const std::string &isa : support::isa_levels()) {
-        const auto add = tl::core::choose_isa(isa).kernels.add_stream_f32;
+        const auto add = tl::core::choose_isa(isa).kernels.elementwise.add_stream;
         for (const std::int64_t n : {0, 1, 3, 15, 16, 17, 31, 64, 100, 1000}) {
             for (std::size_t begin = 0; begin < 17; begin++) {
                 std::vector<float> a(1100), b(1100), c(1100, -1);
@@ -290,8 +321,8 @@ TEST(CopyStream, any_place_and_length) {
             for (std::size_t begin = 0; begin < 66; begin += 13) {
                 std::vector<unsigned char> from(4200), to(4400, 0xee);
                 for (std::size_t i = 0; i < from.size(); i++) from[i] = static_cast<unsigned char>(i * 7 % 251);
-                leaf.copy_stream(n, from.data() + 5, to.data() + begin);
-                leaf.stream_end();
+                leaf.copies.stream(n, from.data() + 5, to.data() + begin);
+                leaf.copies.stream_end();
                 for (std::size_t i = 0; i < to.size(); i++) {
                     const bool inside = i >= begin && i < begin + static_cast<std::size_t>(n);
                     ASSERT_EQ(to[i], inside ? from[i - begin + 5] : 0xee) << isa << " n " << n << " at " << i;

@@ -52,7 +52,7 @@ float *floats(std::byte *p) noexcept { return reinterpret_cast<float *>(p); }
 void run_flat(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.n_elements();
     const Range part = part_of(n, slice.chunk, step.plan.chunks(Stage::compute));
-    const auto add = streams(*step.node) ? slice.leaf.add_stream_f32 : slice.leaf.add_f32;
+    const auto add = streams(*step.node) ? slice.leaf.elementwise.add_stream : slice.leaf.elementwise.add;
     add(part.end - part.begin, floats(step.src[0].data) + part.begin, floats(step.src[1].data) + part.begin,
         floats(step.dst.data) + part.begin);
 }
@@ -69,9 +69,9 @@ void run_rows(const Step &step, const Slice &slice) noexcept {
         const float *from_a = floats(row_address(a, index)), *from_b = floats(row_address(b, repeated(index, b.ne)));
         float *to = floats(row_address(step.dst, index));
         if (nb == 1) {
-            slice.leaf.add_scalar_f32(n, from_a, *from_b, to);
+            slice.leaf.elementwise.add_scalar(n, from_a, *from_b, to);
         } else {
-            for (std::int64_t i = 0; i < n; i += nb) slice.leaf.add_f32(nb, from_a + i, from_b, to + i);
+            for (std::int64_t i = 0; i < n; i += nb) slice.leaf.elementwise.add(nb, from_a + i, from_b, to + i);
         }
     }
 }

@@ -97,10 +97,10 @@ std::int64_t Converter::operator()(const void *from, void *to, std::int64_t n) c
         for (std::size_t at = 0; at < piece_bytes; at += 64) __builtin_prefetch(piece + bytes_ahead + at, 0, 2);
         const std::int64_t wrong = convert(piece, values, count);
         if (wrong >= 0 && bad < 0) bad = i + wrong;
-        leaf_.copy_stream(count / to_.block_size * static_cast<std::int64_t>(to_.size), values,
-                          target + static_cast<std::size_t>(i / to_.block_size) * to_.size);
+        leaf_.copies.stream(count / to_.block_size * static_cast<std::int64_t>(to_.size), values,
+                            target + static_cast<std::size_t>(i / to_.block_size) * to_.size);
     }
-    leaf_.stream_end();
+    leaf_.copies.stream_end();
     return bad;
 }
 

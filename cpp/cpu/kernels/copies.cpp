@@ -86,8 +86,8 @@ void for_each_run(const Step &step, const Slice &slice, std::int64_t unit, Move 
 void copy_bytes(std::byte *to, const std::byte *from, std::size_t n, const leaf::LeafTable *streaming) noexcept {
     const auto distance = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
     if (streaming && n >= shortest_stream && distance >= n && std::uintptr_t{0} - distance >= n) {
-        streaming->copy_stream(static_cast<std::int64_t>(n), from, to);
-        streaming->stream_end();
+        streaming->copies.stream(static_cast<std::int64_t>(n), from, to);
+        streaming->copies.stream_end();
     } else {
         std::memmove(to, from, n);
     }

@@ -69,7 +69,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
     const std::int64_t K = a.ne[0], M = c.ne[0], N = c.ne[1], blocks = ceil_div(M, dot_block_rows);
     const Layout &layout = step.node->src[0]->layout;
     const DotScratch scratch(layout, step.node->src[1]->layout, slice.leaf);
-    const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.leaf), tiles = as_they_lie ? as_they_lie : slice.leaf.dot_f32;
+    const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.leaf), tiles = as_they_lie ? as_they_lie : slice.leaf.dot.f32;
     auto *decoded_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * scratch.floats();
     float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
     const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
@@ -83,11 +83,11 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
         }
         const std::int64_t first = unit % blocks * dot_block_rows, last = std::min(first + dot_block_rows, M);
         for (std::int64_t m = first; m < last;) {
-            const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot_rows, last - m);
+            const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, last - m);
             const char *row = batch.a + m * static_cast<std::ptrdiff_t>(a.nb[1]);
             const FloatRows rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
             for (std::int64_t n = 0; n < N;) {
-                const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot_columns, N - n);
+                const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, N - n);
                 tiles[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride, batch.c + m + n * M,
                                         M);
                 n += width;
@@ -113,9 +113,9 @@ constexpr CpuKernel table[] = {
 
 DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept {
     if (!a.rows_contiguous()) return nullptr;
-    if (a.type == DType::f32) return leaf.dot_f32;
-    if (a.type == DType::f16 && leaf.dot_f16[0][0]) return leaf.dot_f16;
-    if (a.type == DType::bf16 && leaf.dot_bf16[0][0]) return leaf.dot_bf16;
+    if (a.type == DType::f32) return leaf.dot.f32;
+    if (a.type == DType::f16 && leaf.dot.f16[0][0]) return leaf.dot.f16;
+    if (a.type == DType::bf16 && leaf.dot.bf16[0][0]) return leaf.dot.bf16;
     return nullptr;
 }
 

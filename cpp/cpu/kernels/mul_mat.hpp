@@ -110,9 +110,9 @@ inline void quantize(const leaf::LeafTable &leaf, const ByteLayout &layout, cons
                      std::int64_t n, std::int64_t column) noexcept {
     const leaf::ByteColumns to = layout.at(base, first, n, 0);
     if (layout.one) {
-        leaf.quantize_one(layout.K, values, layout.format, to);
+        leaf.integer.quantize_one(layout.K, values, layout.format, to);
     } else {
-        leaf.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
+        leaf.integer.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
     }
 }
 

@@ -28,11 +28,11 @@ struct FloatBlocking : Blocking {
 
     FloatBlocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node, plan),
-          MR(leaf.gemm_rows),
-          NR(leaf.gemm_columns),
+          MR(leaf.gemm.rows),
+          NR(leaf.gemm.columns),
           as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)),
           copy(plan.copy),
-          gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm_f32),
+          gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm.f32),
           per_step(copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
           together(packed::most_few_columns / NR * NR),
           copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
@@ -64,7 +64,7 @@ void pack_group(const FloatBlocking &b, const Step &step, const Slice &slice, co
             load_row(step.src[1], column_of_b(step, round.entries(first + j)->slot), k, kc, decoded + j * kc, slice.leaf);
         }
         constexpr std::ptrdiff_t size = sizeof(float);
-        slice.leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, n, panel + k * n);
+        slice.leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, n, panel + k * n);
     }
 }
 
@@ -85,15 +85,15 @@ void pack_columns(const FloatBlocking &b, const Step &step, const Slice &slice) 
 void multiply_dots(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, const ExpertRange &run,
                    const Range &rows) noexcept {
     const TensorRef &a = step.src[0];
-    const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.leaf.dot_f32;
+    const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.leaf.dot.f32;
     float *tile = b.of_thread(step, slice, b.tile), *decoded = b.of_thread(step, slice, b.decoded);
     const std::ptrdiff_t column_stride = b.K * static_cast<std::ptrdiff_t>(sizeof(float));
     for (std::int64_t m = rows.begin; m < rows.end;) {
-        const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot_rows, rows.end - m);
+        const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, rows.end - m);
         const auto *first = reinterpret_cast<const char *>(row_address(a, {m, run.expert, 0}));
         const FloatRows weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.leaf);
         for (std::int64_t place = run.first; place < run.end;) {
-            const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot_columns, run.end - place);
+            const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, run.end - place);
             tiles[R - 1][width - 1](b.K, weights.first, weights.stride, reinterpret_cast<const char *>(b.column(step, place)),
                                     column_stride, tile, leaf::max_dot_rows);
             scatter(step, round.entries(place), width, tile, leaf::max_dot_rows, m, R, false);
@@ -119,7 +119,7 @@ void multiply_packed(const FloatBlocking &b, const Step &step, const Slice &slic
             const std::int64_t n = std::min(b.NR, run.end - place);
             const float *columns = b.column(step, place) + k * n;
             for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
-                slice.leaf.gemm_f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
+                slice.leaf.gemm.f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
                 scatter(step, round.entries(place), n, tile, b.MR, m, height(m), k > 0);
             }
         }
@@ -161,7 +161,7 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_kc] =
         even_block(a.ne[0], plan.copy ? packed::few_columns_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm_rows, packed::largest_mc / leaf.gemm_rows);
+    plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm.rows, packed::largest_mc / leaf.gemm.rows);
     const FloatBlocking b(p.node, plan, leaf);
     plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
 }

@@ -27,9 +27,9 @@ struct Bytes : Blocking {
 
     Bytes(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : Blocking(node, plan),
-          format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
-          rows(leaf.integer_rows),
-          columns(leaf.integer_columns),
+          format(leaf.integer.formats[dtype_index(node.src[0]->layout.type)]),
+          rows(leaf.integer.rows),
+          columns(leaf.integer.columns),
           layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
           copy(reinterpret_cast<const char *>(plan.copy)),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
@@ -77,12 +77,12 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
         const int rows = static_cast<int>(std::min(height, chunk.end - m));
         // Panels of all experts are numbered through.
         const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
-        leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels, slice.leaf.fetched_ahead[0]};
+        leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels, slice.leaf.integer.fetched_ahead[0]};
         if (as_packed) {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
-                packed.ahead = slice.leaf.fetched_ahead[n - 1];
+                packed.ahead = slice.leaf.integer.fetched_ahead[n - 1];
                 const auto kernel = b.layout.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
                 kernel(b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
                 scatter(step, round.entries(place), n, tile, height, m, rows, false);
@@ -109,12 +109,12 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    const leaf::LeafTable::IntegerFormat &format = leaf.integer[dtype_index(a.type)];
+    const leaf::LeafTable::IntegerFormat &format = leaf.integer.formats[dtype_index(a.type)];
     const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2]));
     const auto bytes = static_cast<std::int64_t>(of_place.size);
     plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
     plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer_rows, most_panels);
+    plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer.rows, most_panels);
     const Bytes b(p.node, plan, leaf);
     plan.rounding = rounding_of(b.layout.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);

@@ -46,14 +46,14 @@ struct Blocking {
     std::size_t codes, code_scales, code_offsets, row;
 
     Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : format(leaf.integer[dtype_index(node.src[0]->layout.type)]),
+        : format(leaf.integer.formats[dtype_index(node.src[0]->layout.type)]),
           blocks(node.layout, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
           KC(plan.choice[choice_kc]),
           panels_per_chunk(plan.choice[choice_panels_per_chunk]),
-          rows(leaf.integer_rows),
-          columns(leaf.integer_columns),
+          rows(leaf.integer.rows),
+          columns(leaf.integer.columns),
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
           column_chunks(ceil_div(blocks.NC, columns_per_chunk)),
@@ -99,13 +99,13 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(count * b.rows, b.M - first_row));
-    leaf::PackedPanel packed{nullptr, b.format.levels, leaf.fetched_ahead[0]};
+    leaf::PackedPanel packed{nullptr, b.format.levels, leaf.integer.fetched_ahead[0]};
     if (b.copy)
         packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
     if (!b.through_bytes) {
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
-            packed.ahead = leaf.fetched_ahead[n - 1];
+            packed.ahead = leaf.integer.fetched_ahead[n - 1];
             const auto kernel = b.activations.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
             kernel(b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
@@ -165,7 +165,7 @@ const char *integer::refuse(const Problem &p) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
     if (ops::is_exact(p.node)) return "the product is to be exact";
-    if (!leaf.integer[dtype_index(a.type)].unpack) return "no integer product of this type at this level";
+    if (!leaf.integer.formats[dtype_index(a.type)].unpack) return "no integer product of this type at this level";
     if (a.nb[0] != traits(a.type).size) return "rows of a are not contiguous";
     return nullptr;
 }
@@ -174,12 +174,12 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, leaf.integer_columns);
+    const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, leaf.integer.columns);
     const ColumnBlocks all(p.node.layout, NC, 1);
-    const leaf::LeafTable::IntegerFormat &format = leaf.integer[dtype_index(a.type)];
+    const leaf::LeafTable::IntegerFormat &format = leaf.integer.formats[dtype_index(a.type)];
     const ByteLayout bytes(format, a.ne[0], NC, in_16_bits(format, all.N));
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
-    const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer_rows);
+    const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer.rows);
     plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = NC;
     plan.choice[choice_blocks_per_round] = per_round;

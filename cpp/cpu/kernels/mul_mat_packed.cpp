@@ -49,10 +49,10 @@ static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
 const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &leaf) noexcept {
     switch (product) {
-        case Product::pairs: return leaf.gemm_bf16;
-        case Product::halves_by_floats: return leaf.gemm_f16_by_f32;
-        case Product::pairs_by_floats: return leaf.gemm_bf16_by_f32;
-        default: return leaf.gemm_f32;
+        case Product::pairs: return leaf.gemm.bf16;
+        case Product::halves_by_floats: return leaf.gemm.f16_by_f32;
+        case Product::pairs_by_floats: return leaf.gemm.bf16_by_f32;
+        default: return leaf.gemm.f32;
     }
 }
 
@@ -87,9 +87,9 @@ struct Blocking {
           MC(plan.choice[choice_mc]),
           KC(plan.choice[choice_kc]),
           row_blocks(ceil_div(M, MC)),
-          panels_per_block(ceil_div(blocks.NC, leaf.gemm_columns)),
-          MR(leaf.gemm_rows),
-          NR(leaf.gemm_columns),
+          panels_per_block(ceil_div(blocks.NC, leaf.gemm.columns)),
+          MR(leaf.gemm.rows),
+          NR(leaf.gemm.columns),
           copy(plan.copy),
           copy_panel(plan.copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
           copy_word(plan.copy ? copy_panel / static_cast<std::size_t>(K) : 0),
@@ -130,7 +130,7 @@ void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorR
     constexpr std::ptrdiff_t word = sizeof(float);
     const auto row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
     if (t.type == DType::bf16 && t.nb[0] == sizeof(std::uint16_t)) {
-        leaf.pack_f32(kc, first + k * word, word, row_stride, n, width, panel);
+        leaf.pack.f32(kc, first + k * word, word, row_stride, n, width, panel);
         return;
     }
     float *row = b.of_thread(step, slice, b.row);
@@ -141,7 +141,7 @@ void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorR
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) + k * b.per_word : row;
         leaf.formats[dtype_index(DType::bf16)].encode(values, nullptr, decoded + i * kc, kc * b.per_word);
     }
-    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
+    leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
@@ -232,15 +232,15 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 }  // namespace
 
 bool packed::packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept {
-    return type == DType::f32 || (type == DType::f16 && leaf.pack_f16) || (type == DType::bf16 && leaf.pack_bf16);
+    return type == DType::f32 || (type == DType::f16 && leaf.pack.f16) || (type == DType::bf16 && leaf.pack.bf16);
 }
 
 void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
                          float *decoded, const leaf::LeafTable &leaf) noexcept {
     const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
-    const auto as_it_lies = t.type == DType::f32    ? leaf.pack_f32
-                            : t.type == DType::f16  ? leaf.pack_f16
-                            : t.type == DType::bf16 ? leaf.pack_bf16
+    const auto as_it_lies = t.type == DType::f32    ? leaf.pack.f32
+                            : t.type == DType::f16  ? leaf.pack.f16
+                            : t.type == DType::bf16 ? leaf.pack.bf16
                                                     : nullptr;
     if (as_it_lies) {
         as_it_lies(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
@@ -248,7 +248,7 @@ void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, 
     }
     for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);
     constexpr std::ptrdiff_t word = sizeof(float);
-    leaf.pack_f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
+    leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
 namespace {
@@ -265,7 +265,7 @@ const leaf::LeafTable::Gemm &packed::gemm_of_copy(DType type, const leaf::LeafTa
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
     const Layout &a = p.node.src[0]->layout;
-    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm_bf16.from_cache[0]) return "no product of BF16 pairs at this level";
+    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm.bf16.from_cache[0]) return "no product of BF16 pairs at this level";
     if (a.type != DType::bf16) return "a is not bf16";
     if (ops::is_exact(p.node)) return "the product is to be exact";
     if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
@@ -285,7 +285,7 @@ namespace {
 void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
-    const std::int64_t MR = leaf.gemm_rows, NR = leaf.gemm_columns, T = p.n_threads;
+    const std::int64_t MR = leaf.gemm.rows, NR = leaf.gemm.columns, T = p.n_threads;
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
     if (product == Product::pairs) plan.rounding = "b in bf16";
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);

@@ -55,7 +55,7 @@ public:
           side_by_side_(a_.nb[0] == traits(a_.type).size),
           stream_(streams(*step.node) && step.node->layout.row_bytes() >= shortest_stream && (decodes_ || side_by_side_)) {}
     ~RowGetter() {
-        if (stream_) leaf_.stream_end();
+        if (stream_) leaf_.copies.stream_end();
     }
     RowGetter(const RowGetter &) = delete;
     RowGetter &operator=(const RowGetter &) = delete;
@@ -72,11 +72,11 @@ public:
             if (decodes_ && stream_) {
                 alignas(64) float values[piece];
                 load_row(a_, source, i, n, values, leaf_);
-                leaf_.copy_stream(n * static_cast<std::int64_t>(size), values, to);
+                leaf_.copies.stream(n * static_cast<std::int64_t>(size), values, to);
             } else if (decodes_) {
                 load_row(a_, source, i, n, reinterpret_cast<float *>(to), leaf_);
             } else if (stream_) {
-                leaf_.copy_stream(n * static_cast<std::int64_t>(size), source + at, to);
+                leaf_.copies.stream(n * static_cast<std::int64_t>(size), source + at, to);
             } else if (side_by_side_) {
                 std::memcpy(to, source + at, static_cast<std::size_t>(n) * size);
             } else {

@@ -213,14 +213,14 @@ void quantize_one(int64_t k, const float *x, const LeafTable::IntegerFormat &for
 
 }  // namespace
 
-void fill_columns(LeafTable &table) {
+void fill_columns(LeafTable::Integer &table) {
     table.quantize_column = quantize_column;
     table.quantize_one = quantize_one;
 }
 
 #else
 
-void fill_columns(LeafTable &) {}
+void fill_columns(LeafTable::Integer &) {}
 
 #endif
 

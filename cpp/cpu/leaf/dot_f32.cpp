@@ -145,16 +145,16 @@ void enter(LeafTable::DotF32 (&table)[max_dot_rows][max_dot_columns]) {
 
 }  // namespace
 
-void fill_dot(LeafTable &table) {
+void fill_dot(LeafTable::Dots &table) {
     static_assert(Vec::dot_columns <= max_dot_columns);
-    table.dot_rows = max_dot_rows;
-    table.dot_columns = Vec::dot_columns;
-    enter<Floats, max_dot_rows, Vec::dot_columns>(table.dot_f32);
+    table.rows = max_dot_rows;
+    table.columns = Vec::dot_columns;
+    enter<Floats, max_dot_rows, Vec::dot_columns>(table.f32);
 #if defined(TL_HAS_HALVES)
-    enter<Halves, max_dot_rows, Vec::dot_columns>(table.dot_f16);
-    enter<Brains, max_dot_rows, Vec::dot_columns>(table.dot_bf16);
-    enter_stream<Halves, max_dot_rows>(table.dot_f16_stream);
-    enter_stream<Brains, max_dot_rows>(table.dot_bf16_stream);
+    enter<Halves, max_dot_rows, Vec::dot_columns>(table.f16);
+    enter<Brains, max_dot_rows, Vec::dot_columns>(table.bf16);
+    enter_stream<Halves, max_dot_rows>(table.f16_stream);
+    enter_stream<Brains, max_dot_rows>(table.bf16_stream);
 #endif
 }
 

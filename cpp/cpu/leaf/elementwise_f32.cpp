@@ -51,12 +51,8 @@ void add_scalar(int64_t n, const float *a, float b, float *dst) {
 
 }  // namespace
 
-void fill_elementwise(LeafTable &table) {
-    table.add_f32 = add;
-    table.add_stream_f32 = add_stream;
-    table.add_scalar_f32 = add_scalar;
-    table.copy_stream = copy_stream;
-    table.stream_end = stream_end;
-}
+void fill_elementwise(LeafTable::Elementwise &table) { table = {.add = add, .add_stream = add_stream, .add_scalar = add_scalar}; }
+
+void fill_copies(LeafTable::Copies &table) { table = {.stream = copy_stream, .stream_end = stream_end}; }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -130,18 +130,18 @@ void enter(LeafTable::Gemm &table) {
 
 }  // namespace
 
-void fill_gemm(LeafTable &table) {
+void fill_gemm(LeafTable::Gemms &table) {
     constexpr int columns = Vec::gemm_columns;
     static_assert(columns <= max_gemm_columns);
-    table.gemm_rows = rows;
-    table.gemm_columns = columns;
-    enter<FloatPanels, columns>(table.gemm_f32);
+    table.rows = rows;
+    table.columns = columns;
+    enter<FloatPanels, columns>(table.f32);
 #if defined(TL_HAS_BF16_DOT)
-    enter<PairPanels, columns>(table.gemm_bf16);
+    enter<PairPanels, columns>(table.bf16);
 #endif
 #if defined(TL_HAS_HALVES)
-    enter<HalfPanels, columns>(table.gemm_f16_by_f32);
-    enter<PairPanelsByFloats, columns>(table.gemm_bf16_by_f32);
+    enter<HalfPanels, columns>(table.f16_by_f32);
+    enter<PairPanelsByFloats, columns>(table.bf16_by_f32);
 #endif
 }
 

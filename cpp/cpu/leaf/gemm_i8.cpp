@@ -323,11 +323,11 @@ void enter(LeafTable::IntegerFormat &format) {
 
 }  // namespace
 
-void fill_integer(LeafTable &table) {
+void fill_integer(LeafTable::Integer &table) {
     static_assert(Ints::most_columns <= max_integer_columns);
-    table.integer_rows = rows;
-    table.integer_columns = Ints::gemm_columns;
-    LeafTable::IntegerFormat *format = table.integer;
+    table.rows = rows;
+    table.columns = Ints::gemm_columns;
+    LeafTable::IntegerFormat *format = table.formats;
 #define TL_DTYPE(name, id, type) enter<type>(*format++);
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
@@ -335,7 +335,7 @@ void fill_integer(LeafTable &table) {
 
 #else
 
-void fill_integer(LeafTable &) {}
+void fill_integer(LeafTable::Integer &) {}
 
 #endif
 

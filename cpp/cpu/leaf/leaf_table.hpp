@@ -25,7 +25,7 @@ struct CodePanel {
     const float *scales, *offsets;
 };
 
-// One of a constant's copy. levels: of the format, for codes that are places. ahead: of LeafTable::fetched_ahead.
+// One of a constant's copy. levels: of the format, for codes that are places. ahead: of LeafTable::Integer::fetched_ahead.
 struct PackedPanel {
     const char *data;
     const uint8_t *levels;
@@ -50,41 +50,46 @@ constexpr int scaled_bytes = 256;
 constexpr int largest_shift = 12;  // of the parts of a scale
 
 struct LeafTable {
-    // Packed product of a panel of gemm_rows rows and one of n columns (n <= gemm_columns), one kernel per n:
-    // C[m, n] (+)= sum over k of A[k][gemm_rows] * B[k][n]. C is column-major with `ldc` floats per column; m of the
-    // panel's rows are stored. from_memory: for a panel of A that no cache holds, which is fetched ahead.
-    int gemm_rows;
-    int gemm_columns;
     using GemmF32 = void (*)(int64_t k, const void *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
+    // One kernel per n.
     struct Gemm {
         GemmF32 from_cache[max_gemm_columns], from_memory[max_gemm_columns];
     };
-    Gemm gemm_f32;
-    // The same of pairs: each float of the panels stands for two BF16, k counts pairs. Null where the level has none.
-    Gemm gemm_bf16;
-    // A in 16 bits, widened on the way, B in floats: F16 [k][gemm_rows], and BF16 in pairs [k][gemm_rows][2], of which k counts pairs,
-    // two floats of each column. Null where the level has none.
-    Gemm gemm_f16_by_f32, gemm_bf16_by_f32;
+    // Packed product of a panel of `rows` rows and one of n columns (n <= columns): C[m, n] (+)= sum over k of A[k][rows] * B[k][n]. C is
+    // column-major with `ldc` floats per column; m of the panel's rows are stored. from_memory: for a panel of A that no cache holds,
+    // which is fetched ahead.
+    struct Gemms {
+        int rows, columns;
+        Gemm f32;
+        // The same of pairs: each float of the panels stands for two BF16, k counts pairs. Null where the level has none.
+        Gemm bf16;
+        // A in 16 bits, widened on the way, B in floats: F16 [k][rows], and BF16 in pairs [k][rows][2], of which k counts pairs, two
+        // floats of each column. Null where the level has none.
+        Gemm f16_by_f32, bf16_by_f32;
+    } gemm;
 
     // k elements of `rows` rows into a panel [k][width], padded with zeros to the panel's width. Strides in bytes.
     using PackF32 = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_stride, int rows, int width, float *panel);
-    PackF32 pack_f32;
-    // The same of F16 and BF16; null where the level does not have them.
-    PackF32 pack_f16, pack_bf16;
+    struct Packs {
+        PackF32 f32;
+        // The same of F16 and BF16; null where the level does not have them.
+        PackF32 f16, bf16;
+    } pack;
 
     // Dot products of rows of a and rows of b, contiguous in k: C[i + j * ldc] = a_i . b_j, one kernel per tile of
     // rows x columns. Row strides in bytes.
-    int dot_rows;
-    int dot_columns;
     using DotF32 = void (*)(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t b_stride, float *c, ptrdiff_t ldc);
-    DotF32 dot_f32[max_dot_rows][max_dot_columns];
-    // The same with rows of a in F16 or BF16; null where the level does not have them.
-    DotF32 dot_f16[max_dot_rows][max_dot_columns], dot_bf16[max_dot_rows][max_dot_columns];
-    // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
-    DotF32 dot_f16_stream[max_dot_rows], dot_bf16_stream[max_dot_rows];
+    struct Dots {
+        int rows, columns;
+        DotF32 f32[max_dot_rows][max_dot_columns];
+        // The same with rows of a in F16 or BF16; null where the level does not have them.
+        DotF32 f16[max_dot_rows][max_dot_columns], bf16[max_dot_rows][max_dot_columns];
+        // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
+        DotF32 f16_stream[max_dot_rows], bf16_stream[max_dot_rows];
+    } dot;
 
-    // Integer products: C[m, n] (+)= sum over k of weight * activation, the weights as codes. `rows` and `columns` of the
-    // level's micro-kernel; 0 rows where it has none, and no unpack() where a format has no codes.
+    // Integer products with weights of a format: C[m, n] (+)= sum over k of weight * activation, the weights as codes. No unpack() where a
+    // format has no codes.
     struct IntegerFormat {
         int scale_group, offset_group, zero;  // elements; offset_group is 0, or zero is (dtype/format.hpp)
         bool offset_steps;                    // offsets are whole steps of a unit for 256 elements
@@ -93,7 +98,7 @@ struct LeafTable {
         bool one_by_signs;                    // and then one column is kept as bytes and their magnitudes
         // k elements, whole blocks, of `rows` rows into a panel; rows up to the panel's are zeros.
         void (*unpack)(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8_t *codes, float *scales, float *offsets);
-        // One kernel per n; C, ldc, m and accumulate as in gemm_f32.
+        // One kernel per n; C, ldc, m and accumulate as in Gemms.
         void (*gemm[max_integer_columns])(int64_t k, const CodePanel &panel, const ByteColumns &columns, float *c, ptrdiff_t ldc, int m,
                                           bool accumulate);
         // The same of one column in 16 bits; null where a format keeps to bytes.
@@ -111,12 +116,22 @@ struct LeafTable {
         void (*expand)(int64_t from, int64_t k, const PackedPanel &panel, uint8_t *codes, float *scales, float *offsets);
         uint8_t levels[16];  // the codes that places stand for, where the format has them
     };
-    int integer_rows;
-    int integer_columns;
-    IntegerFormat integer[max_formats];
+    // `rows` and `columns` of the level's micro-kernel; 0 rows where it has none.
+    struct Integer {
+        int rows, columns;
+        IntegerFormat formats[max_formats];
+        // So many bytes before n columns meet them, lines of packed panels are asked for; 0 where the processor does better by itself
+        // (cpu/dispatch).
+        int64_t fetched_ahead[max_integer_columns];
+        // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
+        void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
+        // For gemm_one and gemm_packed_one.
+        void (*quantize_one)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &column);
+    } integer;
+
     // Panels of constants' copies, of `rows` rows each: the bytes of one with k elements (0 where such k are not packed), and how it is
-    // made; rows of a copy up to the panel's are zeros. Of formats with blocks as in cpu/leaf/panels_i8.hpp; F32 as gemm_f32 reads them,
-    // F16 and BF16 as gemm_f16_by_f32 and gemm_bf16_by_f32 do. No rows where a format is not packed.
+    // made; rows of a copy up to the panel's are zeros. Of formats with blocks as in cpu/leaf/panels_i8.hpp; F32 as gemm.f32 reads them,
+    // F16 and BF16 as gemm.f16_by_f32 and gemm.bf16_by_f32 do. No rows where a format is not packed.
     struct PanelFormat {
         int rows;
         int64_t (*bytes)(int64_t k);
@@ -126,22 +141,20 @@ struct LeafTable {
         void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *to);
     };
     PanelFormat panels[max_formats];
-    // So many bytes before n columns meet them, lines of packed panels are asked for; 0 where the processor does better by itself
-    // (cpu/dispatch).
-    int64_t fetched_ahead[max_integer_columns];
-    // Column j of n, k floats, for products with `format`. What is not finite becomes a scale that is NaN.
-    void (*quantize_column)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &columns, int n, int j);
-    // For gemm_one and gemm_packed_one.
-    void (*quantize_one)(int64_t k, const float *x, const IntegerFormat &format, const ByteColumns &column);
 
-    // dst[i] = a[i] + b[i], and with one b for all.
-    void (*add_f32)(int64_t n, const float *a, const float *b, float *dst);
-    // The same with stores past the caches, for results that would not fit there.
-    void (*add_stream_f32)(int64_t n, const float *a, const float *b, float *dst);
-    void (*add_scalar_f32)(int64_t n, const float *a, float b, float *dst);
-    // n bytes past the caches, in order before what other threads see next only after stream_end().
-    void (*copy_stream)(int64_t n, const void *src, void *dst);
-    void (*stream_end)();
+    struct Elementwise {
+        // dst[i] = a[i] + b[i], and with one b for all. dst may be a or b.
+        void (*add)(int64_t n, const float *a, const float *b, float *dst);
+        // The same with stores past the caches, for results that would not fit there.
+        void (*add_stream)(int64_t n, const float *a, const float *b, float *dst);
+        void (*add_scalar)(int64_t n, const float *a, float b, float *dst);
+    } elementwise;
+
+    struct Copies {
+        // n bytes past the caches, in order before what other threads see next only after stream_end().
+        void (*stream)(int64_t n, const void *src, void *dst);
+        void (*stream_end)();
+    } copies;
 
     // The storage formats, in the order of dtype_list.inc. decode: n elements, whole blocks. encode:
     // as DTypeTraits::encode, which gives the same bytes.

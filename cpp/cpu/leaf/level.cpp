@@ -3,15 +3,16 @@
 namespace tensorlib::core::leaf::TL_LEVEL {
 
 void fill(LeafTable &table) {
-    fill_gemm(table);
-    fill_pack(table);
-    fill_float_panels(table);
-    fill_dot(table);
-    fill_elementwise(table);
+    fill_gemm(table.gemm);
+    fill_pack(table.pack);
+    fill_dot(table.dot);
+    fill_elementwise(table.elementwise);
+    fill_copies(table.copies);
+    fill_integer(table.integer);
+    fill_columns(table.integer);
     fill_formats(table);
+    fill_float_panels(table);
     fill_panels(table);
-    fill_integer(table);
-    fill_columns(table);
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -7,15 +7,17 @@
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
-void fill_gemm(LeafTable &table);
-void fill_pack(LeafTable &table);
-void fill_float_panels(LeafTable &table);
-void fill_dot(LeafTable &table);
-void fill_elementwise(LeafTable &table);
+void fill_gemm(LeafTable::Gemms &table);
+void fill_pack(LeafTable::Packs &table);
+void fill_dot(LeafTable::Dots &table);
+void fill_elementwise(LeafTable::Elementwise &table);
+void fill_copies(LeafTable::Copies &table);
+void fill_integer(LeafTable::Integer &table);
+void fill_columns(LeafTable::Integer &table);
+// What these enter belongs to formats, in several tables.
 void fill_formats(LeafTable &table);
-void fill_integer(LeafTable &table);
+void fill_float_panels(LeafTable &table);
 void fill_panels(LeafTable &table);
-void fill_columns(LeafTable &table);
 
 // All of them.
 void fill(LeafTable &table);

@@ -91,11 +91,11 @@ void pack_words(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t row_st
     pack<Floats>(k, src, k_stride, row_stride, rows, width, panel);
 }
 
-void fill_pack(LeafTable &table) {
-    table.pack_f32 = pack_words;
+void fill_pack(LeafTable::Packs &table) {
+    table.f32 = pack_words;
 #if defined(TL_HAS_HALVES)
-    table.pack_f16 = pack<Halves>;
-    table.pack_bf16 = pack<Brains>;
+    table.f16 = pack<Halves>;
+    table.bf16 = pack<Brains>;
 #endif
 }
 

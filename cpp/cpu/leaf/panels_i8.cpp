@@ -379,7 +379,7 @@ void enter(LeafTable::IntegerFormat &format, LeafTable::PanelFormat &panels) {
 }  // namespace
 
 void fill_panels(LeafTable &table) {
-    LeafTable::IntegerFormat *format = table.integer;
+    LeafTable::IntegerFormat *format = table.integer.formats;
     LeafTable::PanelFormat *panels = table.panels;
 #define TL_DTYPE(name, id, type) enter<type>(*format++, *panels++);
 #include "dtype/dtype_list.inc"
