@@ -60,6 +60,7 @@ mod graph;
 mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod op_functions;
 mod ops;
 mod quantize;
 #[cfg(feature = "safetensors")]
@@ -76,6 +77,7 @@ pub use gguf_value::{Array, Value};
 pub use gguf_writer::{GgufWriter, GgufWriterOptions};
 pub use graph::Graph;
 pub use guard::{ReadGuard, WriteGuard};
+pub use op_functions::*;
 pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 
