@@ -81,6 +81,10 @@ const OpDef &op_named(std::string_view name);
 // All operations but leaf, in the list's order.
 std::span<const OpDef *const> all_ops() noexcept;
 
+// The attributes of one call, in the kinds that the definition asks for, without those that say no more than the default; they lie in
+// `room`. Throws Error(invalid_argument), naming operation, attribute, value and what is valid.
+Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Attr, Attrs::most> room);
+
 // The one way to make a node: checks operands and attributes, infers, and appends to the context.
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});
 

@@ -39,7 +39,7 @@ std::string names_of(const OpDef &def) {
 
 // An attribute's numbers: "3", "1, 2", "0.5".
 std::string values_text(const Attr &attr) {
-    if (attr.kind == AttrKind::number) return format_text("%.17g", attr.number);
+    if (attr.kind == AttrKind::number) return format_text("%.12g", attr.number);
     std::string text;
     for (std::int32_t i = 0; i < attr.n_ints; i++)
         text += format_text("%s%lld", i ? ", " : "", static_cast<long long>(attr.ints[static_cast<std::size_t>(i)]));
@@ -48,9 +48,9 @@ std::string values_text(const Attr &attr) {
 
 // "0.5 to 2 is valid", "at least 1 is valid".
 std::string range_text(const AttrDef &def) {
-    if (!std::isfinite(def.most)) return format_text("at least %.17g is valid", def.least);
-    if (!std::isfinite(def.least)) return format_text("at most %.17g is valid", def.most);
-    return format_text("%.17g to %.17g is valid", def.least, def.most);
+    if (!std::isfinite(def.most)) return format_text("at least %.12g is valid", def.least);
+    if (!std::isfinite(def.least)) return format_text("at most %.12g is valid", def.most);
+    return format_text("%.12g to %.12g is valid", def.least, def.most);
 }
 
 const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
@@ -169,6 +169,31 @@ bool Attrs::flag(const char *op, std::string_view name) const {
 
 DType Attrs::type(const char *op, std::string_view name) const { return traits_named(op, text(name)).type; }
 
+Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Attr, Attrs::most> room) {
+    if (attrs.size() > room.size())
+        fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
+    for (std::size_t i = 0; i < attrs.size(); i++) {
+        room[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
+        for (std::size_t j = 0; j < i; j++) {
+            if (room[j].name == room[i].name)
+                fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
+        }
+    }
+    for (const AttrDef &wanted : def.attrs) {
+        const auto named = [&](const Attr &attr) { return attr.name == wanted.name; };
+        if (wanted.required && std::ranges::none_of(room.first(attrs.size()), named))
+            fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
+    }
+    std::size_t n_given = 0;
+    for (std::size_t i = 0; i < attrs.size(); i++) {
+        const AttrDef &wanted = find_attr_def(def, room[i].name);
+        if (is_default(wanted, room[i])) continue;
+        check_range(def, wanted, room[i]);
+        room[n_given++] = room[i];
+    }
+    return Attrs(room.first(n_given));
+}
+
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
     if (src.size() != def.operands.size()) {
@@ -182,27 +207,7 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
         }
     }
     std::array<Attr, Attrs::most> checked;
-    if (attrs.size() > checked.size())
-        fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
-    for (std::size_t i = 0; i < attrs.size(); i++) {
-        checked[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
-        for (std::size_t j = 0; j < i; j++) {
-            if (checked[j].name == checked[i].name)
-                fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
-        }
-    }
-    std::size_t n_given = 0;
-    for (std::size_t i = 0; i < attrs.size(); i++) {
-        const AttrDef &wanted = find_attr_def(def, checked[i].name);
-        if (is_default(wanted, checked[i])) continue;
-        check_range(def, wanted, checked[i]);
-        checked[n_given++] = checked[i];
-    }
-    const Attrs given({checked.data(), n_given});
-    for (const AttrDef &wanted : def.attrs) {
-        if (wanted.required && !given.find(wanted.name))
-            fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
-    }
+    const Attrs given = checked_attrs(def, attrs, checked);
     NodeSpec spec;
     spec.op = op;
     spec.src = src;

@@ -77,9 +77,11 @@ pub use gguf_value::{Array, Value};
 pub use gguf_writer::{GgufWriter, GgufWriterOptions};
 pub use graph::Graph;
 pub use guard::{ReadGuard, WriteGuard};
-pub use op_functions::*;
 pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
+
+// Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+// End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]
 pub use half::{bf16, f16};

@@ -49,6 +49,7 @@ fn files(root: &Path, families: &[Family]) -> Result<Vec<(&'static str, String)>
         ("bindings/zig/src/context.zig", zig::aliases(families)),
         ("bindings/zig/src/tensorlib.zig", zig::exports(families)),
         ("bindings/zig/src/c.zig", zig::declarations(families)),
+        ("rust/tensorlib/src/lib.rs", rust::exports(families)),
         ("README.md", document::table(families)),
     ] {
         let now = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;

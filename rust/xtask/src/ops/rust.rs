@@ -232,17 +232,22 @@ fn tensor_method(op: &Op) -> String {
     text + &format!("        let context = {context}.clone();\n        context.{name}({arguments})\n    }}\n")
 }
 
+/// The region in `rust/tensorlib/src/lib.rs`; rustfmt keeps such lines in the order of their letters.
+pub fn exports(families: &[Family]) -> String {
+    let mut names = Vec::new();
+    for op in generated(families) {
+        names.extend(op.attributes.iter().filter(|a| a.kind == Kind::Choice).map(|a| choice_name(op, &a.name)));
+        names.extend(op.has_options().then(|| format!("{}Options", camel(&op.name))));
+    }
+    names.sort();
+    names.iter().map(|name| format!("pub use op_functions::{name};\n")).collect()
+}
+
 /// `rust/tensorlib/tests/case_ops/mod.rs`.
 pub fn cases(families: &[Family]) -> String {
     let mut text =
         format!("//! The operations of the cases by their methods. {HEAD}\n\nuse crate::case_attrs::CaseAttrs;\n");
-    let mut uses = vec!["Result".to_string(), "Tensor".into()];
-    for op in generated(families) {
-        uses.extend(op.attributes.iter().filter(|a| a.kind == Kind::Choice).map(|a| choice_name(op, &a.name)));
-        uses.extend(op.has_options().then(|| format!("{}Options", camel(&op.name))));
-    }
-    uses.sort();
-    let _ = writeln!(text, "{}", listed("", "use tensorlib::{", &uses, "};", WIDTH));
+    text += "use tensorlib::{Result, Tensor};\n";
     let attrs = if generated(families).any(|op| !op.attributes.is_empty()) { "attrs" } else { "_attrs" };
     text += "\n/// None where it is none of these.\n";
     let _ = writeln!(
@@ -259,7 +264,7 @@ pub fn cases(families: &[Family]) -> String {
         }
         let _ = writeln!(
             text,
-            "        \"{}\" => {{\n            let options = {}Options::new()",
+            "        \"{}\" => {{\n            let options = tensorlib::{}Options::new()",
             op.name,
             camel(&op.name)
         );
@@ -282,7 +287,7 @@ fn case_value(op: &Op, attribute: &Attribute) -> String {
         Kind::Number => format!("attrs.number(\"{name}\")"),
         Kind::Type => format!("attrs.dtype(\"{name}\")"),
         Kind::Choice => {
-            let choice = choice_name(op, name);
+            let choice = format!("tensorlib::{}", choice_name(op, name));
             let values: Vec<String> =
                 attribute.values.iter().map(|v| format!("(\"{v}\", {choice}::{})", camel(v))).collect();
             format!("attrs.choice(\"{name}\", &[{}])", values.join(", "))
