@@ -1197,23 +1197,23 @@ TL_API const char *tl_op_name(size_t index);
  * in the chapter before. */
 
 /**
- * a + b, element by element; b repeats into a. The result c: c[i] = a[i] + b[i mod b's shape]. Shapes:
- * c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in
- * a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once to a's type. The context
- * owns the result; NULL on failure. Since 0.1.
+ * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
+ * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once to a's type. The
+ * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
- * a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result
+ * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
  * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
  * blocks; c is of a's. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 
 /**
- * A contiguous copy. The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by
- * side. Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
+ * A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
+ * by side. Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 
@@ -1229,15 +1229,15 @@ TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
 /**
- * A copy. The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side.
+ * A copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side.
  * Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 
 /**
- * a's rows of these numbers. The result c: c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]. Shapes: a
- * {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times. Types: a any,
- * rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is
+ * a's rows of these numbers. The result c: `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`. Shapes:
+ * a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times. Types: a
+ * any, rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is
  * rounded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no
  * row's. The context owns the result; NULL on failure. Since 0.1.
  */
@@ -1245,9 +1245,9 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
 
 /**
  * a with b's rows stored as its rows of these numbers. In the result
- * a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]. The result is a view of a: make it an
- * output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x'
- * dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be
+ * `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`. The result is a view of a: make it
+ * an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'},
+ * x' dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be
  * constant, and no two of its elements nor one of it and one of b or rows may share memory. Types: a
  * and b any, b is converted to a's type as by tl_cast(); rows I32 or I64. Computing fails with
  * TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no row's, whose row is left out,

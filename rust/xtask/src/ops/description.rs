@@ -321,7 +321,7 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
 /// An attribute that is left out is 0, in C and Go too: so 0 is its default, or nothing else.
 fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), String> {
     let Attribute { name, kind, required, range, default, values, .. } = attribute;
-    let inside = |value: f64| range.map_or(true, |(least, most)| least <= value && value <= most);
+    let inside = |value: f64| range.is_none_or(|(least, most)| least <= value && value <= most);
     let shown = |value: f64| attribute.written(value);
     if *required {
         return match given {

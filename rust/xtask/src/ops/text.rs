@@ -80,7 +80,8 @@ impl Prose<'_> {
             return format!("{}.", capitalised(&self.translated(formula)));
         }
         let of = if formula.starts_with("c[") { "The result c:" } else { "In the result" };
-        let mark = if self.language == Language::Rust { "`" } else { "" };
+        // rustdoc takes bare brackets for links, and reads tensorlib-sys too.
+        let mark = if matches!(self.language, Language::Rust | Language::C) { "`" } else { "" };
         format!("{of} {mark}{}{mark}.", fixed(formula))
     }
 
@@ -120,12 +121,22 @@ impl Prose<'_> {
     fn plain(&self, text: &str) -> String {
         let text = fix_groups(&fix_groups(text, '[', ']'), '{', '}');
         match self.language {
-            Language::C | Language::Cpp => text,
-            Language::Rust => text.replace('[', "\\[").replace(']', "\\]").replace('{', "`[").replace('}', "]`"),
+            Language::Cpp => text,
+            Language::C => with_code(&text),
+            Language::Rust => with_code(&text).replace('{', "`[").replace('}', "]`"),
             Language::Go => text.replace('{', "(").replace('}', ")"),
             Language::Zig => with_small_types(&text),
         }
     }
+}
+
+/// Words with brackets become code.
+fn with_code(text: &str) -> String {
+    let code = |word: &str| match word.rfind(']') {
+        Some(end) => format!("`{}`{}", &word[..=end], &word[end + 1..]),
+        None => word.to_string(),
+    };
+    text.split(' ').map(code).collect::<Vec<_>>().join(" ")
 }
 
 /// Zig's types have small letters.
@@ -245,10 +256,15 @@ mod tests {
         assert_eq!(of(Language::Zig).summary(op), "A copy of `a`, f32.");
         let plain = |language| of(language).body(op).replace(FIXED, " ");
         assert!(
-            plain(Language::C).starts_with("The result c: c[i, j] = a[i]. Shapes: {k, m} by tl_cast(). Types: any.")
+            plain(Language::C).starts_with("The result c: `c[i, j] = a[i]`. Shapes: {k, m} by tl_cast(). Types: any.")
         );
         assert!(plain(Language::Rust).contains("`c[i, j] = a[i]`. Shapes: `[k, m]` by [`Context::cast`]."));
         assert!(plain(Language::Go).contains("Shapes: (k, m) by [Context.Cast]."));
+    }
+
+    #[test]
+    fn brackets_become_code() {
+        assert_eq!(with_code("of ids[u,\u{a0}t], {k}"), "of `ids[u,\u{a0}t]`, {k}");
     }
 
     #[test]
