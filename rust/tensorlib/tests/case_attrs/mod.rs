@@ -35,10 +35,8 @@ impl<'a> CaseAttrs<'a> {
         }
     }
 
-    /// The value of one of some words; the first where the attribute is absent.
-    pub fn choice<T: Copy>(&self, name: &str, words: &[(&str, T)]) -> T {
-        let given = self.0.get(name).copied().unwrap_or(words[0].0);
-        let found = words.iter().find(|(word, _)| *word == given);
-        found.unwrap_or_else(|| panic!("{name}: {given} is none of its words")).1
+    /// "" where it is absent.
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).copied().unwrap_or_default()
     }
 }

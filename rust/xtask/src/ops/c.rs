@@ -73,7 +73,7 @@ fn params(op: &Op, prose: &Prose) -> String {
     let _ = writeln!(text, "#[repr(C)]\n#[derive(Clone, Copy, Debug)]\npub struct {name} {{");
     let _ = writeln!(text, "    /// sizeof(tl_{}_params).\n    pub struct_size: usize,", op.name);
     for attribute in op.optional() {
-        text += &wrapped(&format!("{}.", prose.attribute(attribute)), "    /// ", WIDTH);
+        text += &wrapped(&prose.member(attribute), "    /// ", WIDTH);
         let _ = writeln!(text, "    pub {}: {},", rust_name(attribute), rust_type(op, attribute, false));
     }
     text + "}\n"

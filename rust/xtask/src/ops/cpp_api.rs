@@ -70,7 +70,7 @@ fn aligned_or_empty(head: &str, arguments: &[String], tail: &str) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&format!("{}.", prose.attribute(attribute)), "// ", WIDTH));
+        text += &format!("\n{}", wrapped(&prose.member(attribute), "// ", WIDTH));
         let name = choice_name(op, &attribute.name);
         let _ = writeln!(text, "enum class {name} : std::int32_t {{ {} }};", attribute.values.join(", "));
     }
@@ -84,7 +84,7 @@ fn options(op: &Op, prose: &Prose) -> String {
     let mut text =
         format!("\n// What {}() may be given.\nstruct {}Options {{\n", Language::Cpp.function(op), camel(&op.name));
     for attribute in op.optional() {
-        text += &wrapped(&format!("{}.", prose.attribute(attribute)), "    // ", WIDTH);
+        text += &wrapped(&prose.member(attribute), "    // ", WIDTH);
         let default = match attribute.kind {
             Kind::Bool => " = false".into(),
             Kind::Integers => "{}".into(),
@@ -236,17 +236,21 @@ fn case(op: &Op) -> String {
         arguments.push("options".into());
     }
     let call = match op.operands.len() {
-        1 => format!("return s.at(0).{name}({});", arguments[1..].join(", ")),
-        _ => format!("return tl::{name}({});", arguments.join(", ")),
+        1 => aligned_or_empty(&format!("        return s.at(0).{name}("), &arguments[1..], ");"),
+        _ => aligned(&format!("        return tl::{name}("), &arguments, ");", WIDTH),
     };
-    if !op.has_options() {
-        return format!("    if (op == \"{}\") {call}\n", op.name);
+    let line = format!("    if (op == \"{}\") {}\n", op.name, call.trim_start());
+    if !op.has_options() && line.chars().count() <= WIDTH && !call.contains('\n') {
+        return line;
     }
-    let mut text = format!("    if (op == \"{}\") {{\n        tl::{}Options options;\n", op.name, camel(&op.name));
+    let mut text = format!("    if (op == \"{}\") {{\n", op.name);
+    if op.has_options() {
+        let _ = writeln!(text, "        tl::{}Options options;", camel(&op.name));
+    }
     for attribute in op.optional() {
         let _ = writeln!(text, "        options.{} = {};", variable(attribute), case_value(op, attribute));
     }
-    text + &format!("        {call}\n    }}\n")
+    text + &call + "\n    }\n"
 }
 
 fn case_value(op: &Op, attribute: &Attribute) -> String {

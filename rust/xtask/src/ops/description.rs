@@ -137,7 +137,15 @@ pub struct Attribute {
 }
 
 impl Attribute {
-    /// One of its values, as all these languages write it.
+    /// One of its values, for people.
+    pub fn shown(&self, value: f64) -> String {
+        if value.fract() == 0.0 && value.abs() < EXACT {
+            return format!("{value:.0}");
+        }
+        format!("{value:?}")
+    }
+
+    /// The same, as all these languages write it.
     pub fn written(&self, value: f64) -> String {
         match self.kind {
             Kind::Number => format!("{value:?}"),

@@ -72,10 +72,10 @@ fn row(attribute: &Attribute) -> String {
         Kind::Integers => format!("{fewest} to {most} integers"),
     };
     if let Some((least, most)) = range {
-        let _ = write!(takes, ", {} to {}", attribute.written(*least), attribute.written(*most));
+        let _ = write!(takes, ", {} to {}", attribute.shown(*least), attribute.shown(*most));
     }
     if *default != 0.0 {
-        let _ = write!(takes, "; 0 or left out: {}", attribute.written(*default));
+        let _ = write!(takes, "; 0 or left out: {}", attribute.shown(*default));
     }
     if *kind == Kind::Choice && !required {
         let _ = write!(takes, "; left out: {}", values[0]);

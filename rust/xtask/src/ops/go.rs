@@ -49,7 +49,7 @@ fn options(op: &Op, prose: &Prose) -> String {
     let mut text = format!("\n{}type {name} struct {{\n", wrapped(&doc, "// ", WIDTH));
     for attribute in op.optional() {
         // A tab is eight columns wide.
-        text += &wrapped(&format!("{}.", prose.attribute(attribute)), "\t// ", WIDTH - 7);
+        text += &wrapped(&prose.member(attribute), "\t// ", WIDTH - 7);
         let _ = writeln!(text, "\t{} {}", field(attribute), type_of(op, attribute));
     }
     text + "}\n"

@@ -35,7 +35,7 @@ pub fn methods(families: &[Family]) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&format!("{}.", prose.attribute(attribute)), "/// ", WIDTH));
+        text += &format!("\n{}", wrapped(&prose.member(attribute), "/// ", WIDTH));
         text += "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\n";
         let _ = writeln!(text, "pub enum {} {{", choice_name(op, &attribute.name));
         for value in &attribute.values {
@@ -62,7 +62,7 @@ fn options(op: &Op, prose: &Prose) -> String {
             Kind::Integers => format!("{member}: [0; {}]", attribute.length.1),
             _ => format!("{member}: 0"),
         });
-        let doc = wrapped(&format!("{}.", prose.attribute(attribute)), "    /// ", WIDTH);
+        let doc = wrapped(&prose.member(attribute), "    /// ", WIDTH);
         let (given, value) = (type_of(op, attribute), raw_value(attribute, &setter));
         setters.push(format!(
             "{doc}    #[must_use]\n    pub fn {setter}(mut self, {setter}: {given}) -> Self {{\n        self.raw.{member} = {value};\n        self\n    }}\n"
@@ -139,6 +139,14 @@ fn rest(op: &Op) -> (Vec<String>, Vec<String>) {
     (typed, names)
 }
 
+/// What clippy wants said of more than seven.
+fn many_arguments(parameters: &[String]) -> &'static str {
+    if parameters.len() > 7 {
+        return "    #[allow(clippy::too_many_arguments)]\n";
+    }
+    ""
+}
+
 fn context_method(op: &Op, prose: &Prose) -> String {
     let operands = operands(op);
     let mut text = wrapped(&prose.summary(op), "    /// ", WIDTH) + "    ///\n";
@@ -164,6 +172,7 @@ fn context_method(op: &Op, prose: &Prose) -> String {
     let mut parameters = vec!["&self".to_string()];
     parameters.extend(operands.iter().map(|name| format!("{name}: &Tensor")));
     parameters.extend(rest(op).0);
+    text += many_arguments(&parameters);
     let head = format!("pub fn {}(", Language::Rust.function(op));
     let _ = writeln!(text, "{}", listed("    ", &head, &parameters, ") -> Result<Tensor> {", WIDTH));
     let mut arguments = vec!["ctx".to_string()];
@@ -215,6 +224,7 @@ fn tensor_method(op: &Op) -> String {
     let mut parameters = vec!["&self".to_string()];
     parameters.extend(operands[1..].iter().map(|name| format!("{name}: &Tensor")));
     parameters.extend(typed);
+    text += many_arguments(&parameters);
     let _ =
         writeln!(text, "{}", listed("    ", &format!("pub fn {name}("), &parameters, ") -> Result<Tensor> {", WIDTH));
     let context = match &operands[1..] {
@@ -257,24 +267,29 @@ pub fn cases(families: &[Family]) -> String {
     for op in generated(families) {
         let name = Language::Rust.function(op);
         let mut arguments: Vec<String> = (1..op.operands.len()).map(|i| format!("s[{i}]")).collect();
-        arguments.extend(op.required().map(|attribute| case_value(op, attribute)));
-        if !op.has_options() {
+        if op.attributes.is_empty() {
             let _ = writeln!(text, "        \"{}\" => s[0].{name}({}),", op.name, arguments.join(", "));
             continue;
         }
-        let _ = writeln!(
-            text,
-            "        \"{}\" => {{\n            let options = tensorlib::{}Options::new()",
-            op.name,
-            camel(&op.name)
-        );
-        let setters: Vec<String> = op
-            .optional()
-            .map(|attribute| format!("                .{}({})", variable(attribute), case_value(op, attribute)))
-            .collect();
-        arguments.push("options".into());
-        let _ =
-            writeln!(text, "{};\n            s[0].{name}({})\n        }}", setters.join("\n"), arguments.join(", "));
+        let _ = writeln!(text, "        \"{}\" => {{", op.name);
+        for attribute in op.required() {
+            let _ = writeln!(text, "            let {} = {};", variable(attribute), case_value(op, attribute));
+            arguments.push(variable(attribute));
+        }
+        if op.has_options() {
+            let _ = writeln!(text, "            let options = tensorlib::{}Options::new();", camel(&op.name));
+            for attribute in op.optional() {
+                let (setter, value) = (variable(attribute), case_value(op, attribute));
+                if attribute.kind == Kind::Choice {
+                    let _ = writeln!(text, "            let {setter} = {value};");
+                }
+                let value = if attribute.kind == Kind::Choice { setter.clone() } else { value };
+                let _ = writeln!(text, "            let options = options.{setter}({value});");
+            }
+            arguments.push("options".into());
+        }
+        let call = listed("            ", &format!("s[0].{name}("), &arguments, ")", WIDTH);
+        let _ = writeln!(text, "{call}\n        }}");
     }
     text + "        _ => return None,\n    })\n}\n"
 }
@@ -287,10 +302,16 @@ fn case_value(op: &Op, attribute: &Attribute) -> String {
         Kind::Number => format!("attrs.number(\"{name}\")"),
         Kind::Type => format!("attrs.dtype(\"{name}\")"),
         Kind::Choice => {
-            let choice = format!("tensorlib::{}", choice_name(op, name));
-            let values: Vec<String> =
-                attribute.values.iter().map(|v| format!("(\"{v}\", {choice}::{})", camel(v))).collect();
-            format!("attrs.choice(\"{name}\", &[{}])", values.join(", "))
+            let mut text = format!("match attrs.text(\"{name}\") {{\n");
+            for (i, value) in attribute.values.iter().enumerate() {
+                // The first is the default.
+                let absent = if i == 0 { "\"\" | " } else { "" };
+                let choice = format!("tensorlib::{}::{}", choice_name(op, name), camel(value));
+                let _ = writeln!(text, "                {absent}\"{value}\" => {choice},");
+            }
+            text + &format!(
+                "                other => panic!(\"{name}: {{other}} is none of its words\"),\n            }}"
+            )
         }
         Kind::Integers => format!("attrs.list(\"{name}\")"),
     }

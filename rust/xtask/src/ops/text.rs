@@ -52,15 +52,20 @@ impl Prose<'_> {
     pub fn attribute(&self, attribute: &Attribute) -> String {
         let mut text = self.translated(&attribute.doc);
         if let Some((least, most)) = attribute.range {
-            text += &format!("; {} to {}", attribute.written(least), attribute.written(most));
+            text += &format!("; {} to {}", attribute.shown(least), attribute.shown(most));
         }
         if attribute.default != 0.0 {
-            text += &format!("; 0 = the default, {}", attribute.written(attribute.default));
+            text += &format!("; 0 = the default, {}", attribute.shown(attribute.default));
         }
         if attribute.kind == Kind::Choice && !attribute.required {
             text += &format!("; {} is the default", attribute.values[0]);
         }
         text
+    }
+
+    /// The same, as the sentence above a member.
+    pub fn member(&self, attribute: &Attribute) -> String {
+        format!("{}.", capitalised(&self.attribute(attribute)))
     }
 
     fn invalid_argument(&self) -> &'static str {

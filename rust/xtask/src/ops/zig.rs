@@ -31,7 +31,7 @@ pub fn functions(families: &[Family]) -> String {
 fn choices(op: &Op, prose: &Prose) -> String {
     let mut text = String::new();
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
-        text += &format!("\n{}", wrapped(&format!("{}.", prose.attribute(attribute)), "/// ", WIDTH));
+        text += &format!("\n{}", wrapped(&prose.member(attribute), "/// ", WIDTH));
         let values = attribute.values.join(", ");
         let _ = writeln!(text, "pub const {} = enum(i32) {{ {values} }};", choice_name(op, &attribute.name));
     }
@@ -45,7 +45,7 @@ fn options(op: &Op, prose: &Prose) -> String {
     let mut text = format!("\n/// What `{}` may be given.\n", Language::Zig.function(op));
     let _ = writeln!(text, "pub const {}Options = struct {{", camel(&op.name));
     for attribute in op.optional() {
-        text += &wrapped(&format!("{}.", prose.attribute(attribute)), "    /// ", WIDTH);
+        text += &wrapped(&prose.member(attribute), "    /// ", WIDTH);
         let default = match attribute.kind {
             Kind::Bool => "false".into(),
             Kind::Integers => "@splat(0)".into(),
