@@ -22,13 +22,12 @@ type testCase struct {
 }
 
 type step struct {
-	id   string
-	leaf *leaf // nil: an operation, or blocks
-	raw  *blocks
-	op   string
-	src  []string
-	ints map[string][]int64
-	to   string
+	id    string
+	leaf  *leaf // nil: an operation, or blocks
+	raw   *blocks
+	op    string
+	src   []string
+	attrs map[string]string
 }
 
 type leaf struct {
@@ -120,20 +119,12 @@ func (c *testCase) add(keyword, rest string) error {
 		index := f.int()
 		l.set[index] = float32(f.number())
 	case "op":
-		s := step{id: f.word(), op: f.word(), ints: map[string][]int64{}}
+		s := step{id: f.word(), op: f.word(), attrs: map[string]string{}}
 		for len(f.words) > 0 {
-			key, values, isAttr := strings.Cut(f.word(), "=")
-			switch {
-			case !isAttr:
+			if key, value, isAttr := strings.Cut(f.word(), "="); isAttr {
+				s.attrs[key] = value
+			} else {
 				s.src = append(s.src, key)
-			case key == "to":
-				s.to = values
-			default:
-				v := &fields{words: strings.Split(values, ",")}
-				s.ints[key] = v.ints(len(v.words))
-				if v.err != nil {
-					return v.err
-				}
 			}
 		}
 		c.steps = append(c.steps, s)

@@ -176,59 +176,96 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 		}
 		return t, t.WriteBytes(0, s.raw.bytes)
 	}
-	if len(s.src) > 3 {
-		return nil, fmt.Errorf("%s has %d operands", s.op, len(s.src))
-	}
-	var src [3]*Tensor
+	src := make([]*Tensor, len(s.src))
 	for i, id := range s.src {
 		if src[i] = tensors[id]; src[i] == nil {
 			return nil, fmt.Errorf("there is no %s", id)
 		}
 	}
-	switch s.op {
-	case "add":
-		return c.Add(src[0], src[1])
-	case "mul_mat":
+	if made, known, err := s.caseOp(c, src); known {
+		return made, err
+	}
+	switch {
+	case s.op == "mul_mat" && len(src) == 2:
 		return c.MulMat(src[0], src[1])
-	case "mul_mat_exact":
+	case s.op == "mul_mat_exact" && len(src) == 2:
 		return c.MulMatExact(src[0], src[1])
-	case "mul_mat_id":
+	case s.op == "mul_mat_id" && len(src) == 3:
 		return c.MulMatID(src[0], src[1], src[2])
-	case "get_rows":
-		return c.GetRows(src[0], src[1])
-	case "set_rows":
-		return c.SetRows(src[0], src[1], src[2])
+	case len(src) != 1:
+		return nil, fmt.Errorf("%s of %d operands: this runner does not know it", s.op, len(src))
+	}
+	switch s.op {
 	case "view":
-		var offset int64
-		if given := s.ints["offset"]; len(given) == 1 {
-			offset = given[0]
-		}
-		return c.View(src[0], s.ints["ne"], s.ints["nb"], offset)
+		return c.View(src[0], s.ints("ne"), s.ints("nb"), s.integer("offset"))
 	case "reshape":
-		return c.Reshape(src[0], s.ints["ne"]...)
+		return c.Reshape(src[0], s.ints("ne")...)
 	case "permute":
-		if len(s.ints["axes"]) != 4 {
-			return nil, fmt.Errorf("permute has axes %v", s.ints["axes"])
-		}
 		var axes [4]int
-		for i, axis := range s.ints["axes"] {
+		for i, axis := range s.list("axes", len(axes)) {
 			axes[i] = int(axis)
 		}
 		return c.Permute(src[0], axes)
-	case "transpose":
-		return c.Transpose(src[0])
-	case "cont":
-		return c.Cont(src[0])
-	case "dup":
-		return c.Dup(src[0])
-	case "cpy":
-		return c.Cpy(src[0], src[1])
 	case "cast":
-		typ, err := ParseType(s.to)
+		typ, err := ParseType(s.attrs["to"])
 		if err != nil {
 			return nil, err
 		}
 		return c.Cast(src[0], typ)
 	}
 	return nil, fmt.Errorf("this runner does not know %s", s.op)
+}
+
+// The attributes of a step. One that is absent is 0, which stands for its
+// default; one that is malformed ends the run, as a line that is not understood
+// must not look like a case that passed.
+
+// ints gives nil where the attribute is absent.
+func (s *step) ints(name string) []int64 {
+	if s.attrs[name] == "" {
+		return nil
+	}
+	f := &fields{words: strings.Split(s.attrs[name], ",")}
+	values := f.ints(len(f.words))
+	if f.err != nil {
+		panic(fmt.Sprintf("%s=%s: %v", name, s.attrs[name], f.err))
+	}
+	return values
+}
+
+func (s *step) integer(name string) int64 {
+	if values := s.ints(name); len(values) > 0 {
+		return values[0]
+	}
+	return 0
+}
+
+func (s *step) number(name string) float64 {
+	if s.attrs[name] == "" {
+		return 0
+	}
+	return must(strconv.ParseFloat(s.attrs[name], 64))
+}
+
+func (s *step) list(name string, length int) []int64 {
+	values := s.ints(name)
+	if values == nil {
+		return make([]int64, length)
+	}
+	if len(values) != length {
+		panic(fmt.Sprintf("%s=%s: not %d values", name, s.attrs[name], length))
+	}
+	return values
+}
+
+// choice gives the place of the attribute's word among others.
+func (s *step) choice(name string, words ...string) int {
+	if s.attrs[name] == "" {
+		return 0
+	}
+	place := slices.Index(words, s.attrs[name])
+	if place < 0 {
+		panic(fmt.Sprintf("%s=%s: not one of %v", name, s.attrs[name], words))
+	}
+	return place
 }

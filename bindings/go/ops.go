@@ -12,14 +12,6 @@ import "unsafe"
 // StatusTypeMismatch, StatusContextMismatch, StatusOutOfMemory, and
 // StatusInvalidArgument for nil, closed and out of range.
 
-// Add is a + b, element by element, in a's shape and type. b repeats into a: each
-// dimension of b is 1 or divides that of a. Types: F32, F16, BF16, each.
-func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
-	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
-		return C.tl_add(c.ptr, a.ptr, b.ptr)
-	})
-}
-
 // MulMat is the matrix product: a (k, m, x, y) and b (k, n, X, Y) give F32
 // (m, n, X, Y), each element the dot product of a row of a and a row of b. X must
 // be a multiple of x and Y of y. Types: a any float or weight type, b F32, F16 or
@@ -137,37 +129,6 @@ func (c *Context) Permute(a *Tensor, axes [4]int) (*Tensor, error) {
 	})
 }
 
-// Transpose swaps dimensions 0 and 1. A view.
-func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
-	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_transpose(c.ptr, a.ptr)
-	})
-}
-
-// Cont is a contiguous copy in the same shape and type.
-func (c *Context) Cont(a *Tensor) (*Tensor, error) {
-	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_cont(c.ptr, a.ptr)
-	})
-}
-
-// Dup is a copy in the same shape and type, contiguous.
-func (c *Context) Dup(a *Tensor) (*Tensor, error) {
-	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
-		return C.tl_dup(c.ptr, a.ptr)
-	})
-}
-
-// Cpy copies src's elements in ne order into dst, which has as many, converted as
-// by [Context.Cast]. The result is a view of dst: make it an output, or use it,
-// for the copy to happen. src and dst must not overlap, unless they are the same
-// elements.
-func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
-	return c.construct("cpy", []*Tensor{src, dst}, func() *C.tl_tensor {
-		return C.tl_cpy(c.ptr, src.ptr, dst.ptr)
-	})
-}
-
 // Cast is a contiguous copy in another type. Integers into integers exactly; F64
 // and integers into each other rounded to nearest even; everything else by way of
 // F32, rounded to nearest even, or as the format encodes. A value that the type
@@ -175,26 +136,6 @@ func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 func (c *Context) Cast(a *Tensor, typ Type) (*Tensor, error) {
 	return c.construct("cast", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cast(c.ptr, a.ptr, C.tl_type(typ))
-	})
-}
-
-// GetRows takes rows by their numbers: a [n, m, x, y] and rows [r, x, y] of I32 or
-// I64 give [n, r, x, y], of a's type where that is an integer, else F32. A number
-// that is no row's is an error of computing.
-func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
-	return c.construct("get_rows", []*Tensor{a, rows}, func() *C.tl_tensor {
-		return C.tl_get_rows(c.ptr, a.ptr, rows.ptr)
-	})
-}
-
-// SetRows stores b's rows as a's rows of these numbers: a [n, m, x, y],
-// b [n, r, x, y], rows [r, x', y'] of I32 or I64, x' dividing x and y' dividing y;
-// b is converted as by [Context.Cast]. The result is a view of a: make it an
-// output, or use it, for this to happen. Where a row is named twice, the later one
-// stays.
-func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
-	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
-		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
 	})
 }
 
@@ -232,9 +173,9 @@ func Text(name, value string) Attr {
 	return Attr{name: name, kind: C.TL_ATTR_TEXT, text: value}
 }
 
-// Op makes any operation by its name. The attributes are those of the methods:
-// view (ne, nb, offset), reshape (ne), permute (axes), cast (to, a type's name).
-// Unknown, missing and malformed ones are [StatusInvalidArgument].
+// Op makes any operation by its name, with attributes by theirs: docs/ops.md
+// lists them. An optional attribute that is 0 has its default. Unknown, missing
+// and malformed ones are [StatusInvalidArgument].
 func (c *Context) Op(name string, src []*Tensor, attrs ...Attr) (*Tensor, error) {
 	cname, err := cstring("operation", name)
 	if err != nil {

@@ -1,11 +1,10 @@
-#include "handles.hpp"
-
-#include "ops/op_def.hpp"
+#include "nodes.hpp"
 
 #include <array>
 #include <vector>
 
 using namespace tensorlib;
+using capi::build;
 using capi::constructed;
 using capi::required;
 using capi::unwrap_operand;
@@ -13,15 +12,6 @@ using core::Attr;
 using core::Op;
 
 namespace {
-
-template <std::size_t N>
-tl_tensor *build(tl_context *ctx, Op op, std::array<tl_tensor *, N> src, std::span<const Attr> attrs = {}) {
-    return constructed(ctx, [&](core::Context &context) {
-        std::array<core::Tensor *, N> unwrapped;
-        for (std::size_t i = 0; i < N; i++) unwrapped[i] = unwrap_operand(src[i]);
-        return core::build_node(context, op, unwrapped, attrs);
-    });
-}
 
 // The shape that a caller describes by a count and a pointer.
 std::span<const int64_t> shape_of(const char *op, int32_t n_dims, const int64_t *ne) {
@@ -66,8 +56,6 @@ Attr converted(const tl_attr &given) {
 }
 
 }  // namespace
-
-tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::add, {a, b}); }
 
 tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::mul_mat, {a, b}); }
 
@@ -126,14 +114,6 @@ tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes) {
     });
 }
 
-tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
-
-tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
-
-tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::dup, {a}); }
-
-tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return build<2>(ctx, Op::cpy, {src, dst}); }
-
 tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     return constructed(ctx, [&](core::Context &context) {
         const Attr attr = Attr::of_text("to", core::traits_numbered("cast", type).name);
@@ -142,17 +122,13 @@ tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type) {
     });
 }
 
-tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows) { return build<2>(ctx, Op::get_rows, {a, rows}); }
-
-tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows) { return build<3>(ctx, Op::set_rows, {a, b, rows}); }
-
 tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src, const tl_attr *attrs, size_t n_attrs) {
     return constructed(ctx, [&](core::Context &context) {
         const core::OpDef &def = core::op_named(required(op, "op", "op"));
         core::check_operand_count(def, n_src);
         if (n_src > 0) required(src, def.name, "src");
         // More attributes than any operation has would each be unknown, or one of them given twice.
-        constexpr size_t most = 8;
+        constexpr size_t most = core::Attrs::most;
         if (n_attrs > most)
             core::fail(Status::invalid_argument, "%s: %zu attributes: no operation has more than %zu", def.name, n_attrs, most);
         if (n_attrs > 0) required(attrs, def.name, "attrs");

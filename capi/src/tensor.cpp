@@ -56,7 +56,7 @@ size_t tl_tensor_nbytes(const tl_tensor *t) { return unwrap(t) ? unwrap(t)->layo
 
 int64_t tl_tensor_n_elements(const tl_tensor *t) { return unwrap(t) ? unwrap(t)->layout.n_elements() : 0; }
 
-const char *tl_tensor_op(const tl_tensor *t) { return t ? core::op_name(unwrap(t)->op) : nullptr; }
+const char *tl_tensor_op(const tl_tensor *t) { return unwrap(t) ? core::op_name(unwrap(t)->op) : nullptr; }
 
 const char *tl_tensor_name(const tl_tensor *t) { return unwrap(t) ? unwrap(t)->name.load(std::memory_order_acquire) : nullptr; }
 

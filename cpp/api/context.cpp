@@ -42,7 +42,12 @@ Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources,
     for (const Attribute &given : attributes) {
         if (given.ints.size() > core::Attr::max_ints)
             core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
-        attrs.push_back(given.ints.empty() ? core::Attr::of_text(given.name, given.text) : core::Attr::of_ints(given.name, given.ints));
+        if (!given.ints.empty())
+            attrs.push_back(core::Attr::of_ints(given.name, given.ints));
+        else if (given.text.empty() && given.number != 0)
+            attrs.push_back(core::Attr::of_number(given.name, given.number));
+        else
+            attrs.push_back(core::Attr::of_text(given.name, given.text));
     }
     return Tensor(impl_, core::build_node(*impl_, def.op, src, attrs));
 }

@@ -4,8 +4,11 @@
 #include "base/fail.hpp"
 #include "base/ref.hpp"
 #include "dtype/dtype.hpp"
+#include "ops/op_def.hpp"
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <tensorlib/tensorlib.hpp>
 #include <utility>
 
@@ -17,6 +20,14 @@ std::shared_ptr<T> share(core::Ref<T> ref) {
     T *object = ref.get();
     return std::shared_ptr<T>(std::make_shared<core::Ref<T>>(std::move(ref)), object);
 }
+
+// The functions of operations make their nodes by it.
+struct Nodes {
+    static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
+                       std::span<const core::Attr> attrs = {});
+    // The context that was made last: links then always lead from young to old and never in a circle.
+    static Context youngest_of(std::initializer_list<const Tensor *> operands);
+};
 
 // The engine's type; throws Error(invalid_argument) for a number that is none.
 core::DType dtype_of(Type type);

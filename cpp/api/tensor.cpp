@@ -60,7 +60,7 @@ void Tensor::check_type(Type wanted) const {
 namespace {
 
 // The handle first: a null one has no context either.
-core::Tensor *unary(const std::shared_ptr<core::Context> &context, core::Op op, core::Tensor *a, std::span<const core::Attr> attrs = {}) {
+core::Tensor *unary(const std::shared_ptr<core::Context> &context, core::Op op, core::Tensor *a, std::span<const core::Attr> attrs) {
     core::Tensor *src[] = {a};
     return core::build_node(*context, op, src, attrs);
 }
@@ -101,10 +101,6 @@ Tensor Tensor::permute(const std::array<int, 4> &axes) const {
     const core::Attr attr = core::Attr::of_ints("axes", wide);
     return Tensor(context_, unary(context_, core::Op::permute, &get(), {&attr, 1}));
 }
-
-Tensor Tensor::transpose() const { return Tensor(context_, unary(context_, core::Op::transpose, &get())); }
-Tensor Tensor::cont() const { return Tensor(context_, unary(context_, core::Op::cont, &get())); }
-Tensor Tensor::dup() const { return Tensor(context_, unary(context_, core::Op::dup, &get())); }
 
 Tensor Tensor::cast(Type type) const {
     const core::Attr attr = core::Attr::of_text("to", type_name(type));

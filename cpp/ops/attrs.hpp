@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -32,6 +34,13 @@ struct Attr {
         return attr;
     }
     static Attr of_int(std::string_view name, std::int64_t value) noexcept { return of_ints(name, {&value, 1}); }
+    static Attr of_number(std::string_view name, double value) noexcept {
+        Attr attr;
+        attr.name = name;
+        attr.kind = AttrKind::number;
+        attr.number = value;
+        return attr;
+    }
     static Attr of_text(std::string_view name, std::string_view value) noexcept {
         Attr attr;
         attr.name = name;
@@ -41,12 +50,18 @@ struct Attr {
     }
 };
 
-// What an operation says of one of its attributes.
+// What an operation says of one of its attributes. One that is not required is left out, or 0: then it has its default, and no
+// operation sees it. 0 is one integer or number, the first of some words, or a list of fixed length of zeros.
 struct AttrDef {
     const char *name;
     AttrKind kind;
     bool required;
     std::int32_t min_ints = 1, max_ints = 1;
+    // Of integers and of a number; up to 2^53, where doubles have every integer.
+    double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
+    // Of a text that is one of some words. Once checked it is an integer: the word's place.
+    std::span<const char *const> values{};
+    bool nan = false;  // whether a number may be NaN
 };
 
 // Up to four integers.
@@ -64,6 +79,9 @@ struct IntList {
 // The attributes of one call, already checked against the operation's AttrDefs.
 class Attrs {
 public:
+    // No operation has more.
+    static constexpr std::size_t most = 16;
+
     explicit Attrs(std::span<const Attr> attrs) noexcept : attrs_(attrs) {}
 
     const Attr *find(std::string_view name) const noexcept {
@@ -81,6 +99,10 @@ public:
     std::int64_t integer(std::string_view name, std::int64_t otherwise) const noexcept {
         const auto values = ints(name);
         return values.empty() ? otherwise : values[0];
+    }
+    double number(std::string_view name, double otherwise) const noexcept {
+        const Attr *attr = find(name);
+        return attr ? attr->number : otherwise;
     }
     std::string_view text(std::string_view name) const noexcept {
         const Attr *attr = find(name);

@@ -85,6 +85,10 @@ std::span<const OpDef *const> all_ops() noexcept;
 // Throws Error(invalid_argument) where an operation does not take so many operands. Optional ones at the end may be missing.
 void check_operand_count(const OpDef &def, std::size_t count);
 
+// The attributes of one call, in the kinds that the definition asks for, without those that say no more than the default; they lie in
+// `room`. Throws Error(invalid_argument), naming operation, attribute, value and what is valid.
+Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Attr, Attrs::most> room);
+
 // The one way to make a node: checks operands and attributes, infers, and appends to the context. left_out() stands for an optional
 // operand that is left out.
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs = {});

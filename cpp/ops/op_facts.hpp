@@ -22,7 +22,7 @@ inline constexpr OpFacts add{
 
 inline constexpr Operand mul_mat_operands[] = {{"a", Role::read}, {"b", Role::read}};
 inline constexpr AttrDef mul_mat_attrs[] = {
-    {"exact", AttrKind::ints, false},
+    {.name = "exact", .kind = AttrKind::ints, .required = false},
 };
 inline constexpr OpFacts mul_mat{
     .op = Op::mul_mat,
@@ -35,7 +35,7 @@ inline constexpr OpFacts mul_mat{
 
 inline constexpr Operand mul_mat_id_operands[] = {{"a", Role::read}, {"b", Role::read}, {"ids", Role::indices}};
 inline constexpr AttrDef mul_mat_id_attrs[] = {
-    {"exact", AttrKind::ints, false},
+    {.name = "exact", .kind = AttrKind::ints, .required = false},
 };
 inline constexpr OpFacts mul_mat_id{
     .op = Op::mul_mat_id,
@@ -50,10 +50,10 @@ inline constexpr OpFacts mul_mat_id{
 
 inline constexpr Operand view_operands[] = {{"a", Role::viewed}};
 inline constexpr AttrDef view_attrs[] = {
-    {"ne", AttrKind::ints, true, 1, 4},
-    {"nb", AttrKind::ints, false, 1, 3},
-    {"offset", AttrKind::ints, false},
-    {"start", AttrKind::ints, false, 1, 4},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4},
+    {.name = "nb", .kind = AttrKind::ints, .required = false, .min_ints = 1, .max_ints = 3},
+    {.name = "offset", .kind = AttrKind::ints, .required = false},
+    {.name = "start", .kind = AttrKind::ints, .required = false, .min_ints = 1, .max_ints = 4},
 };
 inline constexpr OpFacts view{
     .op = Op::view,
@@ -66,7 +66,7 @@ inline constexpr OpFacts view{
 
 inline constexpr Operand reshape_operands[] = {{"a", Role::viewed}};
 inline constexpr AttrDef reshape_attrs[] = {
-    {"ne", AttrKind::ints, true, 1, 4},
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4},
 };
 inline constexpr OpFacts reshape{
     .op = Op::reshape,
@@ -79,7 +79,7 @@ inline constexpr OpFacts reshape{
 
 inline constexpr Operand permute_operands[] = {{"a", Role::viewed}};
 inline constexpr AttrDef permute_attrs[] = {
-    {"axes", AttrKind::ints, true, 4, 4},
+    {.name = "axes", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
 };
 inline constexpr OpFacts permute{
     .op = Op::permute,
@@ -96,7 +96,7 @@ inline constexpr OpFacts transpose{
     .name = "transpose",
     .operands = transpose_operands,
     .gradient = "da = g transposed",
-    .doc = "Dimensions 0 and 1 swapped",
+    .doc = "a with dimensions 0 and 1 swapped",
 };
 
 // ---- copies
@@ -116,7 +116,7 @@ inline constexpr OpFacts cpy{
     .name = "cpy",
     .operands = cpy_operands,
     .gradient = "dsrc = g in src's shape and type; dst is overwritten and has none",
-    .doc = "src's elements into dst",
+    .doc = "dst with src's elements copied into it",
 };
 
 inline constexpr Operand dup_operands[] = {{"a", Role::read}};
@@ -130,7 +130,7 @@ inline constexpr OpFacts dup{
 
 inline constexpr Operand cast_operands[] = {{"a", Role::read}};
 inline constexpr AttrDef cast_attrs[] = {
-    {"to", AttrKind::text, true},
+    {.name = "to", .kind = AttrKind::text, .required = true},
 };
 inline constexpr OpFacts cast{
     .op = Op::cast,
@@ -158,7 +158,7 @@ inline constexpr OpFacts set_rows{
     .name = "set_rows",
     .operands = set_rows_operands,
     .gradient = "db = g's rows of these numbers; a is overwritten and has none",
-    .doc = "b's rows into a's of these numbers",
+    .doc = "a with b's rows stored as its rows of these numbers",
 };
 
 }  // namespace facts

@@ -3,6 +3,9 @@
 #include "base/utf8.hpp"
 #include "ops/op_def.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,22 @@ std::string names_of(const OpDef &def) {
     return text.empty() ? "it has none" : text;
 }
 
+// An attribute's numbers: "3", "1, 2", "0.5".
+std::string values_text(const Attr &attr) {
+    if (attr.kind == AttrKind::number) return format_text("%.12g", attr.number);
+    std::string text;
+    for (std::int32_t i = 0; i < attr.n_ints; i++)
+        text += format_text("%s%lld", i ? ", " : "", static_cast<long long>(attr.ints[static_cast<std::size_t>(i)]));
+    return text;
+}
+
+// "0.5 to 2 is valid", "at least 1 is valid".
+std::string range_text(const AttrDef &def) {
+    if (!std::isfinite(def.most)) return format_text("at least %.12g is valid", def.least);
+    if (!std::isfinite(def.least)) return format_text("at most %.12g is valid", def.most);
+    return format_text("%.12g to %.12g is valid", def.least, def.most);
+}
+
 const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
     for (const AttrDef &known : def.attrs) {
         if (known.name == name) return known;
@@ -42,8 +61,24 @@ const AttrDef &find_attr_def(const OpDef &def, std::string_view name) {
     fail(Status::invalid_argument, "%s: no attribute '%s': valid: %s", def.name, shown(name).c_str(), names_of(def).c_str());
 }
 
+// A text that is one of some words, as the word's place. The place itself is taken too: typed functions give it.
+Attr chosen(const OpDef &def, const AttrDef &wanted, Attr attr) {
+    const std::span<const char *const> values = wanted.values;
+    std::int64_t place = attr.ints[0];
+    if (attr.kind == AttrKind::text)
+        place = std::ranges::find(values, attr.text, [](const char *word) { return std::string_view(word); }) - values.begin();
+    if ((attr.kind == AttrKind::ints && attr.n_ints != 1) || attr.kind == AttrKind::number || place < 0 || place >= std::ssize(values)) {
+        std::string words;
+        for (const char *word : values) words += (words.empty() ? "" : ", ") + std::string(word);
+        const std::string given = attr.kind == AttrKind::text ? format_text("'%s'", shown(attr.text).c_str()) : values_text(attr);
+        fail(Status::invalid_argument, "%s: attribute %s is %s: one of %s is valid", def.name, wanted.name, given.c_str(), words.c_str());
+    }
+    return Attr::of_int(wanted.name, place);
+}
+
 // The attribute in the kind that the definition asks for: one integer and an integral number stand for each other.
 Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
+    if (!wanted.values.empty()) return chosen(def, wanted, attr);
     constexpr double exact = 9007199254740992.0;  // 2^53: up to here doubles hold every integer
     if (wanted.kind == AttrKind::ints && attr.kind == AttrKind::number && attr.number >= -exact && attr.number <= exact &&
         attr.number == static_cast<double>(static_cast<std::int64_t>(attr.number))) {
@@ -65,6 +100,25 @@ Attr converted(const OpDef &def, const AttrDef &wanted, Attr attr) {
              wanted.min_ints, wanted.max_ints);
     }
     return attr;
+}
+
+// Whether it says no more than leaving it out.
+bool is_default(const AttrDef &wanted, const Attr &attr) {
+    if (wanted.required || attr.kind == AttrKind::text) return false;
+    if (attr.kind == AttrKind::number) return attr.number == 0;
+    const std::span<const std::int64_t> values(attr.ints.data(), static_cast<std::size_t>(attr.n_ints));
+    return wanted.min_ints == wanted.max_ints && std::ranges::all_of(values, [](std::int64_t value) { return value == 0; });
+}
+
+void check_range(const OpDef &def, const AttrDef &wanted, const Attr &attr) {
+    const auto inside = [&](double value) { return value >= wanted.least && value <= wanted.most; };
+    const std::span<const std::int64_t> ints(attr.ints.data(), static_cast<std::size_t>(attr.n_ints));
+    bool valid = std::ranges::all_of(ints, [&](std::int64_t value) { return inside(static_cast<double>(value)); });
+    if (attr.kind == AttrKind::number) valid = std::isnan(attr.number) ? wanted.nan : inside(attr.number);
+    if (valid) return;
+    if (std::isnan(attr.number)) fail(Status::invalid_argument, "%s: attribute %s is NaN: a number is valid", def.name, wanted.name);
+    fail(Status::invalid_argument, "%s: attribute %s is %s: %s", def.name, wanted.name, values_text(attr).c_str(),
+         range_text(wanted).c_str());
 }
 
 constexpr const OpDef *table[] = {
@@ -120,6 +174,31 @@ bool Attrs::flag(const char *op, std::string_view name) const {
 
 DType Attrs::type(const char *op, std::string_view name) const { return traits_named(op, text(name)).type; }
 
+Attrs checked_attrs(const OpDef &def, std::span<const Attr> attrs, std::span<Attr, Attrs::most> room) {
+    if (attrs.size() > room.size())
+        fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
+    for (std::size_t i = 0; i < attrs.size(); i++) {
+        room[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
+        for (std::size_t j = 0; j < i; j++) {
+            if (room[j].name == room[i].name)
+                fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
+        }
+    }
+    for (const AttrDef &wanted : def.attrs) {
+        const auto named = [&](const Attr &attr) { return attr.name == wanted.name; };
+        if (wanted.required && std::ranges::none_of(room.first(attrs.size()), named))
+            fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
+    }
+    std::size_t n_given = 0;
+    for (std::size_t i = 0; i < attrs.size(); i++) {
+        const AttrDef &wanted = find_attr_def(def, room[i].name);
+        if (is_default(wanted, room[i])) continue;
+        check_range(def, wanted, room[i]);
+        room[n_given++] = room[i];
+    }
+    return Attrs(room.first(n_given));
+}
+
 Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
     const OpDef &def = op_def(op);
     check_operand_count(def, src.size());
@@ -139,21 +218,8 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
                  source->context->memory().device(), context.memory().device());
         }
     }
-    std::array<Attr, 8> checked;
-    if (attrs.size() > checked.size())
-        fail(Status::invalid_argument, "%s: %zu attributes: valid: %s", def.name, attrs.size(), names_of(def).c_str());
-    for (std::size_t i = 0; i < attrs.size(); i++) {
-        checked[i] = converted(def, find_attr_def(def, attrs[i].name), attrs[i]);
-        for (std::size_t j = 0; j < i; j++) {
-            if (checked[j].name == checked[i].name)
-                fail(Status::invalid_argument, "%s: attribute %s is given twice", def.name, find_attr_def(def, attrs[i].name).name);
-        }
-    }
-    const Attrs given({checked.data(), attrs.size()});
-    for (const AttrDef &wanted : def.attrs) {
-        if (wanted.required && !given.find(wanted.name))
-            fail(Status::invalid_argument, "%s: attribute %s is missing", def.name, wanted.name);
-    }
+    std::array<Attr, Attrs::most> checked;
+    const Attrs given = checked_attrs(def, attrs, checked);
     NodeSpec spec;
     spec.op = op;
     spec.src = std::span(operands).first(def.operands.size());

@@ -14,7 +14,7 @@
 
 #include <tensorlib/tensorlib.h>
 
-enum { MAX_SLOTS = 64, MAX_WORDS = 32, MAX_FILES = 64 };
+enum { MAX_SLOTS = 64, MAX_WORDS = 32, MAX_FILES = 64, MAX_OPERANDS = 10 };
 
 typedef struct {
     char id[8];
@@ -165,23 +165,9 @@ static void on_set(Run *run, char **words, int n) {
     slot->data[i] = (float)to_number(run, words[3]);
 }
 
-/* The integers of the attribute `key=1,2,3`; returns their number, 0 where the attribute is absent. */
-static int attribute(const Run *run, char **words, int n, const char *key, int64_t *out) {
-    size_t length = strlen(key);
-    for (int w = 3; w < n; w++) {
-        if (strncmp(words[w], key, length) != 0 || words[w][length] != '=') continue;
-        int count = 0;
-        char *at = words[w] + length + 1, *end;
-        do {
-            if (count == 6) bad_line(run, "more than 6 values");
-            out[count++] = strtoll(at, &end, 10);
-            if (end == at || (*end && *end != ',')) bad_line(run, "an attribute's integers were expected");
-            at = end + 1;
-        } while (*end);
-        return count;
-    }
-    return 0;
-}
+#include "case_attrs.h"
+
+#include "case_ops.h"
 
 static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a) {
     tl_context *ctx = run->current->ctx;
@@ -189,52 +175,37 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
     int64_t ne[6], values[6];
     if (strcmp(op, "permute") == 0) {
         int32_t axes[4];
-        if (attribute(run, words, n, "axes", values) != 4) bad_line(run, "permute: axes=I,I,I,I");
+        if (case_list(run, words, n, "axes", values) != 4) bad_line(run, "permute: axes=I,I,I,I");
         for (int i = 0; i < 4; i++) axes[i] = (int32_t)values[i];
         return tl_permute(ctx, a, axes);
     }
-    int n_dims = attribute(run, words, n, "ne", ne);
+    int n_dims = case_list(run, words, n, "ne", ne);
     if (n_dims == 0) bad_line(run, "view and reshape: ne=...");
     if (strcmp(op, "reshape") == 0) return tl_reshape(ctx, a, n_dims, ne);
     size_t nb[6];
-    int n_nb = attribute(run, words, n, "nb", values);
+    int n_nb = case_list(run, words, n, "nb", values);
     if (n_nb != 0 && n_nb != n_dims - 1) bad_line(run, "view: nb has one value less than ne");
     for (int i = 0; i < n_nb; i++) nb[i] = (size_t)values[i];
-    size_t offset = attribute(run, words, n, "offset", values) ? (size_t)values[0] : 0;
+    size_t offset = case_list(run, words, n, "offset", values) ? (size_t)values[0] : 0;
     return tl_view(ctx, a, n_dims, ne, n_nb ? nb : NULL, offset);
 }
 
 static tl_tensor *build(const Run *run, char **words, int n) {
     tl_context *ctx = run->current->ctx;
     const char *op = words[2];
-    tl_tensor *a = find_slot(run, words[3])->tensor;
-    static const struct {
-        const char *name;
-        tl_tensor *(*make)(tl_context *, tl_tensor *, tl_tensor *);
-    } two[] = {{"add", tl_add}, {"mul_mat", tl_mul_mat}, {"mul_mat_exact", tl_mul_mat_exact}, {"cpy", tl_cpy}, {"get_rows", tl_get_rows}};
-    for (size_t i = 0; i < sizeof two / sizeof two[0]; i++) {
-        if (strcmp(op, two[i].name) != 0) continue;
-        if (n != 5) bad_line(run, "two sources were expected");
-        return two[i].make(ctx, a, find_slot(run, words[4])->tensor);
+    tl_tensor *made, *s[MAX_OPERANDS];
+    if (case_op(run, words, n, &made)) return made;
+    if (strcmp(op, "mul_mat") == 0 || strcmp(op, "mul_mat_exact") == 0) {
+        operands(run, words, n, 2, s);
+        return strcmp(op, "mul_mat") == 0 ? tl_mul_mat(ctx, s[0], s[1]) : tl_mul_mat_exact(ctx, s[0], s[1]);
     }
-    static const struct {
-        const char *name;
-        tl_tensor *(*make)(tl_context *, tl_tensor *, tl_tensor *, tl_tensor *);
-    } three[] = {{"mul_mat_id", tl_mul_mat_id}, {"set_rows", tl_set_rows}};
-    for (size_t i = 0; i < sizeof three / sizeof three[0]; i++) {
-        if (strcmp(op, three[i].name) != 0) continue;
-        if (n != 6) bad_line(run, "three sources were expected");
-        return three[i].make(ctx, a, find_slot(run, words[4])->tensor, find_slot(run, words[5])->tensor);
+    if (strcmp(op, "mul_mat_id") == 0) {
+        operands(run, words, n, 3, s);
+        return tl_mul_mat_id(ctx, s[0], s[1], s[2]);
     }
-    if (strcmp(op, "cast") == 0) {
-        if (n != 5 || strncmp(words[4], "to=", 3) != 0) bad_line(run, "cast SRC to=TYPE");
-        return tl_cast(ctx, a, to_type(run, words[4] + 3));
-    }
-    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0) return build_shaped(run, words, n, a);
-    if (n != 4) bad_line(run, "one source was expected");
-    if (strcmp(op, "transpose") == 0) return tl_transpose(ctx, a);
-    if (strcmp(op, "cont") == 0) return tl_cont(ctx, a);
-    if (strcmp(op, "dup") == 0) return tl_dup(ctx, a);
+    operands(run, words, n, 1, s);
+    if (strcmp(op, "cast") == 0) return tl_cast(ctx, s[0], to_type(run, case_text(run, words, n, "to")));
+    if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0) return build_shaped(run, words, n, s[0]);
     bad_line(run, "no such operation");
     return NULL;
 }

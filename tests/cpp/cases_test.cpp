@@ -1,4 +1,5 @@
 // The language-neutral cases through the C++ API, a GoogleTest each. Grammar: tests/cases/README.md.
+#include "case_ops.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -111,13 +112,13 @@ private:
 
     void op(const std::vector<std::string> &w) {
         std::vector<tl::Tensor> src;
-        std::map<std::string, std::string> attrs;
+        CaseAttrs attrs;
         for (std::size_t i = 3; i < w.size(); i++) {
             const auto equals = w[i].find('=');
             if (equals == std::string::npos)
                 src.push_back(tensors_.at(w[i]));
             else
-                attrs[w[i].substr(0, equals)] = w[i].substr(equals + 1);
+                attrs.set(w[i].substr(0, equals), w[i].substr(equals + 1));
         }
         try {
             tensors_.insert({w[1], build(w[2], src, attrs)});
@@ -126,38 +127,23 @@ private:
         }
     }
 
-    static std::vector<std::int64_t> ints(const std::map<std::string, std::string> &attrs, const std::string &name) {
-        std::vector<std::int64_t> values;
-        const auto found = attrs.find(name);
-        std::istringstream in(found == attrs.end() ? "" : found->second);
-        for (std::string word; std::getline(in, word, ',');) values.push_back(std::stoll(word));
-        return values;
-    }
-
-    static tl::Tensor build(const std::string &op, const std::vector<tl::Tensor> &s, const std::map<std::string, std::string> &attrs) {
-        if (op == "add") return add(s.at(0), s.at(1));
+    static tl::Tensor build(const std::string &op, const std::vector<tl::Tensor> &s, const CaseAttrs &attrs) {
+        if (const auto made = case_op(op, s, attrs)) return *made;
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
         if (op == "mul_mat_exact") return mul_mat_exact(s.at(0), s.at(1));
         if (op == "mul_mat_id") return mul_mat_id(s.at(0), s.at(1), s.at(2));
-        if (op == "cpy") return cpy(s.at(0), s.at(1));
-        if (op == "get_rows") return get_rows(s.at(0), s.at(1));
-        if (op == "set_rows") return set_rows(s.at(0), s.at(1), s.at(2));
-        if (op == "transpose") return s.at(0).transpose();
-        if (op == "cont") return s.at(0).cont();
-        if (op == "dup") return s.at(0).dup();
-        if (op == "reshape") return s.at(0).reshape(ints(attrs, "ne"));
-        if (op == "cast") return s.at(0).cast(tl::type_from_name(attrs.at("to")));
+        if (op == "reshape") return s.at(0).reshape(attrs.ints("ne"));
+        if (op == "cast") return s.at(0).cast(tl::type_from_name(attrs.text("to")));
         if (op == "permute") {
-            const auto axes = ints(attrs, "axes");
+            const auto axes = attrs.list<4>("axes");
             std::array<int, 4> four{};
-            for (std::size_t i = 0; i < 4; i++) four[i] = static_cast<int>(axes.at(i));
+            for (std::size_t i = 0; i < 4; i++) four[i] = static_cast<int>(axes[i]);
             return s.at(0).permute(four);
         }
         if (op == "view") {
             std::vector<std::size_t> nb;
-            for (const std::int64_t stride : ints(attrs, "nb")) nb.push_back(static_cast<std::size_t>(stride));
-            const auto offset = ints(attrs, "offset");
-            return s.at(0).view(ints(attrs, "ne"), nb, offset.empty() ? 0 : static_cast<std::size_t>(offset[0]));
+            for (const std::int64_t stride : attrs.ints("nb")) nb.push_back(static_cast<std::size_t>(stride));
+            return s.at(0).view(attrs.ints("ne"), nb, static_cast<std::size_t>(attrs.integer("offset")));
         }
         throw std::runtime_error("no such operation: " + op);
     }

@@ -4,6 +4,7 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -22,8 +23,10 @@ std::string file(const std::string &path) {
 
 // An operation is done when it has all of this: the list in docs/adding-an-op.md.
 TEST(Completeness, every_operation_has_all_its_parts) {
-    const std::string header = file("capi/include/tensorlib/tensorlib.h"), rust = file("rust/tensorlib/src/ops.rs");
-    const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp");
+    // By hand, or written by `cargo xtask ops`.
+    const std::string header = file("capi/include/tensorlib/tensorlib.h");
+    const std::string rust = file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/op_functions.rs");
+    const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp") + file("cpp/include/tensorlib/op_functions.hpp");
     std::string cases;
     for (const char *name : {"add", "mul_mat", "mul_mat_id", "views", "cpy", "rows", "blocks"})
         cases += file("tests/cases/" + std::string(name) + ".cases");
@@ -172,6 +175,9 @@ TEST_F(OpDefs, by_name) {
     const auto a = f({2, 3});
     EXPECT_EQ(ctx.op("permute", {a}, {{"axes", {1, 0, 2, 3}, ""}}).shape()[0], 3);
     EXPECT_EQ(ctx.op("cast", {a}, {{"to", {}, "F16"}}).type(), tl::Type::f16);
+    EXPECT_EQ(ctx.op("view", {a}, {{"ne", {1}, ""}, {"offset", {}, "", 4.0}}).nbytes(), 4u);
+    EXPECT_EQ(ctx.op("transpose", {a}).shape(), transpose(a).shape());
+    EXPECT_EQ(ctx.cont(ctx.transpose(a)).shape(), dup(a.transpose()).shape());
     using S = tl::Status;
     support::expect_error(S::invalid_argument, {"no operation 'rows_get'", "nearest", " get_rows,"}, [&] { ctx.op("rows_get", {a}); });
     support::expect_error(S::invalid_argument, {"xxx...'", "the nearest of"}, [&] { ctx.op(std::string(1000, 'x'), {a}); });
@@ -185,23 +191,84 @@ TEST_F(OpDefs, by_name) {
 }
 
 TEST_F(OpDefs, integral_numbers_stand_for_integers) {
-    Attr number;
-    number.name = "offset";
-    number.kind = AttrKind::number;
-    number.number = 4;
+    const Attr number = Attr::of_number("offset", 4);
     const std::int64_t ne[] = {1};
     const auto a = Context::create({});
     Tensor *leaf = a->new_leaf(contiguous_layout("test", DType::f32, std::vector<std::int64_t>{4}));
     const Attr attrs[] = {Attr::of_ints("ne", ne), number};
     Tensor *src[] = {leaf};
     EXPECT_EQ(build_node(*a, Op::view, src, attrs)->root_offset, 4u);
-    const Attr half[] = {Attr::of_ints("ne", ne), [&] {
-                             Attr x = number;
-                             x.number = 4.5;
-                             return x;
-                         }()};
+    const Attr half[] = {Attr::of_ints("ne", ne), Attr::of_number("offset", 4.5)};
     support::expect_error(tl::Status::invalid_argument, {"view", "offset", "a number", "integers"},
                           [&] { build_node(*a, Op::view, src, half); });
+}
+
+// What descriptions may say of attributes, and operations do not all need: a definition of the test's own.
+class AttrDefs : public testing::Test {
+protected:
+    static constexpr const char *ways[] = {"forth", "back"};
+    static constexpr AttrDef attrs[] = {
+        {.name = "n", .kind = AttrKind::ints, .required = true, .least = 1, .most = 8},
+        {.name = "eps", .kind = AttrKind::number, .required = false, .least = 1e-9, .most = 1},
+        {.name = "value", .kind = AttrKind::number, .required = false, .nan = true},
+        {.name = "way", .kind = AttrKind::text, .required = false, .values = ways},
+        {.name = "sections", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0},
+        {.name = "stride", .kind = AttrKind::ints, .required = false, .least = 1},
+    };
+    static constexpr OpDef def{{.op = Op::add, .name = "trial", .attrs = attrs, .gradient = "none", .doc = "a trial"}, {}};
+
+    Attrs checked(std::vector<Attr> given) {
+        given.push_back(Attr::of_int("n", 3));
+        return checked_attrs(def, given, room);
+    }
+    void refused(std::vector<std::string> words, const Attr &given) {
+        words.push_back("trial: attribute");
+        support::expect_error(tl::Status::invalid_argument, words, [&] { checked({given}); });
+    }
+    std::array<Attr, Attrs::most> room;
+};
+
+TEST_F(AttrDefs, values_arrive_in_the_kind_that_is_asked_for) {
+    const Attrs given = checked({Attr::of_int("eps", 1), Attr::of_text("way", "back"), Attr::of_number("stride", 2)});
+    EXPECT_EQ(given.integer("n", 0), 3);
+    EXPECT_EQ(given.number("eps", 0.5), 1.0);
+    EXPECT_EQ(given.integer("way", 0), 1);
+    EXPECT_EQ(given.integer("stride", 7), 2);
+    EXPECT_EQ(checked({Attr::of_int("way", 1)}).integer("way", 0), 1);
+    EXPECT_TRUE(std::isnan(checked({Attr::of_number("value", std::nan(""))}).number("value", 0)));
+}
+
+TEST_F(AttrDefs, zero_stands_for_the_default_where_an_attribute_may_be_left_out) {
+    const std::array<std::int64_t, 4> zeros{}, some{0, 1, 0, 0};
+    const Attrs given = checked({Attr::of_number("eps", 0), Attr::of_text("way", "forth"), Attr::of_int("stride", 0),
+                                 Attr::of_ints("sections", zeros), Attr::of_number("value", -0.0)});
+    EXPECT_EQ(given.number("eps", 1e-5), 1e-5);
+    EXPECT_EQ(given.integer("stride", 7), 7);
+    for (const char *name : {"eps", "way", "stride", "sections", "value"}) EXPECT_EQ(given.find(name), nullptr) << name;
+    EXPECT_EQ(checked({Attr::of_ints("sections", some)}).list("sections").n, 4);
+}
+
+TEST_F(AttrDefs, refusals_name_the_value_and_what_is_valid) {
+    refused({"eps is 2:", "to 1 is valid"}, Attr::of_number("eps", 2));
+    refused({"eps is -1:"}, Attr::of_int("eps", -1));
+    refused({"eps is NaN", "a number is valid"}, Attr::of_number("eps", std::nan("")));
+    refused({"eps is inf"}, Attr::of_number("eps", INFINITY));
+    refused({"eps is text", "a number"}, Attr::of_text("eps", "2"));
+    refused({"stride is -1", "at least 1 is valid"}, Attr::of_int("stride", -1));
+    refused({"stride is a number", "integers"}, Attr::of_number("stride", 1.5));
+    refused({"sections is 0, -1, 0, 0", "at least 0"}, Attr::of_ints("sections", std::array<std::int64_t, 4>{0, -1, 0, 0}));
+    refused({"sections has 1 values"}, Attr::of_int("sections", 1));
+    refused({"way is 'up'", "one of forth, back is valid"}, Attr::of_text("way", "up"));
+    refused({"way is 2", "forth, back"}, Attr::of_int("way", 2));
+    refused({"way is -1"}, Attr::of_int("way", -1));
+    refused({"way is 0.5"}, Attr::of_number("way", 0.5));
+    refused({"n is given twice"}, Attr::of_int("n", 3));
+    for (const std::int64_t n : {0, 9}) {
+        const Attr wrong = Attr::of_int("n", n);
+        support::expect_error(tl::Status::invalid_argument, {"trial", "n is " + std::to_string(n), "1 to 8 is valid"},
+                              [&] { checked_attrs(def, {&wrong, 1}, room); });
+    }
+    support::expect_error(tl::Status::invalid_argument, {"n is missing"}, [&] { checked_attrs(def, {}, room); });
 }
 
 TEST_F(OpDefs, copies_that_overlap_are_refused_exactly) {

@@ -230,7 +230,6 @@ pub const tl_attr = extern struct {
     text: ?[*:0]const u8 = null,
 };
 
-pub extern fn tl_add(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mul_mat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mul_mat_exact(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mul_mat_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
@@ -252,12 +251,6 @@ pub extern fn tl_slice(
 pub extern fn tl_narrow(ctx: ?*tl_context, a: ?*tl_tensor, dim: i32, start: i64, length: i64) ?*tl_tensor;
 pub extern fn tl_reshape(ctx: ?*tl_context, a: ?*tl_tensor, n_dims: i32, ne: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_permute(ctx: ?*tl_context, a: ?*tl_tensor, axes: ?[*]const i32) ?*tl_tensor;
-pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_get_rows(ctx: ?*tl_context, a: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_set_rows(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
-pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cast(ctx: ?*tl_context, a: ?*tl_tensor, typ: tl_type) ?*tl_tensor;
 pub extern fn tl_op(
     ctx: ?*tl_context,
@@ -270,6 +263,16 @@ pub extern fn tl_op(
 pub extern fn tl_none() ?*tl_tensor;
 pub extern fn tl_op_count() usize;
 pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
+
+// Operations, a function each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+pub extern fn tl_add(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_get_rows(ctx: ?*tl_context, a: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_set_rows(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
+// End of what `cargo xtask ops` writes.
 
 // Graphs
 

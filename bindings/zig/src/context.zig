@@ -3,6 +3,7 @@
 const std = @import("std");
 const c = @import("c.zig");
 const status = @import("status.zig");
+const op_functions = @import("op_functions.zig");
 const Attr = @import("attr.zig").Attr;
 const Backend = @import("backend.zig").Backend;
 const Gguf = @import("gguf.zig").Gguf;
@@ -161,11 +162,15 @@ pub const Context = struct {
         return self.construct(ggufLeaf, .{ file.handle, name.ptr });
     }
 
-    /// a + b in a's shape and type; b repeats into a: each dimension of b is 1 or divides that of a. Types:
-    /// f32, f16, bf16, each.
-    pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
-        return self.construct(c.tl_add, .{ a.handle, b.handle });
-    }
+    // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+    pub const add = op_functions.add;
+    pub const transpose = op_functions.transpose;
+    pub const cont = op_functions.cont;
+    pub const cpy = op_functions.cpy;
+    pub const dup = op_functions.dup;
+    pub const getRows = op_functions.getRows;
+    pub const setRows = op_functions.setRows;
+    // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
     /// product of a row of a and a row of b. X must be a multiple of x and Y of y.
@@ -238,27 +243,6 @@ pub const Context = struct {
         return self.construct(c.tl_permute, .{ a.handle, &axes });
     }
 
-    /// Swaps dimensions 0 and 1. A view.
-    pub fn transpose(self: Context, a: Tensor) Error!Tensor {
-        return self.construct(c.tl_transpose, .{a.handle});
-    }
-
-    /// A contiguous copy in the same shape and type.
-    pub fn cont(self: Context, a: Tensor) Error!Tensor {
-        return self.construct(c.tl_cont, .{a.handle});
-    }
-
-    /// A copy in the same shape and type, contiguous.
-    pub fn dup(self: Context, a: Tensor) Error!Tensor {
-        return self.construct(c.tl_dup, .{a.handle});
-    }
-
-    /// Copies src's elements in ne order into dst, converted as by `cast`. The result is a view of dst: make it
-    /// an output, or use it, for the copy to happen.
-    pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
-        return self.construct(c.tl_cpy, .{ src.handle, dst.handle });
-    }
-
     /// A contiguous copy in another type. Integers into integers exactly; f64 and integers into each other
     /// rounded to nearest even; everything else by way of f32, rounded to nearest even, or as the format encodes.
     /// A value that the type cannot hold is an error of computing.
@@ -266,21 +250,8 @@ pub const Context = struct {
         return self.construct(c.tl_cast, .{ a.handle, @intFromEnum(dtype) });
     }
 
-    /// Rows by their numbers: a {n, m, x, y} and rows {r, x, y} of i32 or i64 give {n, r, x, y}, of a's type where
-    /// that is an integer, else f32. A number that is no row's is an error of computing.
-    pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
-        return self.construct(c.tl_get_rows, .{ a.handle, rows.handle });
-    }
-
-    /// Stores b's rows as a's rows of these numbers, converted as by `cast`: a {n, m, x, y}, b {n, r, x, y}, rows
-    /// {r, x', y'} of i32 or i64, x' dividing x and y' dividing y. The result is a view of a: make it an output,
-    /// or use it, for this to happen. Where a row is named twice, the later one stays.
-    pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
-        return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
-    }
-
-    /// Any operation by its name, with attributes as the methods: view (ne, nb, offset), reshape (ne), permute
-    /// (axes), cast (to); and mul_mat and mul_mat_id (exact). Unknown, missing and malformed ones are `error.InvalidArgument`.
+    /// Any operation by its name, with attributes by theirs: docs/ops.md lists them. An optional attribute that is 0 has
+    /// its default. Unknown, missing and malformed ones are `error.InvalidArgument`.
     pub fn op(self: Context, name: [:0]const u8, src: []const Tensor, attrs: []const Attr) Error!Tensor {
         const handles = try self.handlesOf(src);
         defer self.state.allocator.free(handles);
@@ -302,7 +273,8 @@ pub const Context = struct {
         return handles;
     }
 
-    fn construct(self: Context, comptime function: anytype, args: anytype) Error!Tensor {
+    /// Calls a constructor of the C library with the context's handle before the arguments, and takes its error.
+    pub fn construct(self: Context, comptime function: anytype, args: anytype) Error!Tensor {
         self.state.lock();
         defer self.state.unlock();
         const handle = @call(.auto, function, .{self.state.handle} ++ args) orelse {

@@ -22,6 +22,7 @@ const backend = @import("backend.zig");
 const quantizing = @import("quantize.zig");
 const tensor = @import("tensor.zig");
 const gguf = @import("gguf.zig");
+const op_functions = @import("op_functions.zig");
 
 /// The C functions themselves, for what the types here do not offer.
 pub const c = @import("c.zig");
@@ -53,6 +54,8 @@ pub const dequantize = quantizing.dequantize;
 pub const quantizedSize = quantizing.quantizedSize;
 pub const opCount = @import("attr.zig").opCount;
 pub const opName = @import("attr.zig").opName;
+// Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+// End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;
 

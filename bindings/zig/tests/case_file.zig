@@ -58,8 +58,45 @@ pub const Blocks = struct {
 pub const Op = struct {
     name: []const u8,
     src: []const []const u8,
-    attrs: std.StringHashMapUnmanaged([]const i64) = .empty,
-    to: [:0]const u8 = "",
+    /// As the file has them. One that is absent is 0, which stands for its default.
+    attrs: std.StringHashMapUnmanaged([:0]const u8) = .empty,
+
+    /// "" where it is absent.
+    pub fn text(self: Op, name: []const u8) [:0]const u8 {
+        return self.attrs.get(name) orelse "";
+    }
+
+    pub fn ints(self: Op, arena: std.mem.Allocator, name: []const u8) ![]const i64 {
+        var values: std.ArrayList(i64) = .empty;
+        var parts = std.mem.tokenizeScalar(u8, self.text(name), ',');
+        while (parts.next()) |part| try values.append(arena, try std.fmt.parseInt(i64, part, 10));
+        return values.items;
+    }
+
+    pub fn integer(self: Op, name: []const u8) !i64 {
+        const given = self.attrs.get(name) orelse return 0;
+        return std.fmt.parseInt(i64, given, 10);
+    }
+
+    pub fn number(self: Op, name: []const u8) !f64 {
+        const given = self.attrs.get(name) orelse return 0;
+        return std.fmt.parseFloat(f64, given);
+    }
+
+    /// Exactly so many.
+    pub fn list(self: Op, comptime n: usize, name: []const u8) ![n]i64 {
+        var values: [n]i64 = @splat(0);
+        const given = self.attrs.get(name) orelse return values;
+        var parts = std.mem.splitScalar(u8, given, ',');
+        for (&values) |*value| value.* = try std.fmt.parseInt(i64, parts.next() orelse return error.ListTooShort, 10);
+        return if (parts.next() == null) values else error.ListTooLong;
+    }
+
+    /// One of a type's words.
+    pub fn choice(self: Op, comptime T: type, name: []const u8) !T {
+        const given = self.attrs.get(name) orelse return @enumFromInt(0);
+        return std.meta.stringToEnum(T, given) orelse error.NoneOfTheWords;
+    }
 };
 
 pub const Expected = struct {
@@ -171,16 +208,7 @@ fn parseOp(arena: std.mem.Allocator, words: *Words) !Op {
             try src.append(arena, word);
             continue;
         };
-        const key = word[0..at];
-        const value = word[at + 1 ..];
-        if (std.mem.eql(u8, key, "to")) {
-            op.to = try arena.dupeZ(u8, value);
-            continue;
-        }
-        var ints: std.ArrayList(i64) = .empty;
-        var parts = std.mem.splitScalar(u8, value, ',');
-        while (parts.next()) |part| try ints.append(arena, try std.fmt.parseInt(i64, part, 10));
-        try op.attrs.put(arena, key, ints.items);
+        try op.attrs.put(arena, word[0..at], try arena.dupeZ(u8, word[at + 1 ..]));
     }
     op.src = src.items;
     return op;

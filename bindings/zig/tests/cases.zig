@@ -6,6 +6,7 @@
 const std = @import("std");
 const tl = @import("tensorlib");
 const case_file = @import("case_file.zig");
+const case_ops = @import("case_ops.zig");
 const Case = case_file.Case;
 
 const Counts = struct { passed: usize = 0, failed: usize = 0, skipped: usize = 0 };
@@ -136,49 +137,40 @@ const Run = struct {
 
     /// By the method of each operation's own.
     fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
-        var src: [3]tl.Tensor = undefined;
-        if (op.src.len > src.len) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        const src = try self.arena.alloc(tl.Tensor, op.src.len);
         for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
-        const ne = op.attrs.get("ne") orelse &.{};
-        const Name = enum { add, mul_mat, mul_mat_exact, mul_mat_id, view, reshape, permute, transpose, cont, dup, cpy, cast, get_rows, set_rows };
+        if (try case_ops.make(ctx, op, src)) |made| return made;
+        const ne = try op.ints(self.arena, "ne");
+        const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, view, reshape, permute, cast };
         const name = std.meta.stringToEnum(Name, op.name) orelse
             return self.mismatch("this runner does not know {s}", .{op.name});
         const n_src: usize = switch (name) {
-            .mul_mat_id, .set_rows => 3,
-            .add, .mul_mat, .mul_mat_exact, .cpy, .get_rows => 2,
+            .mul_mat_id => 3,
+            .mul_mat, .mul_mat_exact => 2,
             else => 1,
         };
-        if (op.src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, op.src.len });
+        if (src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, src.len });
         switch (name) {
-            .add => return ctx.add(src[0], src[1]),
             .mul_mat => return ctx.mulMat(src[0], src[1]),
             .mul_mat_exact => return ctx.mulMatExact(src[0], src[1]),
             .mul_mat_id => return ctx.mulMatId(src[0], src[1], src[2]),
-            .cpy => return ctx.cpy(src[0], src[1]),
-            .get_rows => return ctx.getRows(src[0], src[1]),
-            .set_rows => return ctx.setRows(src[0], src[1], src[2]),
             .view => {
                 var nb: ?[]const usize = null;
-                if (op.attrs.get("nb")) |given| {
+                if (op.attrs.contains("nb")) {
+                    const given = try op.ints(self.arena, "nb");
                     const strides = try self.arena.alloc(usize, given.len);
                     for (strides, given) |*to, from| to.* = @intCast(from);
                     nb = strides;
                 }
-                const offset: []const i64 = op.attrs.get("offset") orelse &[_]i64{0};
-                return ctx.view(src[0], ne, nb, @intCast(offset[0]));
+                return ctx.view(src[0], ne, nb, @intCast(try op.integer("offset")));
             },
             .reshape => return ctx.reshape(src[0], ne),
             .permute => {
-                const given = op.attrs.get("axes") orelse &.{};
-                if (given.len != 4) return self.mismatch("permute has {} axes", .{given.len});
                 var axes: [4]i32 = undefined;
-                for (&axes, given) |*to, from| to.* = @intCast(from);
+                for (&axes, try op.list(4, "axes")) |*to, from| to.* = @intCast(from);
                 return ctx.permute(src[0], axes);
             },
-            .transpose => return ctx.transpose(src[0]),
-            .cont => return ctx.cont(src[0]),
-            .dup => return ctx.dup(src[0]),
-            .cast => return ctx.cast(src[0], try tl.Type.fromName(op.to, &self.diagnostics)),
+            .cast => return ctx.cast(src[0], try tl.Type.fromName(op.text("to"), &self.diagnostics)),
         }
     }
 

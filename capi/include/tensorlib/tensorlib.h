@@ -1087,13 +1087,6 @@ typedef struct tl_attr {
 } tl_attr;
 
 /**
- * a + b, element by element, in a's shape and type; b repeats into a: each dimension of b is 1 or
- * divides that of a (a zero dimension of b meets only a zero in a). Types: each F32, F16 or BF16;
- * computed in F32 and rounded once. The context owns the result; NULL on failure. Since 0.1.
- */
-TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
-
-/**
  * The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
  * product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
  * X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
@@ -1167,31 +1160,6 @@ TL_API tl_tensor *tl_reshape(tl_context *ctx, tl_tensor *a, int32_t n_dims, cons
 TL_API tl_tensor *tl_permute(tl_context *ctx, tl_tensor *a, const int32_t *axes);
 
 /**
- * Swaps dimensions 0 and 1. A view. The context owns the result; NULL on failure. Since 0.1.
- */
-TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
-
-/**
- * A contiguous copy in the same shape and type. The context owns the result; NULL on failure.
- * Since 0.1.
- */
-TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
-
-/**
- * A copy in the same shape and type, contiguous. The context owns the result; NULL on failure.
- * Since 0.1.
- */
-TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
-
-/**
- * Copies src's elements in ne order into dst, which has as many, converted as by tl_cast. The result is a
- * view of dst: make it an output, or use it, for the copy to happen. dst must not be constant. They must
- * not overlap in memory, unless they are the same elements. A value that dst's type cannot hold is an
- * error of computing. The context owns the result; NULL on failure. Since 0.1.
- */
-TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
-
-/**
  * A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other
  * rounded to nearest even; everything else by way of F32, rounded to nearest even, or as the format
  * encodes. A value that the type cannot hold (beyond an integer's range; NaN or infinity in a format
@@ -1201,28 +1169,11 @@ TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 TL_API tl_tensor *tl_cast(tl_context *ctx, tl_tensor *a, tl_type type);
 
 /**
- * Rows by their numbers: a {n, m, x, y} and rows {r, x, y} of I32 or I64 give {n, r, x, y}, of a's type
- * where that is an integer, else F32. A row may be taken any number of times. The numbers are data: one
- * that is not below m is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The
- * context owns the result; NULL on failure. Since 0.1.
- */
-TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
-
-/**
- * Stores b's rows as a's rows of these numbers: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'} of I32
- * or I64, x' dividing x and y' dividing y. b is converted as by tl_cast. The result is a view of a:
- * make it an output, or use it, for this to happen. Where a row is named twice, the later one stays. a
- * must not be constant, and neither b nor rows may overlap it in memory. Numbers are checked as in
- * tl_get_rows; nothing outside of a is touched. The context owns the result; NULL on failure. Since 0.1.
- */
-TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
-
-/**
  * Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
- * of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
- * only. Attributes: mul_mat and mul_mat_id (exact), view (ne, nb, offset), reshape (ne), permute (axes),
- * cast (to); the others have none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
- * result; NULL on failure. Since 0.1.
+ * of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both
+ * may be NULL where their count is 0, and are read during the call only. Names and attributes are those
+ * of docs/ops.md; an optional attribute that is 0 has its default. Unknown, missing or malformed ones are
+ * TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t n_src,
         const tl_attr *attrs, size_t n_attrs);
@@ -1244,6 +1195,72 @@ TL_API size_t tl_op_count(void);
  * freed. Any thread. Since 0.1.
  */
 TL_API const char *tl_op_name(size_t index);
+
+/* ====================================================================================================
+ * Operations, a function each
+ *
+ * Their operands come first, then the attributes that must be given, then a struct of all others: NULL is the
+ * defaults, and so is each member that is 0. It is read during the call only. What is true of all operations is said
+ * in the chapter before. */
+
+/**
+ * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
+ * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once to a's type. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
+ * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
+ * blocks; c is of a's. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
+
+/**
+ * A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
+ * by side. Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
+
+/**
+ * dst with src's elements copied into it. dst's elements, in their order, become src's. The result is
+ * a view of dst: make it an output, or use it, for this to happen. Shapes: as many elements on both
+ * sides. Whatever comes later in the graph and reads dst, through any view, sees them. dst must not be
+ * constant, no two of its elements may share memory, nor may one of it and one of src, unless both are
+ * the same elements. Types: any into any, converted as by tl_cast(). Computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming the place, for a value that dst's type cannot hold. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
+
+/**
+ * A copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side.
+ * Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
+
+/**
+ * a's rows of these numbers. The result c: `c[i, r, i2, i3] = a[i, rows[r, i2, i3], i2, i3]`. Shapes:
+ * a {n, m, x, y}, rows {r, x, y}, c {n, r, x, y}; a row may be taken any number of times. Types: a
+ * any, rows I32 or I64; c of a's type where that is an integer, else F32. Exact but for F64, which is
+ * rounded. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no
+ * row's. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
+
+/**
+ * a with b's rows stored as its rows of these numbers. In the result
+ * `a[i, rows[r, i2 mod x', i3 mod y'], i2, i3] = b[i, r, i2, i3]`. The result is a view of a: make it
+ * an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'},
+ * x' dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be
+ * constant, and no two of its elements nor one of it and one of b or rows may share memory. Types: a
+ * and b any, b is converted to a's type as by tl_cast(); rows I32 or I64. Computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no row's, whose row is left out,
+ * or a value that a's type cannot hold. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 
 /* ====================================================================================================
  * Graphs

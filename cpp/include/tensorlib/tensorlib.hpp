@@ -22,6 +22,7 @@
 #pragma once
 
 #include <tensorlib/error.hpp>
+#include <tensorlib/op_functions.hpp>
 
 #include <array>
 #include <cstddef>
@@ -42,8 +43,6 @@ namespace core {
 class Backend;
 class Context;
 class Graph;
-enum class Op : std::uint16_t;
-struct Attr;
 struct Tensor;
 }  // namespace core
 
@@ -128,6 +127,8 @@ void dequantize_into(Type type, std::span<const std::byte> blocks, std::span<flo
 using Shape = std::vector<std::int64_t>;
 
 class Tensor;
+// Makes nodes (api/handles.hpp).
+struct Nodes;
 
 struct BackendOptions {
     int n_threads = 0;        // the calling one included; 0 = all that this process may use
@@ -183,7 +184,7 @@ struct ContextOptions {
 };
 
 // An arena that owns tensors and their data.
-class Context {
+class Context : public ContextOps {
 public:
     explicit Context(const ContextOptions &options = {});
     // Tensors' data live on the backend's device.
@@ -198,22 +199,20 @@ public:
     template <class T>
     Tensor tensor(const Shape &shape, std::initializer_list<T> values) const;
 
-    // Any operation by name, with integer attributes ("axes", "ne", ...) and text attributes ("to").
+    // Any operation by name, with attributes that are integers ("axes", "ne", ...), a text ("to") or a number: what is there of these,
+    // in this order. An optional one that is 0 has its default. docs/ops.md lists them.
     struct Attribute {
         std::string name;
         std::vector<std::int64_t> ints;
         std::string text;
+        double number = 0;
     };
     Tensor op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes = {}) const;
 
-    // The free functions of the same names, with the node in this context: that of a request, while the operands are a model's.
-    Tensor add(const Tensor &a, const Tensor &b) const;
+    // As ContextOps's, whose functions are free ones with the node in this context.
     Tensor mul_mat(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_exact(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
-    Tensor cpy(const Tensor &src, const Tensor &dst) const;
-    Tensor get_rows(const Tensor &a, const Tensor &rows) const;
-    Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) const;
 
     // For messages: "context 3 'weights'". UTF-8; "" takes the name away.
     void set_name(std::string_view name) const;
@@ -234,22 +233,14 @@ private:
     friend class Tensor;
     friend class Graph;
     friend class Gguf;
-    friend Tensor add(const Tensor &, const Tensor &);
-    friend Tensor mul_mat(const Tensor &, const Tensor &);
-    friend Tensor mul_mat_exact(const Tensor &, const Tensor &);
-    friend Tensor mul_mat_id(const Tensor &, const Tensor &, const Tensor &);
-    friend Tensor cpy(const Tensor &, const Tensor &);
-    friend Tensor get_rows(const Tensor &, const Tensor &);
-    friend Tensor set_rows(const Tensor &, const Tensor &, const Tensor &);
+    friend struct Nodes;
     explicit Context(std::shared_ptr<core::Context> impl) : impl_(std::move(impl)) {}
-    Tensor node(core::Op op, std::initializer_list<const Tensor *> operands, std::span<const core::Attr> attrs = {}) const;
-    static Context youngest_of(std::initializer_list<const Tensor *> operands);
     std::shared_ptr<core::Context> impl_;
 };
 
 // A leaf or a node. Its context keeps it; the handle keeps the context. One made without arguments, or moved from, is null: all functions
 // but the assignment and the test throw Error(invalid_argument).
-class Tensor {
+class Tensor : public TensorOps {
 public:
     Tensor() = default;
     explicit operator bool() const noexcept { return context_ != nullptr; }
@@ -297,9 +288,6 @@ public:
     // One extent may be -1: what the others leave.
     Tensor reshape(const Shape &shape) const;
     Tensor permute(const std::array<int, 4> &axes) const;
-    Tensor transpose() const;
-    Tensor cont() const;
-    Tensor dup() const;
     Tensor cast(Type type) const;
 
 private:
@@ -307,6 +295,7 @@ private:
     friend class Graph;
     friend class Gguf;
     friend class GgufWriter;
+    friend struct Nodes;
     Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
     void check_type(Type wanted) const;
     // Throws Error(invalid_argument) for a null handle.
@@ -323,8 +312,6 @@ private:
     core::Tensor *tensor_ = nullptr;
 };
 
-// a + b in a's shape; b repeats into a.
-Tensor add(const Tensor &a, const Tensor &b);
 inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
 // a {k, m, ...} and b {k, n, ...} give {m, n, ...}. Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale
 // for each 32 elements of k: an element of the result is then off by up to the sum over k of |a| * h, beside F32's own rounding, where h is
@@ -340,13 +327,6 @@ Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. A
 // number that is no expert's is an error of computing.
 Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids);
-// src's elements into dst; the result is a view of dst.
-Tensor cpy(const Tensor &src, const Tensor &dst);
-// a's rows of these numbers (i32 or i64), as F32 unless a holds integers. A number that is no row's is an error of
-// computing.
-Tensor get_rows(const Tensor &a, const Tensor &rows);
-// b's rows into a's rows of these numbers; the result is a view of a.
-Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
 
 // What some outputs need, computed as often as you like.
 class Graph {

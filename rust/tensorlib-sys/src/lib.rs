@@ -5,10 +5,8 @@
 //! disagree. The documentation below is therefore written for C readers too. The safe API is the
 //! `tensorlib` crate.
 //!
-//! One file per chapter of the header, in the header's order: `status`, `types`,
-//! `backend`, `quantize`, `context`, `tensor`, `ops`, `graph`,
-//! `gguf`, `gguf_writer`. The `//!` text at the head of each file is its chapter's
-//! introduction.
+//! One file per chapter of the header, in the order in which they stand below. The `//!` text at the head of each file
+//! is its chapter's introduction. `op_functions` is written by `cargo xtask ops`.
 //!
 //! Features: `system` links an installed library instead of building the bundled sources; `cuda` adds the CUDA
 //! backend to the bundled build, which then takes nvcc of CUDA 12.8 or later. The declarations are the same.
@@ -29,6 +27,8 @@ mod tensor;
 pub use tensor::*;
 mod ops;
 pub use ops::*;
+mod op_functions;
+pub use op_functions::*;
 mod graph;
 pub use graph::*;
 mod gguf;

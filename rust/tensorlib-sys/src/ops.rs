@@ -37,11 +37,6 @@ pub struct tl_attr {
 }
 
 extern "C" {
-    /// a + b, element by element, in a's shape and type; b repeats into a: each dimension of b is 1 or
-    /// divides that of a (a zero dimension of b meets only a zero in a). Types: each F32, F16 or BF16;
-    /// computed in F32 and rounded once. The context owns the result; NULL on failure. Since 0.1.
-    pub fn tl_add(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
-
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give F32 {m, n, X, Y}, each element the dot
     /// product of a row of a and a row of b. X must be a multiple of x and Y of y: slices of a repeat as
     /// X/x consecutive slices of b share one. k = 0 gives zeros. Operands need not be contiguous. Types:
@@ -115,23 +110,6 @@ extern "C" {
     /// Since 0.1.
     pub fn tl_permute(ctx: *mut tl_context, a: *mut tl_tensor, axes: *const i32) -> *mut tl_tensor;
 
-    /// Swaps dimensions 0 and 1. A view. The context owns the result; NULL on failure. Since 0.1.
-    pub fn tl_transpose(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
-
-    /// A contiguous copy in the same shape and type. The context owns the result; NULL on failure.
-    /// Since 0.1.
-    pub fn tl_cont(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
-
-    /// A copy in the same shape and type, contiguous. The context owns the result; NULL on failure.
-    /// Since 0.1.
-    pub fn tl_dup(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
-
-    /// Copies src's elements in ne order into dst, which has as many, converted as by tl_cast. The result is a
-    /// view of dst: make it an output, or use it, for the copy to happen. dst must not be constant. They must
-    /// not overlap in memory, unless they are the same elements. A value that dst's type cannot hold is an
-    /// error of computing. The context owns the result; NULL on failure. Since 0.1.
-    pub fn tl_cpy(ctx: *mut tl_context, src: *mut tl_tensor, dst: *mut tl_tensor) -> *mut tl_tensor;
-
     /// A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other
     /// rounded to nearest even; everything else by way of F32, rounded to nearest even, or as the format
     /// encodes. A value that the type cannot hold (beyond an integer's range; NaN or infinity in a format
@@ -139,29 +117,11 @@ extern "C" {
     /// of the type's block size. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_cast(ctx: *mut tl_context, a: *mut tl_tensor, r#type: tl_type) -> *mut tl_tensor;
 
-    /// Rows by their numbers: a {n, m, x, y} and rows {r, x, y} of I32 or I64 give {n, r, x, y}, of a's type
-    /// where that is an integer, else F32. A row may be taken any number of times. The numbers are data: one
-    /// that is not below m is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The
-    /// context owns the result; NULL on failure. Since 0.1.
-    pub fn tl_get_rows(ctx: *mut tl_context, a: *mut tl_tensor, rows: *mut tl_tensor) -> *mut tl_tensor;
-
-    /// Stores b's rows as a's rows of these numbers: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'} of I32
-    /// or I64, x' dividing x and y' dividing y. b is converted as by tl_cast. The result is a view of a:
-    /// make it an output, or use it, for this to happen. Where a row is named twice, the later one stays. a
-    /// must not be constant, and neither b nor rows may overlap it in memory. Numbers are checked as in
-    /// tl_get_rows; nothing outside of a is touched. The context owns the result; NULL on failure. Since 0.1.
-    pub fn tl_set_rows(
-        ctx: *mut tl_context,
-        a: *mut tl_tensor,
-        b: *mut tl_tensor,
-        rows: *mut tl_tensor,
-    ) -> *mut tl_tensor;
-
     /// Any operation by its name, for tools, tests and bindings that enumerate. `src` has n_src operands,
-    /// of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both may be NULL where their count is 0, and are read during the call
-    /// only. Attributes: mul_mat and mul_mat_id (exact), view (ne, nb, offset), reshape (ne), permute (axes),
-    /// cast (to); the others have none. Unknown, missing or malformed ones are TL_STATUS_INVALID_ARGUMENT. The context owns the
-    /// result; NULL on failure. Since 0.1.
+    /// of which optional ones may be tl_none(), or missing at the end, and `attrs` n_attrs attributes; both
+    /// may be NULL where their count is 0, and are read during the call only. Names and attributes are those
+    /// of docs/ops.md; an optional attribute that is 0 has its default. Unknown, missing or malformed ones are
+    /// TL_STATUS_INVALID_ARGUMENT. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_op(
         ctx: *mut tl_context,
         op: *const c_char,

@@ -60,6 +60,7 @@ mod graph;
 mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+mod op_functions;
 mod ops;
 mod quantize;
 #[cfg(feature = "safetensors")]
@@ -78,6 +79,9 @@ pub use graph::Graph;
 pub use guard::{ReadGuard, WriteGuard};
 pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
+
+// Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+// End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]
 pub use half::{bf16, f16};

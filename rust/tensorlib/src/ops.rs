@@ -27,17 +27,6 @@ pub enum Attr {
 }
 
 impl Context {
-    /// a + b in a's shape; b repeats into a: each of its dimensions is 1 or divides a's. F32, F16 or BF16, computed in
-    /// F32 and rounded once to a's type.
-    ///
-    /// # Errors
-    /// [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`], [`Error::OutOfMemory`] (as for every
-    /// operation).
-    pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live (as for every operation below).
-        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
-    }
-
     /// The matrix product of a `[k, m, x, y]` and b `[k, n, X, Y]`: F32 `[m, n, X, Y]`, each element the dot product of a
     /// row of a and a row of b. X and Y are multiples of x and y.
     ///
@@ -50,7 +39,7 @@ impl Context {
     /// it is constant.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat(ctx, a.raw(), b.raw()) })
@@ -61,7 +50,7 @@ impl Context {
     /// elsewhere the two are one.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat_exact(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul_mat_exact(ctx, a.raw(), b.raw()) })
@@ -87,7 +76,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_mul_mat_id(ctx, a.raw(), b.raw(), ids.raw()) })
@@ -98,7 +87,7 @@ impl Context {
     /// count in elements.
     ///
     /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] where it would end behind a's memory.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] where it would end behind a's memory.
     pub fn view(&self, a: &Tensor, shape: impl AsRef<[i64]>, strides: &[usize], offset: usize) -> Result<Tensor> {
         let ne = shape.as_ref();
         if !strides.is_empty() && strides.len() + 1 != ne.len() {
@@ -114,7 +103,7 @@ impl Context {
     /// 0 of a type with blocks both are multiples of the block's length.
     ///
     /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] where there are no such elements.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] where there are no such elements.
     pub fn slice(&self, a: &Tensor, start: impl AsRef<[i64]>, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let (start, ne) = (start.as_ref(), shape.as_ref());
         if start.len() != ne.len() {
@@ -149,7 +138,7 @@ impl Context {
     /// a's elements in another shape with as many; a must be contiguous. One extent may be -1: what the others leave.
     ///
     /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] for an a with gaps.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] for an a with gaps.
     pub fn reshape(&self, a: &Tensor, shape: impl AsRef<[i64]>) -> Result<Tensor> {
         let ne = shape.as_ref();
         // SAFETY: context and operand are live; ne has as many values as said.
@@ -159,47 +148,10 @@ impl Context {
     /// a's dimensions in another order: source dimension i becomes dimension `axes[i]`.
     ///
     /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] if axes is no permutation of 0 to 3.
+    /// As [`Context::op`]; [`Error::InvalidArgument`] if axes is no permutation of 0 to 3.
     pub fn permute(&self, a: &Tensor, axes: [i32; 4]) -> Result<Tensor> {
         // SAFETY: context and operand are live; axes has 4 values.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_permute(ctx, a.raw(), axes.as_ptr()) })
-    }
-
-    /// Dimensions 0 and 1 swapped.
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn transpose(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operand are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
-    }
-
-    /// A contiguous copy.
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn cont(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operand are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cont(ctx, a.raw()) })
-    }
-
-    /// A copy.
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn dup(&self, a: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operand are live.
-        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_dup(ctx, a.raw()) })
-    }
-
-    /// Copies src's elements into dst, which has as many, converted as by [`Context::cast`]. The result is a view of dst:
-    /// make it an output, or use it, for the copy to happen.
-    ///
-    /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] if dst is constant.
-    pub fn cpy(&self, src: &Tensor, dst: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[src, dst]), |ctx| unsafe { sys::tl_cpy(ctx, src.raw(), dst.raw()) })
     }
 
     /// A contiguous copy in another type. Integers into integers exactly; F64 and integers into each other rounded to
@@ -207,44 +159,13 @@ impl Context {
     /// type cannot hold is an error of computing.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn cast(&self, a: &Tensor, dtype: DType) -> Result<Tensor> {
         // SAFETY: context and operand are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
     }
 
-    /// Rows by their numbers: a `[n, m, x, y]` and rows `[r, x, y]` of I32 or I64 give `[n, r, x, y]`, of a's type where
-    /// that is an integer, else F32. A number that is no row's is an error of computing, [`Error::InvalidArgument`].
-    ///
-    /// ```
-    /// use tensorlib::{Backend, Context};
-    /// let ctx = Context::new();
-    /// let words = ctx.tensor([2, 3], &[0f32, 1., 10., 11., 20., 21.])?;
-    /// let taken = words.get_rows(&ctx.tensor_of([2], &[2i32, 0])?)?;
-    /// Backend::cpu()?.compute(&[&taken])?;
-    /// assert_eq!(taken.to_vec::<f32>()?, [20., 21., 0., 1.]);
-    /// # Ok::<(), tensorlib::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn get_rows(&self, a: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, rows]), |ctx| unsafe { sys::tl_get_rows(ctx, a.raw(), rows.raw()) })
-    }
-
-    /// Stores b's rows as a's rows of these numbers: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']` of I32 or I64,
-    /// x' dividing x and y' dividing y; b is converted as by [`Context::cast`]. The result is a view of a: make it an
-    /// output, or use it, for this to happen. Where a row is named twice, the later one stays.
-    ///
-    /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] if a is constant, or overlaps the others in memory.
-    pub fn set_rows(&self, a: &Tensor, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        // SAFETY: context and operands are live.
-        self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
-    }
-
-    /// Any operation by its name.
+    /// Any operation by its name, with attributes by theirs. An optional attribute that is 0 has its default.
     ///
     /// ```
     /// use tensorlib::{Attr, Context};
@@ -256,7 +177,9 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`Context::add`]; [`Error::InvalidArgument`] for an unknown operation or attribute.
+    /// As of every operation: [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`],
+    /// [`Error::OutOfMemory`]. [`Error::InvalidArgument`] for an unknown operation or attribute, or a value that is not
+    /// valid for one.
     pub fn op(&self, name: &str, sources: &[&Tensor], attrs: &[(&str, Attr)]) -> Result<Tensor> {
         let name = c_text(name);
         let raw: Vec<_> = sources.iter().map(|t| t.raw()).collect();
@@ -311,7 +234,7 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-fn shapes(tensors: &[&Tensor]) -> Vec<Vec<i64>> {
+pub(crate) fn shapes(tensors: &[&Tensor]) -> Vec<Vec<i64>> {
     tensors.iter().map(|t| t.shape()).collect()
 }
 
@@ -324,22 +247,15 @@ fn dims(ne: &[i64]) -> i32 {
 /// node of two weights lives among the weights: [`Context::freeze`] makes that an error, and [`Context`]'s own methods say
 /// where a node goes.
 impl Tensor {
-    fn with(&self, other: &Tensor) -> Context {
+    /// The younger of this tensor's context and another's.
+    pub(crate) fn with(&self, other: &Tensor) -> Context {
         self.context().younger(other.context()).clone()
-    }
-
-    /// [`Context::add`].
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn add(&self, b: &Tensor) -> Result<Tensor> {
-        self.with(b).add(self, b)
     }
 
     /// [`Context::mul_mat`].
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul_mat(self, b)
     }
@@ -347,7 +263,7 @@ impl Tensor {
     /// [`Context::mul_mat_exact`].
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat_exact(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).mul_mat_exact(self, b)
     }
@@ -355,7 +271,7 @@ impl Tensor {
     /// [`Context::mul_mat_id`] of this tensor's matrices.
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn mul_mat_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).mul_mat_id(self, b, ids)
     }
@@ -400,60 +316,12 @@ impl Tensor {
         self.context().permute(self, axes)
     }
 
-    /// [`Context::transpose`].
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn transpose(&self) -> Result<Tensor> {
-        self.context().transpose(self)
-    }
-
-    /// [`Context::cont`].
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn cont(&self) -> Result<Tensor> {
-        self.context().cont(self)
-    }
-
-    /// [`Context::dup`].
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn dup(&self) -> Result<Tensor> {
-        self.context().dup(self)
-    }
-
-    /// [`Context::cpy`], from this tensor into dst.
-    ///
-    /// # Errors
-    /// As [`Context::cpy`].
-    pub fn cpy(&self, dst: &Tensor) -> Result<Tensor> {
-        self.with(dst).cpy(self, dst)
-    }
-
     /// [`Context::cast`].
     ///
     /// # Errors
-    /// As [`Context::add`].
+    /// As [`Context::op`].
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         self.context().cast(self, dtype)
-    }
-
-    /// [`Context::get_rows`] of this tensor.
-    ///
-    /// # Errors
-    /// As [`Context::add`].
-    pub fn get_rows(&self, rows: &Tensor) -> Result<Tensor> {
-        self.with(rows).get_rows(self, rows)
-    }
-
-    /// [`Context::set_rows`] into this tensor.
-    ///
-    /// # Errors
-    /// As [`Context::set_rows`].
-    pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
-        self.with(b).younger(rows.context()).set_rows(self, b, rows)
     }
 }
 

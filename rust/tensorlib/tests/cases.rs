@@ -1,9 +1,13 @@
 //! The language-neutral cases through the safe API. Grammar: tests/cases/README.md.
 
+mod case_attrs;
+mod case_ops;
+
+use case_attrs::CaseAttrs;
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
-use tensorlib::{Backend, BackendOptions, Context, DType, Error, Result, Tensor};
+use tensorlib::{Backend, BackendOptions, Context, Error, Result, Tensor};
 
 fn generated(seed: u32, i: u32, integer: bool) -> f32 {
     let mut x = i ^ seed.wrapping_mul(0x9E37_79B1);
@@ -145,28 +149,23 @@ impl<'a> Runner<'a> {
     fn op(&self, w: &[&str]) -> Result<Tensor> {
         let (attrs, sources): (Vec<&str>, Vec<&str>) = w[3..].iter().partition(|word| word.contains('='));
         let s: Vec<&Tensor> = sources.iter().map(|id| &self.tensors[*id]).collect();
-        let attr = |name: &str| attrs.iter().find_map(|a| a.strip_prefix(name)?.strip_prefix('='));
-        let ints = |name: &str| -> Vec<i64> { attr(name).map_or(Vec::new(), |v| v.split(',').map(number).collect()) };
+        let attrs = CaseAttrs::new(&attrs);
+        if let Some(made) = case_ops::build(w[2], &s, &attrs) {
+            return made;
+        }
         match w[2] {
-            "add" => s[0].add(s[1]),
             "mul_mat" => s[0].mul_mat(s[1]),
             "mul_mat_exact" => s[0].mul_mat_exact(s[1]),
             "mul_mat_id" => s[0].mul_mat_id(s[1], s[2]),
-            "cpy" => s[0].cpy(s[1]),
-            "get_rows" => s[0].get_rows(s[1]),
-            "set_rows" => s[0].set_rows(s[1], s[2]),
-            "transpose" => s[0].transpose(),
-            "cont" => s[0].cont(),
-            "dup" => s[0].dup(),
-            "reshape" => s[0].reshape(ints("ne")),
-            "cast" => s[0].cast(attr("to").expect("to").parse::<DType>()?),
+            "reshape" => s[0].reshape(attrs.ints("ne")),
+            "cast" => s[0].cast(attrs.dtype("to")),
             "permute" => {
-                let axes: Vec<i32> = ints("axes").into_iter().map(|a| a as i32).collect();
-                s[0].permute(axes.try_into().expect("4 axes"))
+                let axes: [i64; 4] = attrs.list("axes");
+                s[0].permute(axes.map(|axis| axis as i32))
             }
             "view" => {
-                let nb: Vec<usize> = ints("nb").into_iter().map(|n| n as usize).collect();
-                s[0].view(ints("ne"), &nb, attr("offset").map_or(0, number))
+                let nb: Vec<usize> = attrs.ints("nb").into_iter().map(|n| n as usize).collect();
+                s[0].view(attrs.ints("ne"), &nb, attrs.integer("offset") as usize)
             }
             other => panic!("no such operation: {other}"),
         }

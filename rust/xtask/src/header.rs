@@ -10,9 +10,6 @@ use std::path::Path;
 
 use crate::workspace::first_difference;
 
-const CHAPTERS: [&str; 10] =
-    ["status", "types", "backend", "quantize", "context", "tensor", "ops", "graph", "gguf", "gguf_writer"];
-
 const MACROS: &str = "
 #ifndef TL_API
 #if defined(_WIN32)
@@ -93,11 +90,18 @@ fn assemble(prologue: &str, intros: &[String], items: &[(Place, String)]) -> Str
     out.lines().map(|l| l.trim_end().to_string() + "\n").collect()
 }
 
+/// The chapters are the crate's modules, in the order in which it names them.
+fn chapters(library: &str) -> Vec<&str> {
+    library.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).collect()
+}
+
 /// The line of each public item in its chapter, and each chapter's introduction.
 fn read_sources(root: &Path) -> Result<(HashMap<String, Place>, Vec<String>), String> {
     let mut places = HashMap::new();
     let mut intros = Vec::new();
-    for (chapter, file) in CHAPTERS.iter().enumerate() {
+    let library = root.join("rust/tensorlib-sys/src/lib.rs");
+    let library = std::fs::read_to_string(&library).map_err(|e| format!("{}: {e}", library.display()))?;
+    for (chapter, file) in chapters(&library).iter().enumerate() {
         let path = root.join(format!("rust/tensorlib-sys/src/{file}.rs"));
         let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut intro = String::new();
@@ -173,18 +177,10 @@ fn item_name(body: &str) -> Option<String> {
 /// The macros, and C's way of writing what cbindgen writes long.
 fn finish(comment: &str, body: &str) -> String {
     let mut body = body.trim_end().to_string();
-    for handle in
-        ["tl_backend", "tl_context", "tl_tensor", "tl_graph", "tl_error", "tl_attr", "tl_gguf", "tl_gguf_writer"]
-    {
-        if !body.starts_with("typedef struct") {
-            body = body.replace(&format!("struct {handle} "), &format!("{handle} "));
-        }
-        for params in ["_params", "_props"] {
-            let name = format!("{handle}{params}");
-            body = body.replace(&format!("struct {name} *"), &format!("{name} *"));
-        }
+    // Every struct has a typedef of its name.
+    if !body.starts_with("typedef struct") {
+        body = body.replace("struct tl_", "tl_");
     }
-    body = body.replace("struct tl_device_props *", "tl_device_props *");
     if let Some(rest) = body.strip_prefix("extern tl_status ") {
         // tl_context_error() is called for its output; its status is a convenience.
         let nodiscard = if rest.starts_with("tl_context_error(") { "" } else { "TL_NODISCARD " };
@@ -213,4 +209,24 @@ fn rewrap(body: &str) -> String {
         line.push_str(word);
     }
     out + line.trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chapters_are_the_modules() {
+        assert_eq!(chapters("//! mod x;\nmod status;\npub use status::*;\nmod ops;\n"), ["status", "ops"]);
+    }
+
+    #[test]
+    fn structs_go_by_their_typedefs() {
+        let body = "extern struct tl_tensor *tl_f(struct tl_context *ctx, const struct tl_f_params *params);";
+        assert_eq!(finish("", body), "TL_API tl_tensor *tl_f(tl_context *ctx, const tl_f_params *params);");
+        assert_eq!(
+            finish("", "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"),
+            "typedef struct tl_a {\n  struct tl_b *b;\n} tl_a;"
+        );
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Op, FOLDER};
+use super::description::{Attribute, Family, Kind, Op, FOLDER};
+use super::names::camel;
 
 /// clang-format's limit, which breaks longer texts.
 const WIDTH: usize = 140;
@@ -48,10 +49,14 @@ fn definition(op: &Op) -> String {
     let name = &op.name;
     let operands: Vec<String> = op.operands.iter().map(|o| format!("{{\"{}\", Role::{}}}", o.name, o.role)).collect();
     let mut text = format!("\ninline constexpr Operand {name}_operands[] = {{{}}};\n", operands.join(", "));
+    for Attribute { name: attribute, values, .. } in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
+        let values = values.join("\", \"");
+        let _ = writeln!(text, "inline constexpr const char *{name}_{attribute}_values[] = {{\"{values}\"}};");
+    }
     if !op.attributes.is_empty() {
         let _ = writeln!(text, "inline constexpr AttrDef {name}_attrs[] = {{");
         for attribute in &op.attributes {
-            let _ = writeln!(text, "    {},", attr_def(attribute));
+            let _ = writeln!(text, "    {},", attr_def(op, attribute));
         }
         text += "};\n";
     }
@@ -60,16 +65,29 @@ fn definition(op: &Op) -> String {
     if !op.attributes.is_empty() {
         let _ = writeln!(text, "    .attrs = {name}_attrs,");
     }
-    let _ = writeln!(text, "    .gradient = \"{}\",\n    .doc = \"{}\",\n}};", op.gradient, op.doc);
+    let _ = writeln!(text, "    .gradient = \"{}\",\n    .doc = \"{}\",\n}};", bare(&op.gradient), bare(&op.doc));
     text
 }
 
-fn attr_def(attribute: &Attribute) -> String {
-    let Attribute { name, kind, required, length: (fewest, most), .. } = attribute;
-    let given_as = if kind == "type" { "text" } else { "ints" };
-    let mut text = format!("{{\"{name}\", AttrKind::{given_as}, {required}");
+fn attr_def(op: &Op, attribute: &Attribute) -> String {
+    let Attribute { name, kind, required, length: (fewest, most), range, nan, .. } = attribute;
+    let given_as = match kind {
+        Kind::Type | Kind::Choice => "text",
+        Kind::Number => "number",
+        _ => "ints",
+    };
+    let mut text = format!("{{.name = \"{name}\", .kind = AttrKind::{given_as}, .required = {required}");
     if (*fewest, *most) != (1, 1) {
-        let _ = write!(text, ", {fewest}, {most}");
+        let _ = write!(text, ", .min_ints = {fewest}, .max_ints = {most}");
+    }
+    if let Some((least, most)) = range {
+        let _ = write!(text, ", .least = {}, .most = {}", attribute.written(*least), attribute.written(*most));
+    }
+    if *kind == Kind::Choice {
+        let _ = write!(text, ", .values = {}_{name}_values", op.name);
+    }
+    if *nan {
+        text += ", .nan = true";
     }
     text + "}"
 }
@@ -77,14 +95,25 @@ fn attr_def(attribute: &Attribute) -> String {
 /// The attributes' struct, which nodes keep.
 fn attrs_struct(op: &Op) -> String {
     let (name, camel) = (&op.name, camel(&op.name));
-    let mut text = format!("\nstruct {camel}Attrs {{\n    static constexpr Op op = Op::{name};\n\n");
+    let mut text = String::new();
+    for Attribute { name: attribute, values, .. } in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
+        let _ =
+            writeln!(text, "\nenum class {} : std::int32_t {{ {} }};", choice_name(op, attribute), values.join(", "));
+    }
+    let _ = writeln!(text, "\nstruct {camel}Attrs {{\n    static constexpr Op op = Op::{name};\n");
     let mut values = Vec::new();
-    for Attribute { name: attribute, kind, .. } in &op.attributes {
-        let (member, value) = match kind.as_str() {
-            "bool" => ("bool", format!("given.flag(\"{name}\", \"{attribute}\")")),
-            "integer" => ("std::int64_t", format!("given.integer(\"{attribute}\", 0)")),
-            "type" => ("DType", format!("given.type(\"{name}\", \"{attribute}\")")),
-            _ => ("IntList", format!("given.list(\"{attribute}\")")),
+    for given @ Attribute { name: attribute, kind, default, .. } in &op.attributes {
+        let default = given.written(*default);
+        let (member, value) = match kind {
+            Kind::Bool => ("bool".into(), format!("given.flag(\"{name}\", \"{attribute}\")")),
+            Kind::Integer => ("std::int64_t".into(), format!("given.integer(\"{attribute}\", {default})")),
+            Kind::Number => ("double".into(), format!("given.number(\"{attribute}\", {default})")),
+            Kind::Type => ("DType".into(), format!("given.type(\"{name}\", \"{attribute}\")")),
+            Kind::Integers => ("IntList".into(), format!("given.list(\"{attribute}\")")),
+            Kind::Choice => {
+                let choice = choice_name(op, attribute);
+                (choice.clone(), format!("static_cast<{choice}>(given.integer(\"{attribute}\", 0))"))
+            }
         };
         let _ = writeln!(text, "    {member} {attribute};");
         values.push(format!("{attribute}({value})"));
@@ -101,8 +130,12 @@ fn attrs_struct(op: &Op) -> String {
     text + "};\n"
 }
 
-/// `mul_mat_id` as `MulMatId`.
-fn camel(name: &str) -> String {
-    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
-    name.split('_').filter(|word| !word.is_empty()).map(capital).collect()
+/// The type of a choice: `GluOp`.
+pub fn choice_name(op: &Op, attribute: &str) -> String {
+    camel(&op.name) + &camel(attribute)
+}
+
+/// A text without the marks around names.
+fn bare(text: &str) -> String {
+    text.replace('`', "")
 }

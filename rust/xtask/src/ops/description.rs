@@ -1,15 +1,22 @@
 //! The operations' descriptions, `cpp/ops/*.toml`, read and checked.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::{Table, Value};
 
+use super::fields::Fields;
+use super::names::Language;
+
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
 
-/// The most operands that an operation may have.
-const MAX_OPERANDS: usize = 3;
+/// The most operands that an operation may have. The engine's `max_sources` bounds them too: a static_assert says so where
+/// its tables have more.
+const MAX_OPERANDS: usize = 10;
+
+/// The most attributes: the engine's `max_attrs`.
+const MAX_ATTRIBUTES: usize = 16;
 
 /// The most integers of an attribute.
 const MAX_INTEGERS: u64 = 4;
@@ -18,8 +25,36 @@ const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product"
 /// read: its elements are. written: the result is a view of it, and computing writes into it. viewed: the result is a view of
 /// it, and nothing is computed. indices: its elements are numbers of something, which computing checks.
 const ROLES: [&str; 4] = ["read", "written", "viewed", "indices"];
-/// What an attribute is; where it is left out, 0 or nothing. bool: 0 or 1. type: a storage type's name.
-const KINDS: [&str; 4] = ["bool", "integer", "integers", "type"];
+/// What the functions of an operation may say where they are written by hand.
+const BY_HAND: &str = "by hand";
+
+/// The largest integer up to which a double has all.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// What an attribute is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Bool,
+    Integer,
+    Integers,
+    Number,
+    /// One of some words.
+    Choice,
+    /// A storage type's name.
+    Type,
+}
+
+const KINDS: [(&str, Kind); 6] = [
+    ("bool", Kind::Bool),
+    ("integer", Kind::Integer),
+    ("integers", Kind::Integers),
+    ("number", Kind::Number),
+    ("enum", Kind::Choice),
+    ("type", Kind::Type),
+];
+
+/// What something is called in languages that need another name.
+pub type Names = BTreeMap<String, String>;
 
 /// The operations of a file.
 #[derive(Debug)]
@@ -46,8 +81,31 @@ pub struct Op {
     /// What computing it may refuse.
     pub refuses: Option<String>,
     pub gradient: String,
+    /// Whether its functions, and the runners' lines, are written by hand.
+    pub by_hand: bool,
+    pub names: Names,
+    /// The version that brought it.
+    pub since: String,
+    /// A program for Rust's documentation.
+    pub example_rust: Option<String>,
     pub operands: Vec<Operand>,
     pub attributes: Vec<Attribute>,
+}
+
+impl Op {
+    /// The attributes that are arguments of its function, behind the operands.
+    pub fn required(&self) -> impl Iterator<Item = &Attribute> {
+        self.attributes.iter().filter(|attribute| attribute.required)
+    }
+
+    /// Those that are in its struct of options.
+    pub fn optional(&self) -> impl Iterator<Item = &Attribute> {
+        self.attributes.iter().filter(|attribute| !attribute.required)
+    }
+
+    pub fn has_options(&self) -> bool {
+        self.optional().next().is_some()
+    }
 }
 
 /// One of an operation's operands.
@@ -55,17 +113,45 @@ pub struct Op {
 pub struct Operand {
     pub name: String,
     pub role: String,
+    pub names: Names,
 }
 
 /// One of an operation's attributes.
 #[derive(Debug)]
 pub struct Attribute {
     pub name: String,
-    pub kind: String,
+    pub kind: Kind,
     /// The fewest and the most integers that it has.
     pub length: (u64, u64),
+    /// Where it is not: 0 stands for the default.
     pub required: bool,
+    /// The least and the most that are valid.
+    pub range: Option<(f64, f64)>,
+    pub default: f64,
+    /// What a choice is from; the first is the default.
+    pub values: Vec<String>,
+    /// Whether a number may be NaN.
+    pub nan: bool,
+    pub names: Names,
     pub doc: String,
+}
+
+impl Attribute {
+    /// One of its values, for people.
+    pub fn shown(&self, value: f64) -> String {
+        if value.fract() == 0.0 && value.abs() < EXACT {
+            return format!("{value:.0}");
+        }
+        format!("{value:?}")
+    }
+
+    /// The same, as all these languages write it.
+    pub fn written(&self, value: f64) -> String {
+        match self.kind {
+            Kind::Number => format!("{value:?}"),
+            _ => format!("{value:.0}"),
+        }
+    }
 }
 
 /// All families, by the least number of their operations.
@@ -115,6 +201,10 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         "types",
         "refuses",
         "gradient",
+        "signature",
+        "names",
+        "since",
+        "example_rust",
         "operands",
         "attributes",
     ])?;
@@ -124,13 +214,17 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         return Err(format!("{}: {} operands: 1 to {MAX_OPERANDS} are valid", fields.place, operands.len()));
     }
     let attributes = fields.list("attributes")?.iter().map(attribute).collect::<Result<Vec<_>, _>>()?;
+    if attributes.len() > MAX_ATTRIBUTES {
+        return Err(format!("{}: {} attributes: up to {MAX_ATTRIBUTES} are valid", fields.place, attributes.len()));
+    }
     let mut names = BTreeSet::new();
     for part in operands.iter().map(|o| &o.name).chain(attributes.iter().map(|a| &a.name)) {
         if !names.insert(part) {
             return Err(format!("{}: two operands or attributes are called {part:?}", fields.place));
         }
     }
-    Ok(Op {
+    let by_hand = fields.there("signature").then(|| fields.one_of("signature", &[BY_HAND])).transpose()?.is_some();
+    let op = Op {
         name: name.into(),
         number: fields.number("number")?,
         class: fields.one_of("class", &CLASSES)?,
@@ -140,33 +234,128 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         types: fields.text("types")?,
         refuses: fields.there("refuses").then(|| fields.text("refuses")).transpose()?,
         gradient: fields.text("gradient")?,
+        by_hand,
+        names: names_in(fields)?,
+        since: fields.there("since").then(|| fields.text("since")).transpose()?.unwrap_or_else(|| "0.1".into()),
+        example_rust: fields.there("example_rust").then(|| fields.program("example_rust")).transpose()?,
         operands,
         attributes,
-    })
+    };
+    if !by_hand {
+        check_functions(&op, &fields.place)?;
+    }
+    Ok(op)
+}
+
+/// What the functions that are written for an operation can say.
+fn check_functions(op: &Op, place: &str) -> Result<(), String> {
+    for (_, language) in Language::ALL {
+        language.check(&language.function(op), place)?;
+        for operand in &op.operands {
+            language.check(&language.variable(&operand.name, &operand.names), place)?;
+        }
+        for attribute in &op.attributes {
+            language.check(&language.variable(&attribute.name, &attribute.names), place)?;
+        }
+    }
+    match op.attributes.iter().find(|attribute| attribute.length.0 != attribute.length.1) {
+        Some(Attribute { name, .. }) => {
+            Err(format!("{place}: {name} has no fixed length: such functions are signature = \"{BY_HAND}\""))
+        }
+        None => Ok(()),
+    }
 }
 
 fn operand(fields: &Fields) -> Result<Operand, String> {
-    fields.only(&["name", "role"])?;
+    fields.only(&["name", "role", "names"])?;
     let name = fields.text("name")?;
     fields.check_name(&name)?;
-    Ok(Operand { name, role: fields.one_of("role", &ROLES)? })
+    Ok(Operand { name, role: fields.one_of("role", &ROLES)?, names: names_in(fields)? })
+}
+
+fn names_in(fields: &Fields) -> Result<Names, String> {
+    let mut names = Names::new();
+    if fields.there("names") {
+        let own = fields.table("names")?;
+        own.only(&Language::ALL.map(|(key, _)| key))?;
+        for key in own.keys() {
+            names.insert(key.into(), own.text(key)?);
+        }
+    }
+    Ok(names)
 }
 
 fn attribute(fields: &Fields) -> Result<Attribute, String> {
-    fields.only(&["name", "kind", "length", "required", "doc"])?;
-    let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS)?);
+    fields.only(&["name", "kind", "length", "required", "range", "default", "values", "nan", "names", "doc"])?;
+    let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS.map(|(kind, _)| kind))?);
+    let kind = KINDS.iter().find(|(known, _)| *known == kind).map_or(Kind::Integer, |(_, kind)| *kind);
     fields.check_name(&name)?;
-    let length = match fields.there("length") {
-        true if kind == "integers" => fields.range("length")?,
-        true => return Err(format!("{}: length is of integers, and this is {kind:?}", fields.place)),
-        false if kind == "integers" => return Err(format!("{}: length is missing: [FEWEST, MOST]", fields.place)),
+    let only_of = |key: &str, kinds: &[Kind]| match fields.there(key) {
+        true if !kinds.contains(&kind) => Err(format!("{}: {key} is not of {kind:?}", fields.place)),
+        there => Ok(there),
+    };
+    let length = match only_of("length", &[Kind::Integers])? {
+        true => fields.range("length")?,
+        false if kind == Kind::Integers => return Err(format!("{}: length is missing: [FEWEST, MOST]", fields.place)),
         false => (1, 1),
     };
     if length.0 == 0 || length.1 > MAX_INTEGERS {
         return Err(format!("{}: length is {length:?}: 1 to {MAX_INTEGERS} integers are valid", fields.place));
     }
-    let required = fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false);
-    Ok(Attribute { name, kind, length, required, doc: fields.text("doc")? })
+    let range = only_of("range", &[Kind::Integer, Kind::Integers, Kind::Number])?;
+    let default = only_of("default", &[Kind::Integer, Kind::Number])?;
+    let attribute = Attribute {
+        name,
+        kind,
+        length,
+        required: fields.there("required").then(|| fields.truth("required")).transpose()?.unwrap_or(false),
+        range: range.then(|| fields.bounds("range", kind == Kind::Number)).transpose()?,
+        default: default.then(|| fields.value("default", kind == Kind::Number)).transpose()?.unwrap_or(0.0),
+        values: match only_of("values", &[Kind::Choice])? {
+            true => fields.words("values")?,
+            false if kind == Kind::Choice => {
+                return Err(format!("{}: values is missing: a list of words", fields.place))
+            }
+            false => Vec::new(),
+        },
+        nan: only_of("nan", &[Kind::Number])?.then(|| fields.truth("nan")).transpose()?.unwrap_or(false),
+        names: names_in(fields)?,
+        doc: fields.text("doc")?,
+    };
+    check_default(&attribute, default, &fields.place)?;
+    Ok(attribute)
+}
+
+/// An attribute that is left out is 0, in C and Go too: so 0 is its default, or nothing else.
+fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), String> {
+    let Attribute { name, kind, required, range, default, values, .. } = attribute;
+    let inside = |value: f64| range.is_none_or(|(least, most)| least <= value && value <= most);
+    let shown = |value: f64| attribute.written(value);
+    if *required {
+        return match given {
+            true => Err(format!("{place}: {name} is required and has a default: one of them is valid")),
+            false => Ok(()),
+        };
+    }
+    if *kind == Kind::Type {
+        return Err(format!("{place}: {name} is a type, and 0 is one: required = true is valid"));
+    }
+    if values.iter().any(|value| values.iter().filter(|other| *other == value).count() > 1) {
+        return Err(format!("{place}: {name} has a value twice"));
+    }
+    if !inside(*default) {
+        return Err(format!("{place}: {name} is {} where it is left out, which its range has not", shown(*default)));
+    }
+    if range.is_some() && *default != 0.0 && inside(0.0) {
+        let message = "0 is in its range, and stands for the default: required = true is valid, or another range";
+        return Err(format!("{place}: {name}: {message}"));
+    }
+    match range {
+        Some((least, most)) if least.abs().max(most.abs()) > EXACT && *kind != Kind::Number => {
+            Err(format!("{place}: {name}: its range goes beyond 2^53"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Numbers are 1, 2, 3 .. without a gap, and no name is there twice.
@@ -182,88 +371,6 @@ fn check_numbers(families: &[Family]) -> Result<(), String> {
     match all.iter().find(|op| !names.insert(&op.name)) {
         Some(op) => Err(format!("{FOLDER}: {} is there twice", op.name)),
         None => Ok(()),
-    }
-}
-
-/// A table, and what to call it in messages.
-struct Fields<'a> {
-    table: &'a Table,
-    place: String,
-}
-
-impl<'a> Fields<'a> {
-    fn of(value: &'a Value, place: String) -> Result<Self, String> {
-        let table = value.as_table().ok_or_else(|| format!("{place}: a table is valid"))?;
-        Ok(Self { table, place })
-    }
-
-    fn only(&self, known: &[&str]) -> Result<(), String> {
-        match self.table.keys().find(|key| !known.contains(&key.as_str())) {
-            Some(key) => Err(format!("{}: no key {key:?}: valid are {}", self.place, known.join(", "))),
-            None => Ok(()),
-        }
-    }
-
-    fn check_name(&self, name: &str) -> Result<(), String> {
-        let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(letters) {
-            return Ok(());
-        }
-        Err(format!("{}: the name {name:?}: small letters, digits and _ are valid, a letter first", self.place))
-    }
-
-    fn there(&self, key: &str) -> bool {
-        self.table.contains_key(key)
-    }
-
-    fn get<T>(&self, key: &str, what: &str, read: impl Fn(&'a Value) -> Option<T>) -> Result<T, String> {
-        let value = self.table.get(key).ok_or_else(|| format!("{}: {key} is missing: {what}", self.place))?;
-        read(value).ok_or_else(|| format!("{}: {key} is {value}: {what} is valid", self.place))
-    }
-
-    /// Lines of it are one.
-    fn text(&self, key: &str) -> Result<String, String> {
-        let text = self.get(key, "a text", Value::as_str)?;
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        match text.is_empty() || text.contains(['"', '\\']) {
-            true => Err(format!("{}: {key} is empty, or has a quotation mark or a backslash", self.place)),
-            false => Ok(text),
-        }
-    }
-
-    fn one_of(&self, key: &str, valid: &[&str]) -> Result<String, String> {
-        let what = format!("one of {}", valid.join(", "));
-        self.get(key, &what, |v| v.as_str().filter(|text| valid.contains(text)).map(String::from))
-    }
-
-    fn truth(&self, key: &str) -> Result<bool, String> {
-        self.get(key, "true or false", Value::as_bool)
-    }
-
-    fn number(&self, key: &str) -> Result<u64, String> {
-        self.get(key, "a whole number above 0", |v| {
-            v.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0)
-        })
-    }
-
-    fn range(&self, key: &str) -> Result<(u64, u64), String> {
-        self.get(key, "[FEWEST, MOST]", |value| {
-            let numbers: Vec<u64> =
-                value.as_array()?.iter().filter_map(|n| u64::try_from(n.as_integer()?).ok()).collect();
-            match numbers[..] {
-                [fewest, most] if fewest <= most => Some((fewest, most)),
-                _ => None,
-            }
-        })
-    }
-
-    /// The tables of a list; none where it is absent.
-    fn list(&self, key: &str) -> Result<Vec<Fields<'a>>, String> {
-        if !self.there(key) {
-            return Ok(Vec::new());
-        }
-        let values = self.get(key, "a list of tables", Value::as_array)?;
-        values.iter().enumerate().map(|(i, value)| Fields::of(value, format!("{}: {key}[{i}]", self.place))).collect()
     }
 }
 
@@ -292,6 +399,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         let op = &family.ops[0];
         assert_eq!((op.name.as_str(), op.number, op.types.as_str()), ("twice", 1, "F32, and no other"));
         assert_eq!((op.attributes[0].length, op.attributes[0].required, op.refuses.is_none()), ((4, 4), false, true));
+        assert!(!op.by_hand && op.has_options() && op.since == "0.1");
     }
 
     #[test]
@@ -308,10 +416,57 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error("length = [4, 4], ", "").contains("length is missing"));
         assert!(error("\"axes\"", "\"a\"").contains("two operands or attributes are called \"a\""));
         assert!(error("\"2 a\"", "\"\"").contains("doc is empty"));
-        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("0 operands: 1 to 3"));
+        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("0 operands: 1 to 10"));
+        assert!(error("gradient", "signature = \"by feet\"\ngradient").contains("one of by hand"));
         assert!(family("f", "title = \"F\"").unwrap_err().contains("no operations"));
         assert!(error("title", "titel").contains("no title"));
         assert!(family("f", "[").unwrap_err().contains("f.toml"));
+    }
+
+    const AXES: &str = r#"{ name = "axes", kind = "integers", length = [4, 4], doc = "which" }"#;
+
+    fn with(attribute: &str) -> Result<Attribute, String> {
+        let mut family = family("f", &GOOD.replace(AXES, &format!("{{ {attribute}, doc = \"d\" }}")))?;
+        Ok(family.ops[0].attributes.remove(0))
+    }
+
+    #[test]
+    fn attributes_are_read() {
+        let attribute = with(r#"name = "eps", kind = "number", range = [1e-9, 1], default = 1e-5"#).unwrap();
+        assert_eq!((attribute.kind, attribute.range, attribute.default), (Kind::Number, Some((1e-9, 1.0)), 1e-5));
+        assert_eq!((attribute.written(1e-5), attribute.written(1.0)), ("1e-5".into(), "1.0".into()));
+        let attribute = with(r#"name = "stride", kind = "integer", range = [1, 99], default = 1"#).unwrap();
+        assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
+        let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
+        assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
+        assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);
+        assert_eq!(with(r#"name = "x", kind = "bool", names = { go = "ex" }"#).unwrap().names["go"], "ex");
+    }
+
+    #[test]
+    fn wrong_attributes_are_named() {
+        let error = |attribute: &str| with(attribute).unwrap_err();
+        let number = |rest: &str| error(&format!(r#"name = "n", kind = "number", {rest}"#));
+        assert!(error(r#"name = "n", kind = "text""#).contains("one of bool, integer, integers, number, enum, type"));
+        assert!(error(r#"name = "n", kind = "bool", range = [0, 1]"#).contains("range is not of Bool"));
+        assert!(error(r#"name = "n", kind = "integer", nan = true"#).contains("nan is not of Integer"));
+        assert!(error(r#"name = "n", kind = "integer", range = [0.5, 1]"#).contains("[LEAST, MOST]"));
+        assert!(error(r#"name = "n", kind = "integer", default = 0.5"#).contains("default is 0.5"));
+        assert!(error(r#"name = "n", kind = "enum""#).contains("values is missing"));
+        assert!(error(r#"name = "n", kind = "enum", values = []"#).contains("a list of words"));
+        assert!(error(r#"name = "n", kind = "enum", values = ["a", "a"]"#).contains("a value twice"));
+        assert!(error(r#"name = "n", kind = "enum", values = ["A"]"#).contains("small letters"));
+        assert!(error(r#"name = "n", kind = "type""#).contains("required = true"));
+        assert!(number("range = [2, 1]").contains("[LEAST, MOST]"));
+        assert!(number("range = [1, 2]").contains("n is 0.0 where it is left out"));
+        assert!(number("range = [0, 2], default = 1").contains("stands for the default"));
+        assert!(number("required = true, default = 1").contains("required and has a default"));
+        assert!(number("names = { perl = \"n\" }").contains("no key \"perl\""));
+        assert!(error(r#"name = "type", kind = "bool""#).contains("\"type\" is taken in Rust"));
+        let open = r#"name = "n", kind = "integers", length = [1, 4]"#;
+        assert!(error(open).contains("no fixed length: such functions are signature = \"by hand\""));
+        let many = (0..17).map(|i| format!("{{ name = \"n{i}\", kind = \"bool\", doc = \"d\" }}")).collect::<Vec<_>>();
+        assert!(family("f", &GOOD.replace(AXES, &many.join(", "))).unwrap_err().contains("17 attributes: up to 16"));
     }
 
     #[test]

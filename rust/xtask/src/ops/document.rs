@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Op, FOLDER};
+use super::description::{Attribute, Family, Kind, Op, FOLDER};
 
 const WIDTH: usize = 130;
 
@@ -61,13 +61,33 @@ fn point(text: &str) -> String {
 }
 
 fn row(attribute: &Attribute) -> String {
-    let Attribute { name, kind, length: (fewest, most), required, doc } = attribute;
-    let takes = match kind.as_str() {
-        "bool" => "0 or 1".into(),
-        "integer" => "an integer".into(),
-        "type" => "a type's name".into(),
-        _ if fewest == most => format!("{most} integers"),
-        _ => format!("{fewest} to {most} integers"),
+    let Attribute { name, kind, length: (fewest, most), required, range, default, values, doc, .. } = attribute;
+    let mut takes = match kind {
+        Kind::Bool => "0 or 1".into(),
+        Kind::Integer => "an integer".into(),
+        Kind::Number => "a number".into(),
+        Kind::Type => "a type's name".into(),
+        Kind::Choice => format!("one of {}", values.join(", ")),
+        Kind::Integers if fewest == most => format!("{most} integers"),
+        Kind::Integers => format!("{fewest} to {most} integers"),
     };
+    if let Some((least, most)) = range {
+        let _ = write!(takes, ", {} to {}", attribute.shown(*least), attribute.shown(*most));
+    }
+    if *default != 0.0 {
+        let _ = write!(takes, "; 0 or left out: {}", attribute.shown(*default));
+    }
+    if *kind == Kind::Choice && !required {
+        let _ = write!(takes, "; left out: {}", values[0]);
+    }
     format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
+}
+
+/// The table of README.md.
+pub fn table(families: &[Family]) -> String {
+    let mut text = String::from("| operation | the result | types |\n|---|---|---|\n");
+    for op in families.iter().flat_map(|family| &family.ops) {
+        let _ = writeln!(text, "| `{}` | {} | {} |", op.name, op.doc, op.types);
+    }
+    text
 }

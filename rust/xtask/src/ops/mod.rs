@@ -1,26 +1,77 @@
 //! `cargo xtask ops`: what follows from the operations' descriptions (`cpp/ops/*.toml`), written anew.
 
+mod c;
 mod cpp;
+mod cpp_api;
 mod description;
 mod document;
+mod fields;
+mod go;
+mod names;
+mod rust;
+mod text;
+mod zig;
 
 use std::path::Path;
 
 use crate::workspace::first_difference;
-use description::Family;
+use description::{Family, Op};
+
+/// What stands at the head of each file.
+const HEAD: &str = "Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.";
+
+/// The operations whose functions are written here, by their families.
+fn generated(families: &[Family]) -> impl Iterator<Item = &Op> {
+    families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand)
+}
 
 /// The files, and what is in them.
-fn files(families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
-    Ok(vec![
+fn files(root: &Path, families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
+    let whole = [
         ("cpp/graph/op_list.inc", cpp::list(families)),
         ("cpp/ops/op_facts.hpp", cpp::facts(families)?),
         ("docs/ops.md", document::text(families)),
-    ])
+        ("rust/tensorlib-sys/src/op_functions.rs", c::declarations(families)),
+        ("capi/src/op_functions.cpp", c::definitions(families)),
+        ("cpp/include/tensorlib/op_functions.hpp", cpp_api::header(families)),
+        ("cpp/api/op_functions.cpp", cpp_api::definitions(families)),
+        ("rust/tensorlib/src/op_functions.rs", rust::methods(families)),
+        ("bindings/go/op_functions.go", go::methods(families)),
+        ("bindings/zig/src/op_functions.zig", zig::functions(families)),
+        ("tests/capi/case_ops.h", c::cases(families)),
+        ("tests/cpp/case_ops.hpp", cpp_api::cases(families)),
+        ("rust/tensorlib/tests/case_ops/mod.rs", rust::cases(families)),
+        ("bindings/go/case_ops_test.go", go::cases(families)),
+        ("bindings/zig/tests/case_ops.zig", zig::cases(families)),
+    ];
+    let mut files = Vec::from(whole);
+    for (file, text) in [
+        ("bindings/zig/src/context.zig", zig::aliases(families)),
+        ("bindings/zig/src/tensorlib.zig", zig::exports(families)),
+        ("bindings/zig/src/c.zig", zig::declarations(families)),
+        ("rust/tensorlib/src/lib.rs", rust::exports(families)),
+        ("README.md", document::table(families)),
+    ] {
+        let now = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+        files.push((file, with_region(&now, &text).map_err(|e| format!("{file}: {e}"))?));
+    }
+    Ok(files)
+}
+
+/// A file with the lines between the two that mark a region replaced.
+fn with_region(file: &str, lines: &str) -> Result<String, String> {
+    const BEGIN: &str = "Written by `cargo xtask ops`";
+    const END: &str = "End of what `cargo xtask ops` writes";
+    let begin = file.find(BEGIN).ok_or(format!("no line says {BEGIN:?}"))?;
+    let first = file[begin..].find('\n').map_or(file.len(), |length| begin + length + 1);
+    let end = first + file[first..].find(END).ok_or(format!("no line says {END:?} behind the first"))?;
+    let last = file[..end].rfind('\n').map_or(0, |at| at + 1);
+    Ok(format!("{}{lines}{}", &file[..first], &file[last..]))
 }
 
 /// Writes them.
 pub fn write(root: &Path) -> Result<(), String> {
-    for (file, text) in files(&description::read(root)?)? {
+    for (file, text) in files(root, &description::read(root)?)? {
         std::fs::write(root.join(file), text).map_err(|e| format!("{file}: {e}"))?;
     }
     Ok(())
@@ -28,7 +79,7 @@ pub fn write(root: &Path) -> Result<(), String> {
 
 /// Fails where one is not what the descriptions say.
 pub fn check(root: &Path) -> Result<(), String> {
-    for (file, fresh) in files(&description::read(root)?)? {
+    for (file, fresh) in files(root, &description::read(root)?)? {
         let committed = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         if let Some(line) = first_difference(&committed, &fresh) {
             let folder = description::FOLDER;
@@ -36,4 +87,19 @@ pub fn check(root: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_region;
+
+    #[test]
+    fn regions_are_replaced() {
+        let file = "a\n// Written by `cargo xtask ops` from x.\nold\n  // End of what `cargo xtask ops` writes.\nb\n";
+        let fresh = with_region(file, "new\n").unwrap();
+        assert_eq!(fresh, file.replace("old", "new"));
+        assert_eq!(with_region(&fresh, "new\n").unwrap(), fresh);
+        assert!(with_region("a\n", "").unwrap_err().contains("no line says"));
+        assert!(with_region("Written by `cargo xtask ops`\n", "").unwrap_err().contains("behind the first"));
+    }
 }

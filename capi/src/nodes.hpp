@@ -1,0 +1,32 @@
+// What the functions that make nodes share.
+#pragma once
+
+#include "handles.hpp"
+#include "ops/op_def.hpp"
+
+#include <array>
+#include <span>
+
+namespace tensorlib::capi {
+
+// A node in this context.
+template <std::size_t N>
+core::Tensor *node(core::Context &context, core::Op op, const std::array<tl_tensor *, N> &src, std::span<const core::Attr> attrs = {}) {
+    std::array<core::Tensor *, N> unwrapped;
+    for (std::size_t i = 0; i < N; i++) unwrapped[i] = unwrap_operand(src[i]);
+    return core::build_node(context, op, unwrapped, attrs);
+}
+
+// The whole function of an operation without attributes, or whose attributes cannot be wrong before the node is built.
+template <std::size_t N>
+tl_tensor *build(tl_context *ctx, core::Op op, const std::array<tl_tensor *, N> &src, std::span<const core::Attr> attrs = {}) {
+    return constructed(ctx, [&](core::Context &context) { return node<N>(context, op, src, attrs); });
+}
+
+// A caller's options, of which zeros are the defaults; NULL is all of them. A struct that ends before an option leaves it out.
+template <class T>
+T options_of(const T *params, const char *function) {
+    return params ? read_params<sizeof(std::size_t)>(params, function) : T{};
+}
+
+}  // namespace tensorlib::capi

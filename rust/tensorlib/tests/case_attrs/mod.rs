@@ -1,0 +1,42 @@
+//! The attributes of a case's operation, KEY=VALUE. One that is absent is 0, which stands for its default.
+
+use std::collections::HashMap;
+use tensorlib::DType;
+
+pub struct CaseAttrs<'a>(HashMap<&'a str, &'a str>);
+
+// Not every one of these is needed by the operations that there are.
+#[allow(dead_code)]
+impl<'a> CaseAttrs<'a> {
+    pub fn new(words: &[&'a str]) -> Self {
+        Self(words.iter().filter_map(|word| word.split_once('=')).collect())
+    }
+
+    pub fn ints(&self, name: &str) -> Vec<i64> {
+        self.0.get(name).map_or(Vec::new(), |value| value.split(',').map(crate::number).collect())
+    }
+
+    pub fn integer(&self, name: &str) -> i64 {
+        self.0.get(name).map_or(0, |value| crate::number(value))
+    }
+
+    pub fn number(&self, name: &str) -> f64 {
+        self.0.get(name).map_or(0.0, |value| crate::number(value))
+    }
+
+    pub fn dtype(&self, name: &str) -> DType {
+        self.0.get(name).and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("{name}: no type"))
+    }
+
+    pub fn list<const N: usize>(&self, name: &str) -> [i64; N] {
+        match &self.ints(name)[..] {
+            [] => [0; N],
+            given => given.try_into().unwrap_or_else(|_| panic!("{name}: {N} values were expected")),
+        }
+    }
+
+    /// "" where it is absent.
+    pub fn text(&self, name: &str) -> &str {
+        self.0.get(name).copied().unwrap_or_default()
+    }
+}

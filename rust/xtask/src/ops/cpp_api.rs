@@ -1,0 +1,269 @@
+//! C++: free functions, methods of Context and Tensor, and the runner's lines.
+
+use std::fmt::Write;
+
+use super::cpp::choice_name;
+use super::description::{Attribute, Family, Kind, Op};
+use super::names::{camel, Language};
+use super::text::{aligned, wrapped, Prose};
+use super::{generated, HEAD};
+
+const WIDTH: usize = 140;
+
+/// `cpp/include/tensorlib/op_functions.hpp`.
+pub fn header(families: &[Family]) -> String {
+    let prose = Prose { language: Language::Cpp, families };
+    let mut text = format!("// Operations, a function each: tensorlib.hpp includes this. {HEAD}\n");
+    text += "#pragma once\n\n#include <cstdint>\n";
+    if generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Integers)) {
+        text = text.replace("#include <cstdint>", "#include <array>\n#include <cstdint>");
+    }
+    text += "\nnamespace tensorlib {\n\nclass Tensor;\nenum class Type : std::int32_t;\n";
+    for op in generated(families) {
+        text += &choices(op, &prose);
+        text += &options(op, &prose);
+    }
+    text += "\n// Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
+// operands are a model's.
+class ContextOps {
+public:
+";
+    for op in generated(families) {
+        let _ = writeln!(
+            text,
+            "{}",
+            aligned(&format!("    Tensor {}(", Language::Cpp.function(op)), &parameters(op, true), ") const;", WIDTH)
+        );
+    }
+    text += "};\n\n// Tensor's methods: the free functions of one operand.\nclass TensorOps {\npublic:\n";
+    for op in unary(families) {
+        let arguments = &parameters(op, true)[1..];
+        let _ = writeln!(
+            text,
+            "{}",
+            aligned_or_empty(&format!("    Tensor {}(", Language::Cpp.function(op)), arguments, ") const;")
+        );
+    }
+    text += "};\n\n// A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.\n";
+    for op in generated(families) {
+        text += &wrapped(&format!("{} {}", prose.summary(op), prose.body(op)), "// ", WIDTH);
+        let _ = writeln!(
+            text,
+            "{}",
+            aligned(&format!("Tensor {}(", Language::Cpp.function(op)), &parameters(op, true), ");", WIDTH)
+        );
+    }
+    text + "\n}  // namespace tensorlib\n"
+}
+
+fn unary(families: &[Family]) -> impl Iterator<Item = &Op> {
+    generated(families).filter(|op| op.operands.len() == 1)
+}
+
+fn aligned_or_empty(head: &str, arguments: &[String], tail: &str) -> String {
+    if arguments.is_empty() {
+        return format!("{head}{tail}");
+    }
+    aligned(head, arguments, tail, WIDTH)
+}
+
+fn choices(op: &Op, prose: &Prose) -> String {
+    let mut text = String::new();
+    for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
+        text += &format!("\n{}", wrapped(&prose.member(attribute), "// ", WIDTH));
+        let name = choice_name(op, &attribute.name);
+        let _ = writeln!(text, "enum class {name} : std::int32_t {{ {} }};", attribute.values.join(", "));
+    }
+    text
+}
+
+fn options(op: &Op, prose: &Prose) -> String {
+    if !op.has_options() {
+        return String::new();
+    }
+    let mut text =
+        format!("\n// What {}() may be given.\nstruct {}Options {{\n", Language::Cpp.function(op), camel(&op.name));
+    for attribute in op.optional() {
+        text += &wrapped(&prose.member(attribute), "    // ", WIDTH);
+        let default = match attribute.kind {
+            Kind::Bool => " = false".into(),
+            Kind::Integers => "{}".into(),
+            Kind::Choice => format!(" = {}::{}", choice_name(op, &attribute.name), attribute.values[0]),
+            _ => format!(" = {}", attribute.written(attribute.default)),
+        };
+        let _ = writeln!(text, "    {} {}{default};", type_of(op, attribute), variable(attribute));
+    }
+    text + "};\n"
+}
+
+fn variable(attribute: &Attribute) -> String {
+    Language::Cpp.variable(&attribute.name, &attribute.names)
+}
+
+fn operands(op: &Op) -> Vec<String> {
+    op.operands.iter().map(|o| Language::Cpp.variable(&o.name, &o.names)).collect()
+}
+
+fn type_of(op: &Op, attribute: &Attribute) -> String {
+    match attribute.kind {
+        Kind::Bool => "bool".into(),
+        Kind::Integer => "std::int64_t".into(),
+        Kind::Number => "double".into(),
+        Kind::Type => "Type".into(),
+        Kind::Choice => choice_name(op, &attribute.name),
+        Kind::Integers => format!("std::array<std::int64_t, {}>", attribute.length.1),
+    }
+}
+
+fn parameters(op: &Op, declared: bool) -> Vec<String> {
+    let mut all: Vec<String> = operands(op).iter().map(|name| format!("const Tensor &{name}")).collect();
+    for attribute in op.required() {
+        let reference = if attribute.kind == Kind::Integers { "const " } else { "" };
+        let by = if attribute.kind == Kind::Integers { "&" } else { "" };
+        all.push(format!("{reference}{} {by}{}", type_of(op, attribute), variable(attribute)));
+    }
+    if op.has_options() {
+        let default = if declared { " = {}" } else { "" };
+        all.push(format!("const {}Options &options{default}", camel(&op.name)));
+    }
+    all
+}
+
+/// `cpp/api/op_functions.cpp`.
+pub fn definitions(families: &[Family]) -> String {
+    let mut text = format!("// What op_functions.hpp declares. {HEAD}\n");
+    text += "#include \"api/handles.hpp\"\n#include \"ops/op_def.hpp\"\n\nnamespace tensorlib {\n";
+    for op in generated(families) {
+        text += &method(op);
+    }
+    for op in generated(families) {
+        text += &free(op);
+    }
+    for op in unary(families) {
+        let name = Language::Cpp.function(op);
+        let parameters = parameters(op, false);
+        let arguments = [vec!["*this".to_string()], rest(op)].concat().join(", ");
+        let head = format!("Tensor TensorOps::{name}(");
+        let body = format!(
+            "return tensorlib::{name}(static_cast<const Tensor &>({}",
+            arguments.replacen("*this", "*this)", 1)
+        );
+        text += &function(&aligned_or_empty(&head, &parameters[1..], ") const"), &format!("{body});"));
+    }
+    text + "\n}  // namespace tensorlib\n"
+}
+
+/// In one line where that fits.
+fn function(head: &str, body: &str) -> String {
+    let line = format!("{head} {{ {body} }}");
+    if line.chars().count() <= WIDTH && !line.contains('\n') {
+        return format!("\n{line}\n");
+    }
+    format!("\n{head} {{\n    {body}\n}}\n")
+}
+
+/// The names of all but the operands.
+fn rest(op: &Op) -> Vec<String> {
+    let mut names: Vec<String> = op.required().map(variable).collect();
+    if op.has_options() {
+        names.push("options".into());
+    }
+    names
+}
+
+fn method(op: &Op) -> String {
+    let head = aligned(
+        &format!("Tensor ContextOps::{}(", Language::Cpp.function(op)),
+        &parameters(op, false),
+        ") const",
+        WIDTH,
+    );
+    let name = &op.name;
+    let addresses = operands(op).iter().map(|o| format!("&{o}")).collect::<Vec<_>>().join(", ");
+    if op.attributes.is_empty() {
+        return function(&head, &format!("return Nodes::make(*this, core::Op::{name}, {{{addresses}}});"));
+    }
+    let mut text = format!("\n{head} {{\n    const core::Attr attrs[] = {{\n");
+    for attribute in &op.attributes {
+        let (key, from) = (&attribute.name, variable(attribute));
+        let from = if attribute.required { from } else { format!("options.{from}") };
+        let made = match attribute.kind {
+            Kind::Number => format!("core::Attr::of_number(\"{key}\", {from})"),
+            Kind::Type => format!("core::Attr::of_text(\"{key}\", type_name({from}))"),
+            Kind::Choice => format!("core::Attr::of_int(\"{key}\", static_cast<std::int64_t>({from}))"),
+            Kind::Integers => format!("core::Attr::of_ints(\"{key}\", {from})"),
+            _ => format!("core::Attr::of_int(\"{key}\", {from})"),
+        };
+        let _ = writeln!(text, "        {made},");
+    }
+    let _ = writeln!(text, "    }};\n    return Nodes::make(*this, core::Op::{name}, {{{addresses}}}, attrs);\n}}");
+    text
+}
+
+fn free(op: &Op) -> String {
+    let name = Language::Cpp.function(op);
+    let operands = operands(op);
+    let addresses = operands.iter().map(|o| format!("&{o}")).collect::<Vec<_>>().join(", ");
+    let arguments = [operands, rest(op)].concat().join(", ");
+    let head = aligned(&format!("Tensor {name}("), &parameters(op, false), ")", WIDTH);
+    function(&head, &format!("return Nodes::youngest_of({{{addresses}}}).{name}({arguments});"))
+}
+
+/// `tests/cpp/case_ops.hpp`.
+pub fn cases(families: &[Family]) -> String {
+    let mut text = format!("// The operations of the cases by their functions. {HEAD}\n");
+    text +=
+        "#pragma once\n\n#include \"case_attrs.hpp\"\n\n#include <optional>\n#include <string>\n#include <vector>\n\n";
+    text += "// Nothing where it is none of these. One operand: by Tensor's method.\n";
+    let head = "inline std::optional<tl::Tensor> case_op(";
+    let parameters =
+        ["const std::string &op", "const std::vector<tl::Tensor> &s", "const CaseAttrs &attrs"].map(String::from);
+    let _ = writeln!(text, "{}", aligned(head, &parameters, ") {", WIDTH));
+    for op in generated(families) {
+        text += &case(op);
+    }
+    if !generated(families).any(|op| !op.attributes.is_empty()) {
+        text += "    (void)attrs;\n";
+    }
+    text + "    return std::nullopt;\n}\n"
+}
+
+fn case(op: &Op) -> String {
+    let name = Language::Cpp.function(op);
+    let mut arguments: Vec<String> = (0..op.operands.len()).map(|i| format!("s.at({i})")).collect();
+    arguments.extend(op.required().map(|attribute| case_value(op, attribute)));
+    if op.has_options() {
+        arguments.push("options".into());
+    }
+    let call = match op.operands.len() {
+        1 => aligned_or_empty(&format!("        return s.at(0).{name}("), &arguments[1..], ");"),
+        _ => aligned(&format!("        return tl::{name}("), &arguments, ");", WIDTH),
+    };
+    let line = format!("    if (op == \"{}\") {}\n", op.name, call.trim_start());
+    if !op.has_options() && line.chars().count() <= WIDTH && !call.contains('\n') {
+        return line;
+    }
+    let mut text = format!("    if (op == \"{}\") {{\n", op.name);
+    if op.has_options() {
+        let _ = writeln!(text, "        tl::{}Options options;", camel(&op.name));
+    }
+    for attribute in op.optional() {
+        let _ = writeln!(text, "        options.{} = {};", variable(attribute), case_value(op, attribute));
+    }
+    text + &call + "\n    }\n"
+}
+
+fn case_value(op: &Op, attribute: &Attribute) -> String {
+    let name = &attribute.name;
+    match attribute.kind {
+        Kind::Bool => format!("attrs.integer(\"{name}\") != 0"),
+        Kind::Integer => format!("attrs.integer(\"{name}\")"),
+        Kind::Number => format!("attrs.number(\"{name}\")"),
+        Kind::Type => format!("tl::type_from_name(attrs.text(\"{name}\"))"),
+        Kind::Choice => {
+            let values = attribute.values.join("\", \"");
+            format!("static_cast<tl::{}>(attrs.choice(\"{name}\", {{\"{values}\"}}))", choice_name(op, name))
+        }
+        Kind::Integers => format!("attrs.list<{}>(\"{name}\")", attribute.length.1),
+    }
+}

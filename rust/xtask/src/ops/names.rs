@@ -1,0 +1,90 @@
+//! What things are called in each language.
+
+use super::description::{Names, Op};
+
+/// The languages that functions are written in. C's are tensorlib-sys's too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cpp,
+    Rust,
+    Go,
+    Zig,
+}
+
+impl Language {
+    /// All of them, by what `names` calls them.
+    pub const ALL: [(&'static str, Self); 5] =
+        [("c", Self::C), ("cpp", Self::Cpp), ("rust", Self::Rust), ("go", Self::Go), ("zig", Self::Zig)];
+
+    fn key(self) -> &'static str {
+        Self::ALL.iter().find(|(_, language)| *language == self).map_or("", |(key, _)| key)
+    }
+
+    /// An operation's function: `tl_get_rows`, `get_rows`, `GetRows`, `getRows`.
+    pub fn function(self, op: &Op) -> String {
+        let own = op.names.get(self.key());
+        match self {
+            Self::C => format!("tl_{}", op.name),
+            _ if own.is_some() => own.cloned().unwrap_or_default(),
+            Self::Cpp | Self::Rust => op.name.clone(),
+            Self::Go => camel(&op.name),
+            Self::Zig => lower_camel(&op.name),
+        }
+    }
+
+    /// An operand's or an attribute's.
+    pub fn variable(self, name: &str, names: &Names) -> String {
+        match names.get(self.key()) {
+            Some(own) => own.clone(),
+            None if self == Self::Go => lower_camel(name),
+            None => name.into(),
+        }
+    }
+
+    /// Words that none of these may be: the language's own, and what the functions call theirs.
+    fn reserved(self) -> &'static [&'static str] {
+        match self {
+            Self::C => {
+                &["auto", "default", "double", "float", "int", "long", "register", "short", "switch", "ctx", "params"]
+            }
+            Self::Cpp => &[
+                "and", "bool", "class", "default", "delete", "double", "float", "int", "new", "not", "operator", "or",
+                "switch", "template", "this", "union", "attrs", "options",
+            ],
+            Self::Rust => &[
+                "as", "fn", "impl", "in", "let", "match", "mod", "move", "ref", "self", "type", "use", "where", "ctx",
+                "options",
+            ],
+            Self::Go => &[
+                "chan", "default", "func", "go", "map", "range", "select", "switch", "type", "var", "c", "options",
+                "params",
+            ],
+            Self::Zig => &[
+                "align", "and", "error", "fn", "or", "switch", "test", "type", "union", "var", "c", "self", "options",
+                "params", "status",
+            ],
+        }
+    }
+
+    /// Fails for a word that is the language's own.
+    pub fn check(self, word: &str, place: &str) -> Result<(), String> {
+        if !self.reserved().contains(&word) {
+            return Ok(());
+        }
+        let key = self.key();
+        Err(format!("{place}: {word:?} is taken in {self:?}: give another, names = {{ {key} = \"...\" }}"))
+    }
+}
+
+/// `mul_mat_id` as `MulMatId`.
+pub fn camel(name: &str) -> String {
+    let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+    name.split('_').filter(|word| !word.is_empty()).map(capital).collect()
+}
+
+/// `mul_mat_id` as `mulMatId`.
+pub fn lower_camel(name: &str) -> String {
+    let camel = camel(name);
+    camel[..1].to_ascii_lowercase() + &camel[1..]
+}

@@ -1,0 +1,318 @@
+//! Rust: methods of Context and of Tensor, and the runner's lines.
+
+use std::fmt::Write;
+
+use super::cpp::choice_name;
+use super::description::{Attribute, Family, Kind, Op};
+use super::names::{camel, Language};
+use super::text::{listed, wrapped, Prose};
+use super::{generated, HEAD};
+
+const WIDTH: usize = 120;
+const INVALID: &str = "[`Error::InvalidArgument`](crate::Error::InvalidArgument)";
+
+/// `rust/tensorlib/src/op_functions.rs`.
+pub fn methods(families: &[Family]) -> String {
+    let prose = Prose { language: Language::Rust, families };
+    let mut text =
+        format!("//! Operations, a method each. {HEAD}.\n\nuse crate::ops::shapes;\n").replace("..\n", ".\n");
+    let types = generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Type));
+    let types = if types { "Context, DType, Result, Tensor" } else { "Context, Result, Tensor" };
+    let _ = writeln!(text, "use crate::{{{types}}};\nuse tensorlib_sys as sys;");
+    for op in generated(families) {
+        text += &choices(op, &prose);
+        text += &options(op, &prose);
+    }
+    text += "\nimpl Context {\n";
+    let methods: Vec<String> = generated(families).map(|op| context_method(op, &prose)).collect();
+    text += &methods.join("\n");
+    text += "}\n\n/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.\n";
+    text += "impl Tensor {\n";
+    let methods: Vec<String> = generated(families).map(tensor_method).collect();
+    text + &methods.join("\n") + "}\n"
+}
+
+fn choices(op: &Op, prose: &Prose) -> String {
+    let mut text = String::new();
+    for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
+        text += &format!("\n{}", wrapped(&prose.member(attribute), "/// ", WIDTH));
+        text += "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\n#[non_exhaustive]\n";
+        let _ = writeln!(text, "pub enum {} {{", choice_name(op, &attribute.name));
+        for value in &attribute.values {
+            let constant = format!("tl_{}_{}_{value}", op.name, attribute.name).to_ascii_uppercase();
+            let _ = writeln!(text, "    /// `{value}`.\n    {} = sys::{constant} as isize,", camel(value));
+        }
+        text += "}\n";
+    }
+    text
+}
+
+fn options(op: &Op, prose: &Prose) -> String {
+    if !op.has_options() {
+        return String::new();
+    }
+    let (name, raw) = (format!("{}Options", camel(&op.name)), format!("tl_{}_params", op.name));
+    let mut zeros = vec![format!("struct_size: size_of::<sys::{raw}>()")];
+    let mut setters = Vec::new();
+    for attribute in op.optional() {
+        let (setter, member) = (variable(attribute), Language::C.variable(&attribute.name, &attribute.names));
+        zeros.push(match attribute.kind {
+            Kind::Bool => format!("{member}: false"),
+            Kind::Number => format!("{member}: 0.0"),
+            Kind::Integers => format!("{member}: [0; {}]", attribute.length.1),
+            _ => format!("{member}: 0"),
+        });
+        let doc = wrapped(&prose.member(attribute), "    /// ", WIDTH);
+        let (given, value) = (type_of(op, attribute), raw_value(attribute, &setter));
+        setters.push(format!(
+            "{doc}    #[must_use]\n    pub fn {setter}(mut self, {setter}: {given}) -> Self {{\n        self.raw.{member} = {value};\n        self\n    }}\n"
+        ));
+    }
+    let zeros = listed("        ", &format!("let raw = sys::{raw} {{ "), &zeros, " };", WIDTH);
+    // A line for each where they do not fit: without blanks at the braces.
+    let zeros = if zeros.contains('\n') { zeros.replace("{ \n", "{\n").replace(" };", "};") } else { zeros };
+    format!(
+        "
+/// What [`Context::{function}`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct {name} {{
+    raw: sys::{raw},
+}}
+
+impl Default for {name} {{
+    fn default() -> Self {{
+{zeros}
+        Self {{ raw }}
+    }}
+}}
+
+impl {name} {{
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {{
+        Self::default()
+    }}
+
+{setters}}}
+",
+        function = Language::Rust.function(op),
+        setters = setters.join("\n")
+    )
+}
+
+fn variable(attribute: &Attribute) -> String {
+    Language::Rust.variable(&attribute.name, &attribute.names)
+}
+
+fn operands(op: &Op) -> Vec<String> {
+    op.operands.iter().map(|o| Language::Rust.variable(&o.name, &o.names)).collect()
+}
+
+fn type_of(op: &Op, attribute: &Attribute) -> String {
+    match attribute.kind {
+        Kind::Bool => "bool".into(),
+        Kind::Integer => "i64".into(),
+        Kind::Number => "f64".into(),
+        Kind::Type => "DType".into(),
+        Kind::Choice => choice_name(op, &attribute.name),
+        Kind::Integers => format!("[i64; {}]", attribute.length.1),
+    }
+}
+
+/// As C takes it.
+fn raw_value(attribute: &Attribute, value: &str) -> String {
+    match attribute.kind {
+        Kind::Type => format!("{value}.raw()"),
+        Kind::Choice => format!("{value} as i32"),
+        _ => value.into(),
+    }
+}
+
+/// All but the operands: with their types, and their names.
+fn rest(op: &Op) -> (Vec<String>, Vec<String>) {
+    let mut typed: Vec<String> = op.required().map(|a| format!("{}: {}", variable(a), type_of(op, a))).collect();
+    let mut names: Vec<String> = op.required().map(variable).collect();
+    if op.has_options() {
+        typed.push(format!("options: {}Options", camel(&op.name)));
+        names.push("options".into());
+    }
+    (typed, names)
+}
+
+/// What clippy wants said of more than seven.
+fn many_arguments(parameters: &[String]) -> &'static str {
+    if parameters.len() > 7 {
+        return "    #[allow(clippy::too_many_arguments)]\n";
+    }
+    ""
+}
+
+fn context_method(op: &Op, prose: &Prose) -> String {
+    let operands = operands(op);
+    let mut text = wrapped(&prose.summary(op), "    /// ", WIDTH) + "    ///\n";
+    text += &wrapped(&prose.body(op), "    /// ", WIDTH);
+    if let Some(example) = &op.example_rust {
+        text += "    ///\n    /// ```\n";
+        for line in example.lines() {
+            text += &format!("    /// {line}\n").replace("/// \n", "///\n");
+        }
+        text += "    /// ```\n";
+    }
+    text += "    ///\n    /// # Errors\n";
+    let mut errors = String::from("As [`Context::op`]");
+    if let Some(target) = op.operands.iter().find(|o| o.role == "written") {
+        let target = Language::Rust.variable(&target.name, &target.names);
+        let _ =
+            write!(errors, "; {INVALID} where {target} is constant, or shares memory with itself or another operand");
+    }
+    if !op.attributes.is_empty() {
+        let _ = write!(errors, "; {INVALID} for an attribute out of its range");
+    }
+    text += &wrapped(&(errors + "."), "    /// ", WIDTH);
+    let mut parameters = vec!["&self".to_string()];
+    parameters.extend(operands.iter().map(|name| format!("{name}: &Tensor")));
+    parameters.extend(rest(op).0);
+    text += many_arguments(&parameters);
+    let head = format!("pub fn {}(", Language::Rust.function(op));
+    let _ = writeln!(text, "{}", listed("    ", &head, &parameters, ") -> Result<Tensor> {", WIDTH));
+    let mut arguments = vec!["ctx".to_string()];
+    arguments.extend(operands.iter().map(|name| format!("{name}.raw()")));
+    arguments.extend(op.required().map(|a| match a.kind {
+        Kind::Integers => format!("{}.as_ptr()", variable(a)),
+        _ => raw_value(a, &variable(a)),
+    }));
+    if op.has_options() {
+        arguments.push("&options.raw".into());
+    }
+    let shapes = format!("|| shapes(&[{}])", operands.join(", "));
+    let safety = match op.attributes.is_empty() {
+        true => "// SAFETY: context and operands are live.",
+        false => "// SAFETY: context and operands are live; what is pointed to lives for the call.",
+    };
+    let call = format!("sys::tl_{}({})", op.name, arguments.join(", "));
+    let line = format!("        self.construct({shapes}, |ctx| unsafe {{ {call} }})");
+    if line.chars().count() <= WIDTH {
+        let _ = writeln!(text, "        {safety}\n{line}");
+    } else {
+        let broken = format!("            |ctx| unsafe {{ {call} }},");
+        let call = match broken.chars().count() <= WIDTH {
+            true => broken,
+            false => {
+                let head = format!("sys::tl_{}(", op.name);
+                format!(
+                    "            |ctx| unsafe {{\n{}\n            }},",
+                    listed("                ", &head, &arguments, ")", WIDTH)
+                )
+            }
+        };
+        let _ =
+            writeln!(text, "        self.construct(\n            {shapes},\n            {safety}\n{call}\n        )");
+    }
+    text + "    }\n"
+}
+
+fn tensor_method(op: &Op) -> String {
+    let name = Language::Rust.function(op);
+    let operands = operands(op);
+    let mut text = format!(
+        "    /// [`Context::{name}`] of this tensor.\n    ///\n    /// # Errors\n    /// As [`Context::{name}`].\n"
+    );
+    if let (Some(first), true) = (operands.first(), operands.len() > 1) {
+        text = text.replace("of this tensor", &format!("with this tensor as {first}"));
+    }
+    let (typed, names) = rest(op);
+    let mut parameters = vec!["&self".to_string()];
+    parameters.extend(operands[1..].iter().map(|name| format!("{name}: &Tensor")));
+    parameters.extend(typed);
+    text += many_arguments(&parameters);
+    let _ =
+        writeln!(text, "{}", listed("    ", &format!("pub fn {name}("), &parameters, ") -> Result<Tensor> {", WIDTH));
+    let context = match &operands[1..] {
+        [] => "self.context()".to_string(),
+        [second, more @ ..] => {
+            let more: String = more.iter().map(|name| format!(".younger({name}.context())")).collect();
+            format!("self.with({second}){more}")
+        }
+    };
+    let arguments = [vec!["self".to_string()], operands[1..].to_vec(), names].concat().join(", ");
+    let line = format!("        {context}.{name}({arguments})");
+    if line.chars().count() <= WIDTH {
+        return text + &line + "\n    }\n";
+    }
+    text + &format!("        let context = {context}.clone();\n        context.{name}({arguments})\n    }}\n")
+}
+
+/// The region in `rust/tensorlib/src/lib.rs`; rustfmt keeps such lines in the order of their letters.
+pub fn exports(families: &[Family]) -> String {
+    let mut names = Vec::new();
+    for op in generated(families) {
+        names.extend(op.attributes.iter().filter(|a| a.kind == Kind::Choice).map(|a| choice_name(op, &a.name)));
+        names.extend(op.has_options().then(|| format!("{}Options", camel(&op.name))));
+    }
+    names.sort();
+    names.iter().map(|name| format!("pub use op_functions::{name};\n")).collect()
+}
+
+/// `rust/tensorlib/tests/case_ops/mod.rs`.
+pub fn cases(families: &[Family]) -> String {
+    let mut text =
+        format!("//! The operations of the cases by their methods. {HEAD}\n\nuse crate::case_attrs::CaseAttrs;\n");
+    text += "use tensorlib::{Result, Tensor};\n";
+    let attrs = if generated(families).any(|op| !op.attributes.is_empty()) { "attrs" } else { "_attrs" };
+    text += "\n/// None where it is none of these.\n";
+    let _ = writeln!(
+        text,
+        "pub fn build(op: &str, s: &[&Tensor], {attrs}: &CaseAttrs) -> Option<Result<Tensor>> {{\n    Some(match op {{"
+    );
+    for op in generated(families) {
+        let name = Language::Rust.function(op);
+        let mut arguments: Vec<String> = (1..op.operands.len()).map(|i| format!("s[{i}]")).collect();
+        if op.attributes.is_empty() {
+            let _ = writeln!(text, "        \"{}\" => s[0].{name}({}),", op.name, arguments.join(", "));
+            continue;
+        }
+        let _ = writeln!(text, "        \"{}\" => {{", op.name);
+        for attribute in op.required() {
+            let _ = writeln!(text, "            let {} = {};", variable(attribute), case_value(op, attribute));
+            arguments.push(variable(attribute));
+        }
+        if op.has_options() {
+            let _ = writeln!(text, "            let options = tensorlib::{}Options::new();", camel(&op.name));
+            for attribute in op.optional() {
+                let (setter, value) = (variable(attribute), case_value(op, attribute));
+                if attribute.kind == Kind::Choice {
+                    let _ = writeln!(text, "            let {setter} = {value};");
+                }
+                let value = if attribute.kind == Kind::Choice { setter.clone() } else { value };
+                let _ = writeln!(text, "            let options = options.{setter}({value});");
+            }
+            arguments.push("options".into());
+        }
+        let call = listed("            ", &format!("s[0].{name}("), &arguments, ")", WIDTH);
+        let _ = writeln!(text, "{call}\n        }}");
+    }
+    text + "        _ => return None,\n    })\n}\n"
+}
+
+fn case_value(op: &Op, attribute: &Attribute) -> String {
+    let name = &attribute.name;
+    match attribute.kind {
+        Kind::Bool => format!("attrs.integer(\"{name}\") != 0"),
+        Kind::Integer => format!("attrs.integer(\"{name}\")"),
+        Kind::Number => format!("attrs.number(\"{name}\")"),
+        Kind::Type => format!("attrs.dtype(\"{name}\")"),
+        Kind::Choice => {
+            let mut text = format!("match attrs.text(\"{name}\") {{\n");
+            for (i, value) in attribute.values.iter().enumerate() {
+                // The first is the default.
+                let absent = if i == 0 { "\"\" | " } else { "" };
+                let choice = format!("tensorlib::{}::{}", choice_name(op, name), camel(value));
+                let _ = writeln!(text, "                {absent}\"{value}\" => {choice},");
+            }
+            text + &format!(
+                "                other => panic!(\"{name}: {{other}} is none of its words\"),\n            }}"
+            )
+        }
+        Kind::Integers => format!("attrs.list(\"{name}\")"),
+    }
+}

@@ -1,0 +1,57 @@
+// The attributes of a case's operation, KEY=VALUE. One that is absent is 0, which stands for its default.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <initializer_list>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <tensorlib/tensorlib.hpp>
+#include <vector>
+
+namespace tl = tensorlib;
+
+class CaseAttrs {
+public:
+    void set(const std::string &name, const std::string &value) { values_[name] = value; }
+
+    // "" where it is absent.
+    std::string text(const std::string &name) const {
+        const auto found = values_.find(name);
+        return found == values_.end() ? "" : found->second;
+    }
+    std::vector<std::int64_t> ints(const std::string &name) const {
+        std::vector<std::int64_t> values;
+        std::istringstream in(text(name));
+        for (std::string word; std::getline(in, word, ',');) values.push_back(std::stoll(word));
+        return values;
+    }
+    std::int64_t integer(const std::string &name) const {
+        const auto values = ints(name);
+        return values.empty() ? 0 : values[0];
+    }
+    double number(const std::string &name) const { return std::strtod(text(name).c_str(), nullptr); }
+    template <std::size_t N>
+    std::array<std::int64_t, N> list(const std::string &name) const {
+        const auto given = ints(name);
+        if (!given.empty() && given.size() != N) throw std::runtime_error(name + ": another number of values");
+        std::array<std::int64_t, N> values{};
+        std::copy(given.begin(), given.end(), values.begin());
+        return values;
+    }
+    // The place of a word among others.
+    std::int32_t choice(const std::string &name, std::initializer_list<const char *> words) const {
+        const std::string given = text(name);
+        if (given.empty()) return 0;
+        const auto found = std::find(words.begin(), words.end(), given);
+        if (found == words.end()) throw std::runtime_error(name + ": not one of its words: " + given);
+        return static_cast<std::int32_t>(found - words.begin());
+    }
+
+private:
+    std::map<std::string, std::string> values_;
+};
