@@ -98,8 +98,10 @@ Tensor *build_narrow(Context &context, Tensor *a, std::int32_t dim, std::int64_t
 
 namespace ops {
 
-// The families. Each file defines its operations.
-extern const OpDef add, mul_mat, mul_mat_id, view, reshape, permute, transpose, cont, cpy, dup, cast, get_rows, set_rows;
+// Each is defined in its family's file.
+#define TL_OP(name, number) extern const OpDef name;
+#include "graph/op_list.inc"
+#undef TL_OP
 
 // What the operations that write into one of their operands share. Throws Error(invalid_argument) where `target` is constant, or two
 // of its elements share memory, so that threads would race for it.

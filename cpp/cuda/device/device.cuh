@@ -18,11 +18,15 @@ struct View {
     std::int64_t ne[max_dims];
     std::int64_t nb[max_dims];
 
-    // The row of index i1 + ne[1] * (i2 + ne[2] * i3).
-    __device__ char *row(std::int64_t index) const {
-        const std::int64_t i1 = index % ne[1], rest = index / ne[1];
-        return at(i1, rest % ne[2], rest / ne[2]);
+    // Of the row of number i1 + ne[1] * (i2 + ne[2] * i3): these indices, and where it is.
+    __device__ RowIndex index(std::int64_t row) const {
+        const std::int64_t rest = row / ne[1];
+        return {row % ne[1], rest % ne[2], rest / ne[2]};
     }
+    __device__ char *row(std::int64_t number) const { return at(index(number)); }
+    __device__ char *at(const RowIndex &r) const { return at(r.i1, r.i2, r.i3); }
+    // The same of a tensor that repeats into the one that is indexed.
+    __device__ char *repeated_at(const RowIndex &r) const { return at(r.i1 % ne[1], r.i2 % ne[2], r.i3 % ne[3]); }
     __device__ char *at(std::int64_t i1, std::int64_t i2, std::int64_t i3) const { return data + i1 * nb[1] + i2 * nb[2] + i3 * nb[3]; }
 };
 

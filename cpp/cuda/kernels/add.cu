@@ -44,10 +44,10 @@ __global__ void add_rows(View a, View b, View c, std::int64_t units, std::int64_
     const bool one = b.ne[0] == 1;
     const auto period = static_cast<unsigned>(b.ne[0]);
     device::for_each_row(n_rows, [&](std::int64_t row) {
-        const std::int64_t i1 = row % a.ne[1], rest = row / a.ne[1], i2 = rest % a.ne[2], i3 = rest / a.ne[2];
-        const auto *from_a = reinterpret_cast<const float *>(a.at(i1, i2, i3));
-        const auto *from_b = reinterpret_cast<const float *>(b.at(i1 % b.ne[1], i2 % b.ne[2], i3 % b.ne[3]));
-        auto *to = reinterpret_cast<float *>(c.at(i1, i2, i3));
+        const RowIndex index = a.index(row);
+        const auto *from_a = reinterpret_cast<const float *>(a.at(index));
+        const auto *from_b = reinterpret_cast<const float *>(b.repeated_at(index));
+        auto *to = reinterpret_cast<float *>(c.at(index));
         device::for_each_unit(units, [&](std::int64_t unit) {
             const std::int64_t i = unit * width;
             const V left = device::load_vector<V>(from_a + i);
@@ -62,9 +62,9 @@ __global__ void add_rows(View a, View b, View c, std::int64_t units, std::int64_
 
 __global__ void add_elements(View a, DType a_type, View b, DType b_type, View c, DType c_type, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
-        const std::int64_t i1 = row % a.ne[1], rest = row / a.ne[1], i2 = rest % a.ne[2], i3 = rest / a.ne[2];
-        const char *from_a = a.at(i1, i2, i3), *from_b = b.at(i1 % b.ne[1], i2 % b.ne[2], i3 % b.ne[3]);
-        char *to = c.at(i1, i2, i3);
+        const RowIndex index = a.index(row);
+        const char *from_a = a.at(index), *from_b = b.repeated_at(index);
+        char *to = c.at(index);
         device::for_each_unit(a.ne[0], [&](std::int64_t i) {
             const float left = device::load_element(a_type, from_a + i * a.nb[0]);
             const float right = device::load_element(b_type, from_b + i % b.ne[0] * b.nb[0]);

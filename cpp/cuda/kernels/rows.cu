@@ -22,27 +22,27 @@ using device::View;
 // c has a's type, or is F32.
 __global__ void get_plain(View a, DType a_type, Numbers numbers, View c, DType c_type, std::int64_t n_rows, int size) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
-        const std::int64_t r = row % c.ne[1], rest = row / c.ne[1], i2 = rest % c.ne[2], i3 = rest / c.ne[2];
-        char *to = c.at(r, i2, i3);
+        const RowIndex index = c.index(row);
+        char *to = c.at(index);
         device::for_each_unit(c.ne[0], [&](std::int64_t i) {
-            const std::int64_t number = numbers.at(r, i2, i3, a.ne[1], i == 0);
+            const std::int64_t number = numbers.at(index.i1, index.i2, index.i3, a.ne[1], i == 0);
             if (number < 0) {
                 for (int k = 0; k < size; k++) to[i * size + k] = 0;
                 return;
             }
-            device::convert(a_type, a.at(number, i2, i3) + i * a.nb[0], c_type, to + i * size);
+            device::convert(a_type, a.at(number, index.i2, index.i3) + i * a.nb[0], c_type, to + i * size);
         });
     });
 }
 
 __global__ void get_blocks(View a, DType a_type, Numbers numbers, View c, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
-        const std::int64_t r = row % c.ne[1], rest = row / c.ne[1], i2 = rest % c.ne[2], i3 = rest / c.ne[2];
-        auto *to = reinterpret_cast<float *>(c.at(r, i2, i3));
+        const RowIndex index = c.index(row);
+        auto *to = reinterpret_cast<float *>(c.at(index));
         device::for_each_unit(c.ne[0] / run_length, [&](std::int64_t run) {
-            const std::int64_t number = numbers.at(r, i2, i3, a.ne[1], run == 0);
+            const std::int64_t number = numbers.at(index.i1, index.i2, index.i3, a.ne[1], run == 0);
             float values[run_length] = {};
-            if (number >= 0) device::decode_run(a_type, a.at(number, i2, i3), run, values);
+            if (number >= 0) device::decode_run(a_type, a.at(number, index.i2, index.i3), run, values);
 #pragma unroll
             for (int i = 0; i < run_length; i++) to[run * run_length + i] = values[i];
         });

@@ -11,8 +11,7 @@ use super::names::Language;
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
 
-/// The most operands that an operation may have. The engine's `max_sources` bounds them too: a static_assert says so where
-/// its tables have more.
+/// The most operands that an operation may have: the engine's `max_sources`.
 const MAX_OPERANDS: usize = 10;
 
 /// The most attributes: the engine's `max_attrs`.

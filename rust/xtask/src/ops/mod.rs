@@ -1,5 +1,6 @@
 //! `cargo xtask ops`: what follows from the operations' descriptions (`cpp/ops/*.toml`), written anew.
 
+pub mod by_hand;
 mod c;
 mod cpp;
 mod cpp_api;

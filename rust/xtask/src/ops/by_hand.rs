@@ -1,0 +1,110 @@
+//! How many files name an operation by hand: what adding one costs.
+
+use std::path::Path;
+
+use super::description::{read, Op};
+use super::names::Language;
+use super::HEAD;
+use crate::workspace::Workspace;
+
+/// The description, what it computes with, a kernel on each of two devices, its oracle, its cases, its family's test, and one more.
+const MOST: usize = 8;
+
+/// Where an operation is added; Rust's models and training are not among it, which use operations as any program does.
+const FOLDERS: [&str; 6] =
+    ["cpp", "capi", "rust/tensorlib-sys/src", "rust/tensorlib/src", "bindings", "tests/cases/generator"];
+const ENDINGS: [&str; 10] = [".toml", ".cpp", ".hpp", ".inc", ".cu", ".cuh", ".rs", ".go", ".zig", ".py"];
+
+/// Fails where an operation whose functions are written from its description is named in more files by hand.
+pub fn check(ws: &Workspace) -> Result<(), String> {
+    let families = read(&ws.root)?;
+    let mut files = Vec::new();
+    for file in ws.files_of(&ENDINGS, &FOLDERS)? {
+        // Tests of a language use operations as they come.
+        let is_test = file.contains("/tests/") || file.ends_with("_test.go");
+        if !is_test {
+            let text = ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
+            files.push((file, written_by_hand(&text)));
+        }
+    }
+    let mut found = Vec::new();
+    let mut counted = 0;
+    for family in &families {
+        for op in family.ops.iter().filter(|op| is_counted(op)) {
+            counted += 1;
+            let names = names_of(op);
+            let mut naming: Vec<&str> =
+                files.iter().filter(|(_, text)| names_any(text, &names)).map(|(file, _)| file.as_str()).collect();
+            let test = format!("tests/cpp/{}_test.cpp", family.name);
+            if Path::new(&ws.root).join(&test).is_file() {
+                naming.push(&test);
+            }
+            if naming.len() > MOST {
+                found.push(format!("{}: {} files, {MOST} are valid: {}", op.name, naming.len(), naming.join(", ")));
+            }
+        }
+    }
+    match (counted, found.is_empty()) {
+        (0, _) => Err("no operation was counted: this rule looks in the wrong place".into()),
+        (_, true) => Ok(()),
+        (_, false) => Err(format!("\n     {}", found.join("\n     "))),
+    }
+}
+
+/// Words of one part are the language's, or of many files: `add`, `where`. They are no worse than others of their family.
+fn is_counted(op: &Op) -> bool {
+    !op.by_hand && op.name.contains('_')
+}
+
+fn names_of(op: &Op) -> Vec<String> {
+    let mut names: Vec<String> = Language::ALL.iter().map(|(_, language)| language.function(op)).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// The lines of a file that no generator has written.
+fn written_by_hand(text: &str) -> String {
+    if text.lines().take(4).any(|line| line.contains(HEAD) || line.contains("Written by `cargo xtask ops`")) {
+        return String::new();
+    }
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        inside |= line.contains("Written by `cargo xtask ops`");
+        if !inside {
+            lines.push(line);
+        }
+        inside &= !line.contains("End of what `cargo xtask ops` writes");
+    }
+    lines.join("\n")
+}
+
+/// Whether one of these words is in the code; comments may name what they like.
+fn names_any(text: &str, names: &[String]) -> bool {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    let code = |line: &str| !["//", "#", "*", "\"\"\""].iter().any(|mark| line.trim_start().starts_with(mark));
+    text.lines()
+        .filter(|line| code(line))
+        .any(|line| line.split(|c| !word(c)).any(|part| names.iter().any(|n| n == part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_generator_has_written_is_left_out() {
+        assert_eq!(written_by_hand("// Written by `cargo xtask ops` from x.\nget_rows\n"), "");
+        let region =
+            "a\nb\nc\nd\ne\n// Written by `cargo xtask ops`\nget_rows\n// End of what `cargo xtask ops` writes.\nf";
+        assert_eq!(written_by_hand(region), "a\nb\nc\nd\ne\nf");
+    }
+
+    #[test]
+    fn names_are_words_of_the_code() {
+        let names = ["get_rows".to_string(), "GetRows".into()];
+        assert!(names_any("x\nreturn c.GetRows(a)", &names));
+        assert!(!names_any("// get_rows\n  /// GetRows\nget_rows_plain();", &names));
+    }
+}
