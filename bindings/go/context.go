@@ -91,7 +91,7 @@ func (c *Context) Close() {
 	}
 }
 
-// UsedMemory is the number of bytes in use by objects and data; 0 after Close.
+// UsedMemory is the number of bytes in use by objects, data and the plans that are kept for graphs which are built anew; 0 after Close.
 func (c *Context) UsedMemory() uint64 {
 	if c.enter() != nil {
 		return 0

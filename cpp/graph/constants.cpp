@@ -4,10 +4,16 @@
 #include "graph/data_lock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <vector>
 
 namespace tensorlib::core {
+
+std::uint64_t next_constant() noexcept {
+    static std::atomic<std::uint64_t> number{0};
+    return number.fetch_add(1, std::memory_order_relaxed) + 1;
+}
 
 void set_constant(Tensor &t) {
     constexpr const char *what = "tensor_set_constant";
@@ -17,7 +23,9 @@ void set_constant(Tensor &t) {
     }
     const DataLock lock(t, true, what);
     check_readable(what, t);
-    if (!t.constant.exchange(true, std::memory_order_acq_rel)) lock_context(t).count_changed_leaf();
+    if (t.constant.load(std::memory_order_acquire)) return;
+    t.constant.store(next_constant(), std::memory_order_release);
+    lock_context(t).count_changed_leaf();
 }
 
 namespace {

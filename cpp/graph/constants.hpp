@@ -5,6 +5,9 @@
 
 namespace tensorlib::core {
 
+// A number for Tensor::constant, from 1 on.
+std::uint64_t next_constant() noexcept;
+
 void set_constant(Tensor &t);
 void drop_original(Tensor &t);
 

@@ -4,6 +4,7 @@
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "base/utf8.hpp"
+#include "graph/constants.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -51,7 +52,8 @@ Context::Context(const ContextParams &params)
       memory_(params.memory ? *params.memory : host_memory()),
       keep_alive_(params.keep_alive),
       budget_{params.mem_limit, 0, 0},
-      objects_(host_memory(), budget_, params.mem_buffer, params.mem_buffer_size) {
+      objects_(host_memory(), budget_, params.mem_buffer, params.mem_buffer_size),
+      plan_data_(memory_, budget_) {
     if (!memory_.host_accessible()) data_.emplace(memory_, budget_);
 }
 
@@ -116,7 +118,7 @@ void Context::freeze() {
 }
 
 Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes) {
-    void *block = objects_.allocate(sizeof(Tensor) + n_src * sizeof(Tensor *) + attr_bytes);
+    void *block = take(objects_, sizeof(Tensor) + n_src * sizeof(Tensor *) + attr_bytes);
     auto *t = new (block) Tensor;
     t->layout = layout;
     t->context = this;
@@ -139,7 +141,7 @@ Tensor *Context::new_leaf(const Layout &layout) {
             if (no_alloc_) {
                 unallocated_.push_back(t);
             } else {
-                t->data.store(static_cast<std::byte *>(data_arena().allocate(layout.nbytes(), true)), std::memory_order_release);
+                t->data.store(static_cast<std::byte *>(take(data_arena(), layout.nbytes(), true)), std::memory_order_release);
             }
         } catch (...) {
             release_tensor(t);
@@ -164,7 +166,7 @@ bool aligned_for(const Layout &layout, const std::byte *data) {
 // Under build_. The data of a leaf that nobody has seen yet: written here, as no run lock could guard it.
 std::byte *Context::copy_data(const FileLeaf &leaf) {
     const std::size_t size = leaf.layout.nbytes();
-    auto *data = static_cast<std::byte *>(data_arena().allocate(size));
+    auto *data = static_cast<std::byte *>(take(data_arena(), size));
     try {
         memory_.write(data, leaf.data, size);
     } catch (...) {
@@ -199,7 +201,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     });
     t->in_file = true;
     if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
-    t->constant.store(true, std::memory_order_release);
+    t->constant.store(next_constant(), std::memory_order_release);
     t->name.store(name, std::memory_order_release);
     return t;
 }
@@ -230,6 +232,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         void *attrs = t->src + spec.src.size();
         std::memcpy(attrs, spec.attr_storage.data(), spec.attr_bytes);
         t->attrs = attrs;
+        t->attr_bytes = static_cast<std::uint16_t>(spec.attr_bytes);
     }
     if (spec.view_of) {
         t->is_view = true;
@@ -278,7 +281,7 @@ std::string Context::text() const {
 const char *Context::copy_name(const char *name) {
     if (!*name) return "";
     const std::size_t size = std::strlen(name) + 1;
-    auto *copy = static_cast<char *>(objects_.allocate(size));
+    auto *copy = static_cast<char *>(take(objects_, size));
     std::memcpy(copy, name, size);
     return copy;
 }
@@ -291,7 +294,7 @@ void Context::allocate() {
     try {
         for (const Tensor *t : unallocated_) {
             const auto purpose = [&] { return format_text("context_allocate: leaf %s in %s", tensor_text(*t).c_str(), text().c_str()); };
-            blocks.push_back(for_purpose(purpose, [&] { return data_arena().allocate(t->layout.nbytes(), true); }));
+            blocks.push_back(for_purpose(purpose, [&] { return take(data_arena(), t->layout.nbytes(), true); }));
         }
     } catch (...) {
         for (std::size_t i = 0; i < blocks.size(); i++) data_arena().release_unwritten(blocks[i], unallocated_[i]->layout.nbytes());
@@ -321,6 +324,8 @@ void Context::reset() {
         }
         for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
         watchers.swap(watchers_);
+        // Plans stay, but not in memory that is the caller's.
+        if (objects_.fixed()) give_back_idle_plans();
         objects_.reset();
         if (data_) data_->reset();
         unallocated_.clear();
@@ -338,28 +343,82 @@ void Context::reset() {
 
 void *Context::allocate_object(std::size_t size) {
     std::lock_guard lock(build_);
-    return for_purpose([&] { return text(); }, [&] { return objects_.allocate(size); });
+    return for_purpose([&] { return text(); }, [&] { return take(objects_, size); });
 }
 
 void *Context::allocate_data(std::size_t size) {
     std::lock_guard lock(build_);
-    return for_purpose([&] { return text(); }, [&] { return data_arena().allocate(size); });
+    return for_purpose([&] { return text(); }, [&] { return take(data_arena(), size); });
 }
 
 // In a forked child a lock may be held by a thread that the child does not have: what cannot be given back is left, the child's memory
 // being a copy of its own.
-std::unique_lock<std::mutex> Context::lock_to_release() const noexcept {
-    std::unique_lock lock(build_, std::try_to_lock);
+std::unique_lock<std::mutex> Context::lock_to_release(std::mutex &mutex) const noexcept {
+    std::unique_lock lock(mutex, std::try_to_lock);
     if (!lock.owns_lock() && process_ == platform::process_id()) lock.lock();
     return lock;
 }
 
 void Context::release_object(void *block, std::size_t size) noexcept {
-    if (const auto lock = lock_to_release()) objects_.release(block, size);
+    if (const auto lock = lock_to_release(build_)) objects_.release(block, size);
 }
 
-void Context::release_data(void *block, std::size_t size) noexcept {
-    if (const auto lock = lock_to_release()) data_arena().release(block, size);
+PlanStore &Context::plans(std::unique_ptr<PlanStore> (*make)(Context &)) {
+    if (PlanStore *made = plans()) return *made;
+    std::lock_guard lock(build_);
+    if (!own_plans_) {
+        own_plans_ = make(*this);
+        plans_.store(own_plans_.get(), std::memory_order_release);
+    }
+    return *own_plans_;
+}
+
+void *Context::allocate_plan_data(std::size_t size) {
+    std::lock_guard lock(build_);
+    return for_purpose([&] { return text(); }, [&] { return take(plan_arena(), size); });
+}
+
+void Context::release_plan_data(void *block, std::size_t size) noexcept {
+    if (const auto lock = lock_to_release(build_)) plan_arena().release(block, size);
+}
+
+void Context::count_plan(std::size_t bytes) {
+    std::lock_guard lock(build_);
+    const auto fits = [&] { return budget_.limit == 0 || (bytes <= budget_.limit && budget_.used <= budget_.limit - bytes); };
+    if (!fits() && (!give_back_idle_plans() || !fits())) {
+        fail(Status::out_of_memory, "%s: %zu bytes asked, %zu used, mem_limit is %zu", text().c_str(), bytes, budget_.used, budget_.limit);
+    }
+    budget_.used += bytes;
+    budget_.peak = std::max(budget_.peak, budget_.used);
+}
+
+void Context::uncount_plan(std::size_t bytes) noexcept {
+    if (const auto lock = lock_to_release(build_)) budget_.used -= bytes;
+}
+
+// Under build_. Before it fails, plans that nobody needs now make room.
+void *Context::take(Arena &arena, std::size_t size, bool zeroed) {
+    try {
+        return arena.allocate(size, zeroed);
+    } catch (const Error &error) {
+        if (error.code() != Status::out_of_memory || !give_back_idle_plans()) throw;
+    }
+    return arena.allocate(size, zeroed);
+}
+
+// Under build_. Whether there were any.
+bool Context::give_back_idle_plans() noexcept {
+    if (!own_plans_) return false;
+    bool any = false;
+    for (;;) {
+        const PlanStore::Idle idle = own_plans_->take_idle();
+        if (!idle.any()) return any;
+        any = true;
+        for (const auto &block : idle.blocks) {
+            if (block.begin) plan_arena().give_back(block.begin, block.size);
+        }
+        budget_.used -= idle.counted;
+    }
 }
 
 void Context::keep_error(Status code, const char *message) noexcept {

@@ -8,11 +8,14 @@
 #include "base/ref.hpp"
 #include "base/run_lock.hpp"
 #include "graph/arena.hpp"
+#include "graph/plan_store.hpp"
 #include "graph/stand_in.hpp"
 
 #include <array>
 #include <cstring>
+#include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <span>
 #include <tensorlib/error.hpp>
@@ -39,13 +42,16 @@ struct NodeSpec {
     std::size_t view_offset = 0;  // ... so many bytes behind its first element
     std::uint16_t written = 0;    // Tensor::written
 
-    // The operation's attributes, of which the node gets a copy.
+    // The operation's attributes, of which the node gets a copy: A(given). Made in bytes that are zeros, so that equal ones have equal
+    // bytes, between their members too: plans are found again by comparing them. (Where a compiler writes between members a plan is
+    // made once more, and nothing else.)
     static constexpr std::size_t most_attr_bytes = 192;
-    template <class A>
-    void set_attrs(const A &attrs) noexcept {
-        static_assert(std::is_trivially_copyable_v<A> && sizeof attrs <= most_attr_bytes && alignof(A) <= alignof(void *));
-        attr_bytes = sizeof attrs;
-        std::memcpy(attr_storage.data(), &attrs, sizeof attrs);
+    template <class A, class Given>
+    const A &make_attrs(const Given &given) {
+        static_assert(std::is_trivially_copyable_v<A> && sizeof(A) <= most_attr_bytes && alignof(A) <= alignof(void *));
+        attr_bytes = sizeof(A);
+        std::memset(attr_storage.data(), 0, sizeof(A));
+        return *new (attr_storage.data()) A(given);
     }
     std::size_t attr_bytes = 0;
     alignas(void *) std::array<std::byte, most_attr_bytes> attr_storage;
@@ -106,11 +112,22 @@ public:
     // Empties the context. Throws Error(busy) where someone else holds a reference or the run lock.
     void reset();
 
-    // Memory for graphs and plans, under the build lock: `data` on the context's device, `object` on the host.
+    // Memory for graphs, on the host, and for nodes' data, on the context's device; under the build lock.
     void *allocate_object(std::size_t size);
     void release_object(void *block, std::size_t size) noexcept;
     void *allocate_data(std::size_t size);
-    void release_data(void *block, std::size_t size) noexcept;
+
+    // The plans of this context's graphs: null until there are some. make() is called once; the store lives as long as the context.
+    PlanStore *plans() const noexcept { return plans_.load(std::memory_order_acquire); }
+    PlanStore &plans(std::unique_ptr<PlanStore> (*make)(Context &context));
+    // Memory for plans, on the context's device, which stays over a reset; and bytes that they have elsewhere and that count against
+    // mem_limit.
+    void *allocate_plan_data(std::size_t size);
+    void release_plan_data(void *block, std::size_t size) noexcept;
+    void count_plan(std::size_t bytes);
+    void uncount_plan(std::size_t bytes) noexcept;
+    // A lock of the store's, of one thread in a forked child, as lock_to_release() takes the build lock.
+    std::unique_lock<std::mutex> lock_to_release(std::mutex &mutex) const noexcept;
 
     void watch(TensorWatcher &watcher);
 
@@ -149,12 +166,14 @@ private:
     void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);
     void unlink_behind(std::size_t n) noexcept;
-    std::unique_lock<std::mutex> lock_to_release() const noexcept;
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;
     std::byte *copy_data(const FileLeaf &leaf);
     const char *copy_name(const char *name);
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
+    Arena &plan_arena() noexcept { return objects_.fixed() ? data_arena() : plan_data_; }
+    void *take(Arena &arena, std::size_t size, bool zeroed = false);
+    bool give_back_idle_plans() noexcept;
 
     const std::uint64_t id_;
     const std::int64_t process_;  // that made it
@@ -166,6 +185,9 @@ private:
     MemoryBudget budget_;
     Arena objects_;
     std::optional<Arena> data_;  // where data are not in host memory
+    Arena plan_data_;            // unless all is in a caller's buffer
+    std::unique_ptr<PlanStore> own_plans_;
+    std::atomic<PlanStore *> plans_{nullptr};  // the same
     std::vector<Tensor *> unallocated_;
     std::vector<Ref<const RefCounted>> files_;  // what leafs lie in
     std::optional<Error> first_error_;

@@ -5,38 +5,47 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tensorlib::core {
 
 namespace {
 
-// The walk's stack: a tensor and how many of its sources were visited. A recursion would overflow the thread's stack
-// on a long chain.
+// The walk's stack: a tensor, how many of its sources were visited, and where their places begin. A recursion would overflow the
+// thread's stack on a long chain.
 struct Frame {
     Tensor *tensor;
     std::uint32_t next_source;
+    std::size_t first_place;
 };
 
 // What the walk collects: nodes in post-order with their use counts, and leafs in the order of their discovery.
 struct Walk {
+    using Place = Graph::Place;
+
     std::vector<Tensor *> nodes, leafs;
     std::vector<std::uint32_t> uses;
-    TensorSet seen;  // node -> its index in nodes, once it has one
+    std::vector<Place> source_places;
+    TensorSet seen;  // tensor -> its place, once it has one
     std::vector<Frame> stack;
+    // The places of the sources visited so far, of each tensor on the stack; at the bottom the outputs'.
+    std::vector<Place> open_places;
+    std::uint64_t hash = 0;
 
     // One more user of t; if t is new it is put on the stack.
     void visit(Tensor *t) {
         bool added;
-        const std::uint32_t index = seen.insert(t, 0, added);
+        const Place place = seen.insert(t, static_cast<Place>(leafs.size()) | Graph::leaf_bit, added);
         if (t->is_leaf()) {
-            if (added) leafs.push_back(t);
-            return;
-        }
-        if (added) {
-            stack.push_back({t, 0});
+            if (added) {
+                leafs.push_back(t);
+                mix(*t);
+            }
+            open_places.push_back(place);
+        } else if (added) {
+            stack.push_back({t, 0, open_places.size()});
         } else {
-            uses[index]++;
+            uses[place]++;
+            open_places.push_back(place);
         }
     }
 
@@ -45,15 +54,35 @@ struct Walk {
         while (!stack.empty()) {
             Frame &frame = stack.back();
             if (frame.next_source < frame.tensor->n_src) {
-                if (Tensor *source = frame.tensor->src[frame.next_source++]) visit(source);
+                if (Tensor *source = frame.tensor->src[frame.next_source++]) {
+                    visit(source);
+                } else {
+                    open_places.push_back(Graph::nowhere);
+                }
                 continue;
             }
+            const auto first = open_places.begin() + static_cast<std::ptrdiff_t>(frame.first_place);
+            source_places.insert(source_places.end(), first, open_places.end());
+            open_places.erase(first, open_places.end());
+            const auto place = static_cast<Place>(nodes.size());
+            open_places.push_back(place);
             bool added;
-            seen.insert(frame.tensor, 0, added) = static_cast<std::uint32_t>(nodes.size());
+            seen.insert(frame.tensor, 0, added) = place;
             nodes.push_back(frame.tensor);
             uses.push_back(1);
+            mix(*frame.tensor);
             stack.pop_back();
         }
+    }
+
+    // (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
+    void mix(const Tensor &t) noexcept {
+        const Layout &l = t.layout;
+        const auto extent = [&](std::size_t d) { return static_cast<std::uint64_t>(l.ne[d]); };
+        const std::uint64_t shape = extent(0) + extent(1) * 0x100000001b3u + extent(2) * 0x10000000233u + extent(3) * 0x1000000000043u;
+        const std::uint64_t kind = static_cast<std::uint64_t>(t.op) << 8 | static_cast<std::uint64_t>(l.type);
+        hash = (hash ^ shape ^ kind << 40) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
     }
 };
 
@@ -68,12 +97,15 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
         }
         walk.expand(output);
     }
-    if (walk.nodes.size() >= std::numeric_limits<std::uint32_t>::max()) fail(Status::unsupported, "graph_create: more than 2^32 nodes");
+    if (std::max(walk.nodes.size(), walk.leafs.size()) >= leaf_bit)
+        fail(Status::unsupported, "graph_create: more than 2^31 nodes or leafs");
 
     auto graph = Ref<Graph>::adopt(new Graph(context));
     graph->n_nodes_ = walk.nodes.size();
     graph->n_leafs_ = walk.leafs.size();
     graph->n_outputs_ = outputs.size();
+    graph->n_sources_ = walk.source_places.size();
+    graph->hash_ = walk.hash;
     const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", walk.nodes.size()); };
     graph->block_ = for_purpose(purpose, [&] { return context.allocate_object(graph->block_size()); });
     graph->nodes_ = static_cast<Tensor **>(graph->block_);
@@ -81,7 +113,9 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
     graph->outputs_ = std::copy(walk.leafs.begin(), walk.leafs.end(), graph->leafs_);
     Tensor **end = std::copy(outputs.begin(), outputs.end(), graph->outputs_);
     graph->uses_ = reinterpret_cast<std::uint32_t *>(end);
-    std::copy(walk.uses.begin(), walk.uses.end(), graph->uses_);
+    graph->source_places_ = std::copy(walk.uses.begin(), walk.uses.end(), graph->uses_);
+    graph->output_places_ = std::copy(walk.source_places.begin(), walk.source_places.end(), graph->source_places_);
+    std::copy(walk.open_places.begin(), walk.open_places.end(), graph->output_places_);
 
     graph->reach(context, false);
     for (Tensor *leaf : walk.leafs) graph->reach(*leaf->context, false);
@@ -98,7 +132,8 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
 }
 
 std::size_t Graph::block_size() const noexcept {
-    return (n_nodes_ + n_leafs_ + n_outputs_) * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t);
+    return (n_nodes_ + n_leafs_ + n_outputs_) * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t) +
+           (n_sources_ + n_outputs_) * sizeof(Place);
 }
 
 void Graph::reach(Context &context, bool written) {
@@ -113,7 +148,7 @@ void Graph::reach(Context &context, bool written) {
 }
 
 Graph::~Graph() {
-    attachments_.clear();
+    if (PlanStore *plans = context_->plans()) plans->graph_gone(*this);
     context_->release_object(block_, block_size());
 }
 

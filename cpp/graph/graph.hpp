@@ -3,7 +3,6 @@
 
 #include "graph/context.hpp"
 
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +21,17 @@ public:
     // How many sources of nodes, and outputs, each node is; by the node's index.
     std::span<const std::uint32_t> uses() const noexcept { return {uses_, n_nodes_}; }
 
+    // Where a tensor stands: the index of a node, that of a leaf with leaf_bit, or nowhere for an operand that is left out.
+    using Place = std::uint32_t;
+    static constexpr Place leaf_bit = Place{1} << 31, nowhere = ~Place{0};
+    // Those of all nodes' sources, node after node, and of the outputs. Together with what each tensor is by itself they are all that
+    // there is to a graph, whatever objects it is made of.
+    std::span<const Place> source_places() const noexcept { return {source_places_, n_sources_}; }
+    std::span<const Place> output_places() const noexcept { return {output_places_, n_outputs_}; }
+    Tensor *at(Place place) const noexcept { return place & leaf_bit ? leafs_[place & ~leaf_bit] : nodes_[place]; }
+    // Equal where two graphs have the same operations and shapes at the same places; seldom equal otherwise.
+    std::uint64_t hash() const noexcept { return hash_; }
+
     Context &context() const noexcept { return *context_; }
 
     // A context that computing touches, and whether it is written there.
@@ -31,13 +41,6 @@ public:
     };
     std::span<const Reached> contexts() const noexcept { return contexts_; }
 
-    // What a backend made of this graph: the runtime hangs its plans here.
-    class Attachment {
-    public:
-        virtual ~Attachment() = default;
-    };
-    // Guarded by the runtime's use of busy().
-    std::vector<std::unique_ptr<Attachment>> &attachments() noexcept { return attachments_; }
     // One caller at a time plans or computes.
     RunLock &busy() noexcept { return busy_; }
 
@@ -56,14 +59,15 @@ private:
 
     Ref<Context> context_;
     std::vector<Reached> contexts_;
-    std::vector<std::unique_ptr<Attachment>> attachments_;
     RunLock busy_;
 
-    // One block of the context's arena: nodes, leafs, outputs, uses.
+    // One block of the context's arena, in this order.
     void *block_ = nullptr;
     Tensor **nodes_ = nullptr, **leafs_ = nullptr, **outputs_ = nullptr;
     std::uint32_t *uses_ = nullptr;
-    std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0;
+    Place *source_places_ = nullptr, *output_places_ = nullptr;
+    std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0, n_sources_ = 0;
+    std::uint64_t hash_ = 0;
 };
 
 }  // namespace tensorlib::core

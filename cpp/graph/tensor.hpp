@@ -32,6 +32,7 @@ struct Tensor {
     Tensor **src = nullptr;
     // Of a node: its operation's attributes, in a struct of its own (ops/op_facts.hpp), behind `src`; null where it has none.
     const void *attrs = nullptr;
+    std::uint16_t attr_bytes = 0;
 
     // Whose memory this is: the tensor itself, or for views the tensor at the bottom; never a view.
     Tensor *root = nullptr;
@@ -42,8 +43,9 @@ struct Tensor {
     std::atomic<std::byte *> data{nullptr};
     // Of a node's root: data holds a computed result. Same rule.
     std::atomic<bool> computed{false};
-    // Of a leaf: promised constant. So are leafs of a file from the start.
-    std::atomic<bool> constant{false};
+    // Of a leaf: promised constant, and then a number that no other constant of the process has, nor had; else 0. Leafs of a file are
+    // from the start.
+    std::atomic<std::uint64_t> constant{0};
     // Of a leaf, set once, before anyone else sees it. in_file: it is a file's, read-only; its bytes may be a copy in the context.
     bool in_file = false;
     Home home = Home::context;

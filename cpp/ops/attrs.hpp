@@ -64,13 +64,13 @@ struct AttrDef {
     bool nan = false;  // whether a number may be NaN
 };
 
-// Up to four integers.
+// Up to four integers. (n has 64 bits, so that there is nothing between the members: NodeSpec::make_attrs().)
 struct IntList {
-    std::int32_t n = 0;  // 0: the attribute was not given
+    std::int64_t n = 0;  // 0: the attribute was not given
     std::array<std::int64_t, 4> values{};
 
     constexpr IntList() = default;
-    explicit IntList(std::span<const std::int64_t> all) noexcept : n(static_cast<std::int32_t>(all.size())) {
+    explicit IntList(std::span<const std::int64_t> all) noexcept : n(static_cast<std::int64_t>(all.size())) {
         std::copy(all.begin(), all.end(), values.begin());
     }
     std::span<const std::int64_t> span() const noexcept { return {values.data(), static_cast<std::size_t>(n)}; }

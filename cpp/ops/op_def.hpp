@@ -115,9 +115,7 @@ std::string values_of(DType type);
 // OpCode::infer of an operation with attributes: the node keeps them.
 template <class A, void (*infer)(std::span<Tensor *const>, const A &, NodeSpec &)>
 void with_attrs(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
-    const A attrs(given);
-    result.set_attrs(attrs);
-    infer(src, attrs, result);
+    infer(src, result.make_attrs<A>(given), result);
 }
 
 // Whether no kernel may round the operands of this product, a mul_mat or mul_mat_id.

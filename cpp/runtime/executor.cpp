@@ -1,10 +1,9 @@
 #include "runtime/executor.hpp"
 
 #include "base/fail.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,30 +61,6 @@ private:
     std::vector<RunGuard> guards_;
 };
 
-// Plans of this many backends are kept per graph, the one used last at the end; the one not used for longest goes first.
-constexpr std::size_t kept_plans = 4;
-
-Plan &plan_for(Graph &graph, Backend &backend, bool &made) {
-    made = false;
-    auto &plans = graph.attachments();
-    for (std::size_t i = plans.size(); i-- > 0;) {
-        auto &plan = static_cast<Plan &>(*plans[i]);
-        if (plan.backend_serial() != backend.serial()) continue;
-        if (plan.outdated()) {
-            plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(i));
-            break;
-        }
-        std::rotate(plans.begin() + static_cast<std::ptrdiff_t>(i), plans.begin() + static_cast<std::ptrdiff_t>(i) + 1, plans.end());
-        return plan;
-    }
-    made = true;
-    const Trace::Span span(backend.trace(), "plan");
-    auto plan = std::make_unique<Plan>(graph, backend);
-    if (plans.size() == kept_plans) plans.erase(plans.begin());
-    plans.push_back(std::move(plan));
-    return static_cast<Plan &>(*plans.back());
-}
-
 void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     const auto steps = plan.steps();
     if (!graph.progress) {
@@ -106,13 +81,14 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
 
 void compute(Graph &graph, Backend &backend) {
     const RunLocks locks(graph, backend, "graph_compute");
+    PlanUse use(graph, backend);
     Trace::Run traced(backend.trace(), graph.nodes().size());
     // From here on a failure leaves the outputs not computed, be it while planning.
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
     bool plan_made;
-    Plan &plan = plan_for(graph, backend, plan_made);
+    Plan &plan = use.plan(plan_made);
     traced.planned(plan.steps(), plan_made);
-    plan.begin_run();
+    use.begin_run(plan);
     try {
         backend.begin();
         run_steps(graph, plan, backend);
@@ -124,13 +100,15 @@ void compute(Graph &graph, Backend &backend) {
         throw;
     }
     plan.end_run();
+    use.end_run(plan);
     traced.done();
 }
 
 std::string plan_text(Graph &graph, Backend &backend) {
     const RunLocks locks(graph, backend, "graph_plan_text");
+    PlanUse use(graph, backend);
     bool made;
-    return plan_for(graph, backend, made).text(backend);
+    return use.plan(made).text(backend);
 }
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {

@@ -69,6 +69,41 @@ TEST_F(Devices, a_trace_has_graphs_and_what_was_handed_over) {
     EXPECT_EQ(count["wait for the device"], 3);
 }
 
+// In an emptied context tensors come to lie where the ones before did, so the recording is right as it is; where they do not, another is
+// made.
+TEST_F(Devices, a_graph_built_anew_takes_the_recording) {
+    const support::TempFolder folder;
+    const std::string path = folder.path("t.json");
+    const auto recordings = [&](bool moved) {
+        {
+            const support::Environment trace("TENSORLIB_TRACE", path.c_str());
+            const tl::Backend gpu(support::cuda_devices().front());
+            tl::Context ctx(gpu);
+            for (int i = 0; i < 6; i++) {
+                {
+                    const auto before = moved && i == 4 ? leaf(ctx, {1000}, 1) : tl::Tensor();
+                    const auto a = leaf(ctx, {100}, static_cast<std::uint32_t>(i));
+                    const auto sum = (a + a) + a;
+                    const tl::Graph graph({sum});
+                    graph.compute(gpu);
+                    const auto values = a.read_f32(), sums = sum.read_f32();
+                    for (std::size_t j = 0; j < sums.size(); j++) EXPECT_EQ(sums[j], values[j] + values[j] + values[j]);
+                }
+                ctx.reset();
+            }
+        }
+        std::map<std::string, int> count;
+        for (const support::Json &record : support::JsonReader::read(support::file_text(path)).array) {
+            if (record["ph"].string == "X") count[record["name"].string]++;
+        }
+        EXPECT_EQ(count["graph"], 6);
+        EXPECT_EQ(count["plan"], 1);
+        return count["record CUDA graph"];
+    };
+    EXPECT_EQ(recordings(false), 1);
+    EXPECT_EQ(recordings(true), 1) << "the fifth and the sixth run each lie elsewhere than the one before";
+}
+
 TEST_F(Devices, the_callers_device_stays) {
     const std::string last = support::cuda_devices().back();
     int device = -1;

@@ -6,7 +6,7 @@
 #include "json.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
-#include "runtime/plan.hpp"
+#include "runtime/plan_cache.hpp"
 #include "support.hpp"
 
 #include <csignal>
@@ -112,7 +112,7 @@ struct Model {
         core::Tensor *outputs[] = {product, coded, node(core::Op::transpose, {column}), large, experts, small};
         graph = core::Graph::create(*context, outputs);
     }
-    const core::Plan &plan() const { return static_cast<const core::Plan &>(*graph->attachments().back()); }
+    const core::Plan &plan(std::uint64_t backend) const { return *core::PlanCache::of(*context).find(*graph, backend); }
 };
 
 // One run's events against the plan that it followed.
@@ -168,6 +168,7 @@ TEST(Trace, has_every_step_and_every_chunk_once_where_they_belong) {
         const Folder folder;
         Model model;
         auto cpu = open(folder / "t.json", threads);
+        const std::uint64_t serial = cpu->serial();
         constexpr std::size_t runs = 3;
         for (std::size_t r = 0; r < runs; r++) core::compute(*model.graph, *cpu);
         cpu = {};
@@ -179,11 +180,11 @@ TEST(Trace, has_every_step_and_every_chunk_once_where_they_belong) {
             EXPECT_EQ(graphs[r].args["plan"].string, r == 0 ? "made" : "reused");
             EXPECT_EQ(graphs[r].args["nodes"].number, static_cast<double>(model.graph->nodes().size()));
             EXPECT_FALSE(graphs[r].args.has("failed"));
-            expect_run(events, graphs[r], model.plan(), threads);
+            expect_run(events, graphs[r], model.plan(serial), threads);
         }
         EXPECT_EQ(steps_of(events)[0].args["node"].string, "first product");
         // The sum of 64 woke nobody.
-        const double last = static_cast<double>(model.plan().steps().size() - 1);
+        const double last = static_cast<double>(model.plan(serial).steps().size() - 1);
         for (const Event &chunk : chunks_of(events)) {
             if (chunk.args["step"].number == last) {
                 EXPECT_EQ(chunk.thread, 0);
@@ -278,6 +279,7 @@ TEST(Trace, a_run_that_ends_early_is_there_as_far_as_it_went) {
     const Folder folder;
     Model model;
     auto cpu = open(folder / "t.json", 2);
+    const std::uint64_t serial = cpu->serial();
     core::set_progress(*model.graph, [](void *, std::size_t done, std::size_t) { return done < 2; }, nullptr);
     support::expect_error(tl::Status::aborted, {"2 of"}, [&] { core::compute(*model.graph, *cpu); });
     core::set_progress(*model.graph, nullptr, nullptr);
@@ -288,7 +290,7 @@ TEST(Trace, a_run_that_ends_early_is_there_as_far_as_it_went) {
     ASSERT_EQ(graphs.size(), 2u);
     EXPECT_TRUE(graphs[0].args.has("failed"));
     EXPECT_EQ(which(steps_of(events), [&](const Event &e) { return within(e, graphs[0]); }).size(), 2u);
-    expect_run(events, graphs[1], model.plan(), 2);
+    expect_run(events, graphs[1], model.plan(serial), 2);
 }
 
 TEST(Trace, a_graph_that_cannot_be_planned_is_there) {
@@ -333,17 +335,20 @@ TEST(Trace, chunks_beyond_a_threads_buffer_are_counted) {
     const Folder folder;
     Model model;
     auto cpu = open({}, 2);
+    const std::uint64_t serial = cpu->serial();
     core::compute(*model.graph, *cpu);
     auto trace = core::Trace::open(folder / "t.json", *cpu);
     constexpr std::int64_t kept = 8192, given = 8200;
     {
         core::Trace::Run run(trace.get(), 1);
-        run.planned(model.plan().steps(), false);
+        run.planned(model.plan(serial).steps(), false);
         trace->make_room(given);
-        for (std::int64_t i = 0; i < given; i++) trace->chunk(1, model.plan().steps()[0], core::Stage::compute, 0, i, core::Trace::now());
+        for (std::int64_t i = 0; i < given; i++)
+            trace->chunk(1, model.plan(serial).steps()[0], core::Stage::compute, 0, i, core::Trace::now());
         // There is room again for what fits.
         trace->make_room(100);
-        for (std::int64_t i = 0; i < 100; i++) trace->chunk(1, model.plan().steps()[0], core::Stage::compute, 1, i, core::Trace::now());
+        for (std::int64_t i = 0; i < 100; i++)
+            trace->chunk(1, model.plan(serial).steps()[0], core::Stage::compute, 1, i, core::Trace::now());
     }
     trace.reset();
     const std::string text = support::file_text(folder / "t.json");

@@ -93,7 +93,7 @@ pub const Context = struct {
         return .{ .state = self.state, .diagnostics = diagnostics };
     }
 
-    /// Bytes in use by objects and data.
+    /// Bytes in use by objects, data and the plans that are kept for graphs which are built anew.
     pub fn usedMemory(self: Context) usize {
         return c.tl_context_used_memory(self.state.handle);
     }

@@ -746,7 +746,8 @@ TL_API TL_NODISCARD tl_status tl_context_create(const tl_context_params *params,
 TL_API void tl_context_free(tl_context *ctx);
 
 /**
- * Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
+ * Bytes in use by objects, data and plans; 0 for NULL. Plans stay for graphs that are built anew: those
+ * that no graph needs make room where there is too little for something else. Any thread. Since 0.1.
  */
 TL_API size_t tl_context_used_memory(const tl_context *ctx);
 
@@ -768,8 +769,9 @@ TL_API size_t tl_context_peak_memory(const tl_context *ctx);
 TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *err);
 
 /**
- * Empties the context for the next round: all its tensors are gone, its memory is kept. Their
- * pointers must not be used any more.
+ * Empties the context for the next round: all its tensors are gone, its memory is kept, and so are the
+ * plans of its graphs for others of the same structure (unless it lies in a caller's buffer). The
+ * tensors' pointers must not be used any more.
  *
  * TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
  * changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
@@ -1317,7 +1319,8 @@ TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
 
 /**
  * Computes the graph and returns when the results are there. The first call with a backend makes a
- * plan (kernels, memory, threads), later ones reuse it.
+ * plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
+ * this one is freed, if it has the same operations, shapes, types and constants.
  *
  * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
  * TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.

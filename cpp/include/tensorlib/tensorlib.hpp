@@ -223,7 +223,8 @@ public:
 
     // Data for the leafs of a no_alloc context.
     void allocate() const;
-    // Empties the context and keeps its memory. Throws Error(busy) while tensors, graphs or copies of the handle exist.
+    // Empties the context and keeps its memory, and the plans of its graphs for others of the same structure. Throws Error(busy) while
+    // tensors, graphs or copies of the handle exist.
     void reset();
 
     std::size_t used_memory() const;

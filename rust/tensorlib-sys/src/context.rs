@@ -77,7 +77,8 @@ extern "C" {
     /// thread. Since 0.1.
     pub fn tl_context_free(ctx: *mut tl_context);
 
-    /// Bytes in use by objects and data; 0 for NULL. Any thread. Since 0.1.
+    /// Bytes in use by objects, data and plans; 0 for NULL. Plans stay for graphs that are built anew: those
+    /// that no graph needs make room where there is too little for something else. Any thread. Since 0.1.
     pub fn tl_context_used_memory(ctx: *const tl_context) -> usize;
 
     /// The most bytes that were in use at one time since the context was made; 0 for NULL. Any thread.
@@ -93,8 +94,9 @@ extern "C" {
     /// TL_STATUS_BUSY. Any thread. Since 0.1.
     pub fn tl_context_allocate(ctx: *mut tl_context, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
 
-    /// Empties the context for the next round: all its tensors are gone, its memory is kept. Their
-    /// pointers must not be used any more.
+    /// Empties the context for the next round: all its tensors are gone, its memory is kept, and so are the
+    /// plans of its graphs for others of the same structure (unless it lies in a caller's buffer). The
+    /// tensors' pointers must not be used any more.
     ///
     /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
     /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.

@@ -53,7 +53,8 @@ extern "C" {
     pub fn tl_graph_n_leafs(graph: *const tl_graph) -> usize;
 
     /// Computes the graph and returns when the results are there. The first call with a backend makes a
-    /// plan (kernels, memory, threads), later ones reuse it.
+    /// plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
+    /// this one is freed, if it has the same operations, shapes, types and constants.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
     /// TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.

@@ -176,7 +176,7 @@ impl Context {
         check(|err| unsafe { sys::tl_context_allocate(self.raw(), ptr::null_mut(), err) })
     }
 
-    /// Empties the context for the next round and keeps its memory.
+    /// Empties the context for the next round and keeps its memory, and the plans of its graphs for others of the same structure.
     ///
     /// # Errors
     /// [`Error::Busy`](crate::Error) while tensors, clones of this handle, graphs or other contexts refer to it.
@@ -237,7 +237,7 @@ impl Context {
         let _ = check(|err| unsafe { sys::tl_context_freeze(self.raw(), err) });
     }
 
-    /// Bytes in use by objects and data.
+    /// Bytes in use by objects, data and the plans that are kept for graphs which are built anew.
     pub fn used_memory(&self) -> usize {
         // SAFETY: the context is live.
         unsafe { sys::tl_context_used_memory(self.raw()) }

@@ -1,0 +1,76 @@
+#include "runtime/graph_structure.hpp"
+
+#include "graph/stand_in.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensorlib::core {
+
+namespace {
+
+bool owns_data(const Tensor &node) noexcept { return node.root == &node && node.data.load(std::memory_order_acquire); }
+
+bool is_same(const Layout &a, const Layout &b) noexcept { return a.type == b.type && a.n_dims == b.n_dims && a.ne == b.ne && a.nb == b.nb; }
+
+}  // namespace
+
+GraphStructure::GraphStructure(const Graph &graph)
+    : hash_(graph.hash()),
+      source_places_(graph.source_places().begin(), graph.source_places().end()),
+      output_places_(graph.output_places().begin(), graph.output_places().end()) {
+    std::size_t attr_bytes = 0;
+    for (const Tensor *node : graph.nodes()) attr_bytes += node->attr_bytes;
+    std::vector<const Tensor *> outputs;
+    for (const Tensor *output : graph.outputs()) outputs.push_back(output->root);
+    std::ranges::sort(outputs);
+    attrs_.reserve(attr_bytes);
+    nodes_.reserve(graph.nodes().size());
+    for (const Tensor *node : graph.nodes()) {
+        nodes_.push_back({.layout = node->layout,
+                          .op = node->op,
+                          .attr_bytes = node->attr_bytes,
+                          .is_view = node->is_view,
+                          .is_output = node->root == node && std::ranges::binary_search(outputs, node),
+                          .owns_data = owns_data(*node)});
+        const auto *attrs = static_cast<const std::byte *>(node->attrs);
+        attrs_.insert(attrs_.end(), attrs, attrs + node->attr_bytes);
+    }
+    leafs_.reserve(graph.leafs().size());
+    for (const Tensor *leaf : graph.leafs()) {
+        leafs_.push_back(
+            {.layout = leaf->layout, .dropped = is_dropped(*leaf), .constant = leaf->constant.load(std::memory_order_acquire)});
+    }
+}
+
+// Where a view lies in what, and which operands are written, follow from the operation and its attributes.
+bool GraphStructure::is_same(const Item &item, const Tensor &t) noexcept {
+    return item.op == t.op && item.attr_bytes == t.attr_bytes && item.is_view == t.is_view && core::is_same(item.layout, t.layout);
+}
+
+bool GraphStructure::is_of(const Graph &graph) const noexcept {
+    if (hash_ != graph.hash() || nodes_.size() != graph.nodes().size() || leafs_.size() != graph.leafs().size()) return false;
+    if (!std::ranges::equal(source_places_, graph.source_places()) || !std::ranges::equal(output_places_, graph.output_places()))
+        return false;
+    for (std::size_t i = 0; i < leafs_.size(); i++) {
+        const Tensor &leaf = *graph.leafs()[i];
+        if (!is_same(leafs_[i], leaf) || leafs_[i].dropped != is_dropped(leaf)) return false;
+        if (leafs_[i].constant != leaf.constant.load(std::memory_order_acquire)) return false;
+    }
+    const std::byte *attrs = attrs_.data();
+    for (std::size_t i = 0; i < nodes_.size(); i++) {
+        const Tensor &node = *graph.nodes()[i];
+        if (!is_same(nodes_[i], node)) return false;
+        if (node.attr_bytes != 0 && std::memcmp(attrs, node.attrs, node.attr_bytes) != 0) return false;
+        attrs += node.attr_bytes;
+        if (!nodes_[i].is_output && nodes_[i].owns_data != owns_data(node)) return false;
+    }
+    return true;
+}
+
+std::size_t GraphStructure::bytes() const noexcept {
+    return (nodes_.capacity() + leafs_.capacity()) * sizeof(Item) + attrs_.capacity() +
+           (source_places_.capacity() + output_places_.capacity()) * sizeof(Graph::Place);
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,43 @@
+// What a plan keeps of the graph that it was made for: all that kernels, memory and order follow from, so that a graph which was built
+// anew is known again.
+#pragma once
+
+#include "graph/graph.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tensorlib::core {
+
+class GraphStructure {
+public:
+    explicit GraphStructure(const Graph &graph);
+
+    std::uint64_t hash() const noexcept { return hash_; }
+    // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides and types are equal at equal places,
+    // constants are the same, and the same nodes have data of their own.
+    bool is_of(const Graph &graph) const noexcept;
+
+    std::size_t bytes() const noexcept;
+
+private:
+    struct Item {
+        Layout layout;
+        Op op = Op::leaf;
+        // Of a node; is_output: that its memory is an output's.
+        std::uint16_t attr_bytes = 0;
+        bool is_view = false, is_output = false, owns_data = false;
+        // Of a leaf; constant: Tensor::constant.
+        bool dropped = false;
+        std::uint64_t constant = 0;
+    };
+    static bool is_same(const Item &item, const Tensor &t) noexcept;
+
+    std::uint64_t hash_;
+    std::vector<Item> nodes_, leafs_;
+    std::vector<std::byte> attrs_;  // of all nodes
+    std::vector<Graph::Place> source_places_, output_places_;
+};
+
+}  // namespace tensorlib::core

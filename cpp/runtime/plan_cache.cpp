@@ -1,0 +1,212 @@
+#include "runtime/plan_cache.hpp"
+
+#include "base/fail.hpp"
+#include "runtime/trace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tensorlib::core {
+
+PlanCache &PlanCache::of(Context &context) {
+    return static_cast<PlanCache &>(context.plans([](Context &c) -> std::unique_ptr<PlanStore> { return std::make_unique<PlanCache>(c); }));
+}
+
+const Plan *PlanCache::find(const Graph &graph, std::uint64_t backend) const {
+    std::lock_guard lock(lock_);
+    for (const Room &room : rooms_) {
+        const auto kept = room.of_graphs.find(&graph);
+        if (room.backend == backend && kept != room.of_graphs.end()) return kept->second.plan.get();
+    }
+    return nullptr;
+}
+
+PlanCache::Room &PlanCache::enter(const Backend &backend) {
+    std::list<Room> left;
+    std::unique_lock lock(lock_);
+    auto room = std::ranges::find(rooms_, backend.serial(), &Room::backend);
+    if (room != rooms_.end()) {
+        rooms_.splice(rooms_.end(), rooms_, room);
+    } else {
+        if (rooms_.size() >= kept_backends) {
+            const auto oldest = std::ranges::find(rooms_, false, &Room::in_use);
+            if (oldest != rooms_.end()) left.splice(left.end(), rooms_, oldest);
+        }
+        room = rooms_.emplace(rooms_.end());
+        room->backend = backend.serial();
+    }
+    room->in_use = true;
+    lock.unlock();
+    for (const Room &old : left) {
+        std::size_t counted = 0;
+        for (const auto &entry : old.of_graphs) counted += entry.second.counted;
+        for (const Kept &kept : old.waiting) counted += kept.counted;
+        context_.uncount_plan(counted);
+        context_.release_plan_data(old.block, old.block_size);
+    }
+    return *room;
+}
+
+void PlanCache::leave(Room &room) noexcept {
+    std::lock_guard lock(lock_);
+    room.in_use = room.block_in_use = false;
+}
+
+// A waiting plan that fits the graph, or nothing.
+PlanCache::Kept PlanCache::take_waiting(Room &room, const Graph &graph) {
+    const auto fits = [&](const Kept &kept) { return kept.plan->hash() == graph.hash() && kept.plan->fits(graph); };
+    const auto found = std::ranges::find_if(room.waiting, fits);
+    if (found == room.waiting.end()) return {};
+    Kept taken = std::move(*found);
+    room.waiting.erase(found);
+    return taken;
+}
+
+std::size_t PlanCache::wait(Room &room, Kept &&kept) noexcept {
+    const std::size_t counted = kept.counted;
+    try {
+        room.waiting.push_back(std::move(kept));
+        return 0;
+    } catch (...) {
+        return counted;  // no memory to remember it: it goes
+    }
+}
+
+std::size_t PlanCache::drop_surplus(bool last_stays) noexcept {
+    constexpr std::size_t always_kept = std::size_t{256} << 10;
+    const std::size_t most = std::max(always_kept, largest_ / 2);
+    std::size_t waiting = 0, dropped = 0;
+    for (const Room &room : rooms_) {
+        for (const Kept &kept : room.waiting) waiting += kept.counted;
+    }
+    if (waiting <= most) return 0;
+    for (Room &room : rooms_) {
+        auto end = room.waiting.begin();
+        while (end != room.waiting.end() && waiting - dropped > most && !(last_stays && end + 1 == room.waiting.end())) {
+            dropped += end++->counted;
+        }
+        room.waiting.erase(room.waiting.begin(), end);
+    }
+    return dropped;
+}
+
+Plan &PlanCache::plan_for(Room &room, Graph &graph, Backend &backend, bool &made) {
+    made = false;
+    Kept kept, outdated;
+    {
+        std::lock_guard lock(lock_);
+        const auto own = room.of_graphs.find(&graph);
+        if (own != room.of_graphs.end()) {
+            if (!own->second.plan->outdated()) return *own->second.plan;
+            outdated = std::move(own->second);
+            room.of_graphs.erase(own);
+        }
+        kept = take_waiting(room, graph);
+    }
+    if (outdated.plan) context_.uncount_plan(outdated.counted);
+    try {
+        if (kept.plan) {
+            kept.plan->bind(graph);
+        } else {
+            made = true;
+            const Trace::Span span(backend.trace(), "plan");
+            kept.plan = std::make_unique<Plan>(graph, backend);
+            const std::size_t bytes = kept.plan->own_bytes();
+            make_room(bytes + kept.plan->block_bytes());
+            const auto purpose = [&] { return format_text("graph_compute: the plan of a graph of %zu nodes", graph.nodes().size()); };
+            for_purpose(purpose, [&] { context_.count_plan(bytes); });
+            kept.counted = bytes;
+        }
+        std::lock_guard lock(lock_);
+        return *room.of_graphs.emplace(&graph, std::move(kept)).first->second.plan;
+    } catch (...) {
+        context_.uncount_plan(kept.counted);
+        throw;
+    }
+}
+
+void PlanCache::give_block(Room &room, Plan &plan) {
+    const std::size_t wanted = plan.block_bytes();
+    void *small = nullptr;
+    std::size_t small_size = 0;
+    {
+        std::lock_guard lock(lock_);
+        room.block_in_use = true;
+        if (room.block_size < wanted) {
+            small = std::exchange(room.block, nullptr);
+            small_size = std::exchange(room.block_size, 0);
+        }
+    }
+    if (room.block_size < wanted) {
+        room.clear_faults = 0;
+        context_.release_plan_data(small, small_size);
+        const auto purpose = [&] {
+            return format_text("graph_compute: %zu bytes of intermediates and workspace of a graph of %zu nodes", wanted,
+                               plan.graph()->nodes().size());
+        };
+        void *block = for_purpose(purpose, [&] { return context_.allocate_plan_data(wanted); });
+        std::lock_guard lock(lock_);
+        room.block = block;
+        room.block_size = wanted;
+    }
+    plan.place(static_cast<std::byte *>(room.block));
+}
+
+// Before a plan with so many bytes is kept.
+void PlanCache::make_room(std::size_t bytes) noexcept {
+    std::size_t dropped;
+    {
+        std::lock_guard lock(lock_);
+        largest_ = std::max(largest_, bytes);
+        dropped = drop_surplus(false);
+    }
+    if (dropped != 0) context_.uncount_plan(dropped);
+}
+
+void PlanCache::graph_gone(const Graph &graph) noexcept {
+    std::size_t dropped = 0;
+    {
+        const auto lock = context_.lock_to_release(lock_);
+        if (!lock) return;
+        for (Room &room : rooms_) {
+            const auto own = room.of_graphs.find(&graph);
+            if (own == room.of_graphs.end()) continue;
+            own->second.plan->unbind();
+            dropped += wait(room, std::move(own->second));
+            room.of_graphs.erase(own);
+        }
+        dropped += drop_surplus(true);
+    }
+    if (dropped != 0) context_.uncount_plan(dropped);
+}
+
+PlanStore::Idle PlanCache::take_idle() noexcept {
+    Idle idle;
+    std::size_t n_blocks = 0;
+    std::lock_guard lock(lock_);
+    for (Room &room : rooms_) {
+        for (const Kept &kept : room.waiting) idle.counted += kept.counted;
+        room.waiting.clear();
+        if (room.block_in_use || !room.block || n_blocks == most_blocks) continue;
+        idle.blocks[n_blocks++] = {std::exchange(room.block, nullptr), std::exchange(room.block_size, 0)};
+        room.clear_faults = 0;
+    }
+    largest_ = 0;
+    return idle;
+}
+
+Plan &PlanUse::plan(bool &made) {
+    Plan &plan = cache_.plan_for(room_, graph_, backend_, made);
+    cache_.give_block(room_, plan);
+    return plan;
+}
+
+void PlanUse::begin_run(Plan &plan) {
+    plan.begin_run();
+    if (room_.clear_faults < plan.n_faults()) plan.clear_faults();
+    // Until the run has ended well: one that is stopped may have noted an element, and nobody has asked. Beyond this plan's words
+    // intermediates lie.
+    room_.clear_faults = 0;
+}
+
+}  // namespace tensorlib::core

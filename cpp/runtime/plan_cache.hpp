@@ -1,0 +1,98 @@
+// A context's plans, and the memory that they compute in.
+//
+// A plan belongs to a graph as long as that is there, and then waits for one of the same structure. Plans of one backend share a block
+// for their intermediates, as a backend runs one graph at a time. So the memory of plans is that of the largest one, whatever came before
+// it; waiting plans have half as much again at most, or 256 KiB, and the one not used for longest goes first. (The last one waits in any
+// case, until another graph has a plan made.) Where a context has no memory left for something else, waiting plans and blocks that nobody
+// uses go altogether.
+//
+// Thread-safe. What a run holds, its backend's turn and its contexts' run locks, guards the plan and the block that it uses.
+#pragma once
+
+#include "graph/plan_store.hpp"
+#include "runtime/plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace tensorlib::core {
+
+class PlanCache final : public PlanStore {
+public:
+    explicit PlanCache(Context &context) noexcept : context_(context) {}
+
+    // The context's; made where there is none yet.
+    static PlanCache &of(Context &context);
+
+    // Plans of this many backends are kept; those of the one not used for longest go first.
+    static constexpr std::size_t kept_backends = 4;
+    static_assert(kept_backends <= most_blocks);
+
+    void graph_gone(const Graph &graph) noexcept override;
+    Idle take_idle() noexcept override;
+
+    // The graph's plan on the backend of that serial number, for tests; null where there is none.
+    const Plan *find(const Graph &graph, std::uint64_t backend) const;
+
+private:
+    friend class PlanUse;
+
+    struct Kept {
+        std::unique_ptr<Plan> plan;
+        std::size_t counted = 0;  // in the context's budget
+    };
+    // What belongs to one backend. A room that is in use is one thread's, but for its lists.
+    struct Room {
+        std::uint64_t backend;
+        bool in_use = false, block_in_use = false;
+        void *block = nullptr;
+        std::size_t block_size = 0;
+        std::size_t clear_faults = 0;  // so many of Plan::n_faults() are known to be clear
+        std::unordered_map<const Graph *, Kept> of_graphs;
+        std::vector<Kept> waiting;  // the one used last at the end
+    };
+
+    Room &enter(const Backend &backend);
+    void leave(Room &room) noexcept;
+    Plan &plan_for(Room &room, Graph &graph, Backend &backend, bool &made);
+    void give_block(Room &room, Plan &plan);
+    void make_room(std::size_t bytes) noexcept;
+    // Under lock_; they return the bytes that are to be uncounted without it.
+    Kept take_waiting(Room &room, const Graph &graph);
+    static std::size_t wait(Room &room, Kept &&kept) noexcept;
+    std::size_t drop_surplus(bool last_stays) noexcept;
+
+    Context &context_;
+    mutable std::mutex lock_;  // taken behind the context's build lock, never before it
+    std::list<Room> rooms_;    // the one used last at the end
+    std::size_t largest_ = 0;  // bytes of the largest plan so far, and its block
+};
+
+// A plan in use by a run.
+class PlanUse {
+public:
+    PlanUse(Graph &graph, Backend &backend)
+        : graph_(graph), backend_(backend), cache_(PlanCache::of(graph.context())), room_(cache_.enter(backend)) {}
+    ~PlanUse() { cache_.leave(room_); }
+    PlanUse(const PlanUse &) = delete;
+    PlanUse &operator=(const PlanUse &) = delete;
+
+    // The graph's plan, ready for a run; `made`: it was not there. Throws what Plan() does.
+    Plan &plan(bool &made);
+    // To be called before a run of the plan, and after one that check_faults() let pass.
+    void begin_run(Plan &plan);
+    void end_run(const Plan &plan) noexcept { room_.clear_faults = plan.n_faults(); }
+
+private:
+    Graph &graph_;
+    Backend &backend_;
+    PlanCache &cache_;
+    PlanCache::Room &room_;
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,30 @@
+// Makes plans: what is decided once, step after step.
+#pragma once
+
+#include "graph/tensor_set.hpp"
+#include "runtime/plan.hpp"
+
+namespace tensorlib::core {
+
+class Planner {
+public:
+    // Fills in all of the plan but what Plan::bind() does.
+    Planner(Plan &plan, const Graph &graph, Backend &backend);
+
+private:
+    std::vector<Choice> choose_kernels(Backend &backend) const;
+    void find_fusions(const std::vector<Choice> &choices);
+    void make_steps(const std::vector<Choice> &choices);
+    void place_intermediates();
+    void find_addresses();
+    std::vector<const Tensor *> dropped_roots(const Step &step) const;
+    TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
+    void find_address(const Tensor &t, const Step &step, std::byte *&address);
+
+    Plan &plan_;
+    const Graph &graph_;
+    TensorSet places_;  // of nodes and leafs
+    std::size_t rebuilt_offset_ = 0, workspace_offset_ = 0;
+};
+
+}  // namespace tensorlib::core
