@@ -181,6 +181,9 @@ TEST_F(OpDefs, by_name) {
     using S = tl::Status;
     support::expect_error(S::invalid_argument, {"no operation 'rows_get'", "nearest", " get_rows,"}, [&] { ctx.op("rows_get", {a}); });
     support::expect_error(S::invalid_argument, {"xxx...'", "the nearest of"}, [&] { ctx.op(std::string(1000, 'x'), {a}); });
+    support::expect_error(S::invalid_argument, {"add", "b is left out", "no operand that may be"},
+                          [&] { ctx.op("add", {a, std::nullopt}); });
+    support::expect_error(S::invalid_argument, {"null"}, [&] { ctx.op("add", {a, tl::Tensor()}); });
     support::expect_error(S::invalid_argument, {"add", "1 operands", "2"}, [&] { ctx.op("add", {a}); });
     support::expect_error(S::invalid_argument, {"add", "no attribute", "axes"}, [&] { ctx.op("add", {a, a}, {{"axes", {1}, ""}}); });
     support::expect_error(S::invalid_argument, {"permute", "axes", "missing"}, [&] { ctx.op("permute", {a}); });
