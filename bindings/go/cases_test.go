@@ -178,6 +178,9 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 	}
 	src := make([]*Tensor, len(s.src))
 	for i, id := range s.src {
+		if id == "none" { // left out: nil
+			continue
+		}
 		if src[i] = tensors[id]; src[i] == nil {
 			return nil, fmt.Errorf("there is no %s", id)
 		}

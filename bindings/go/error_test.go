@@ -69,7 +69,7 @@ func TestBadInput(t *testing.T) {
 		{"set_rows/shape", failure(c.SetRows(a, a, ints)), StatusShapeMismatch, []string{"set_rows"}},
 		{"op/unknown", failure(c.Op("no_such_op", []*Tensor{a})), StatusInvalidArgument, []string{"no_such_op"}},
 		{"op/nul", failure(c.Op("add\x00", []*Tensor{a, a})), StatusInvalidArgument, []string{"NUL"}},
-		{"op/nil_operand", failure(c.Op("add", []*Tensor{a, nil})), StatusInvalidArgument, []string{"operand 1"}},
+		{"op/nil_operand", failure(c.Op("add", []*Tensor{a, nil})), StatusInvalidArgument, []string{"b is left out", "no operand that may be"}},
 		{"op/missing_attribute", failure(c.Op("permute", []*Tensor{a})), StatusInvalidArgument, []string{"axes"}},
 		{"op/unknown_attribute", failure(c.Op("dup", []*Tensor{a}, Number("bogus", 1))), StatusInvalidArgument, []string{"bogus"}},
 		{"op/seven_ints", failure(c.Op("reshape", []*Tensor{a}, Ints("ne", seven...))), StatusInvalidArgument, []string{"7"}},

@@ -9,8 +9,8 @@ import "C"
 //
 // The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each
 // dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once to
-// a's type.
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// The result is of a's type.
 func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	return c.construct("add", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_add(c.ptr, a.ptr, b.ptr)
@@ -21,7 +21,7 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 //
 // The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
 // a: nothing is computed. Shapes: a's extents, the first two swapped. Types:
-// any without blocks; c is of a's.
+// any without blocks. The result is of a's type.
 func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	return c.construct("transpose", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_transpose(c.ptr, a.ptr)
@@ -31,7 +31,7 @@ func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 // Cont is a contiguous copy.
 //
 // The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any; c is of a's. Exact.
+// by side. Types: any. Exact. The result is of a's type.
 func (c *Context) Cont(a *Tensor) (*Tensor, error) {
 	return c.construct("cont", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_cont(c.ptr, a.ptr)
@@ -57,7 +57,7 @@ func (c *Context) Cpy(src, dst *Tensor) (*Tensor, error) {
 // Dup is a copy.
 //
 // The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
-// by side. Types: any; c is of a's. Exact.
+// by side. Types: any. Exact. The result is of a's type.
 func (c *Context) Dup(a *Tensor) (*Tensor, error) {
 	return c.construct("dup", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_dup(c.ptr, a.ptr)
@@ -85,9 +85,9 @@ func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 // y' dividing y. Where a row is named twice, the later one stays. a must not be
 // constant, and no two of its elements nor one of it and one of b or rows may
 // share memory. Types: a and b any, b is converted to a's type as by
-// [Context.Cast]; rows I32 or I64. Computing fails with
-// [StatusInvalidArgument], naming the place, for a number that is no row's,
-// whose row is left out, or a value that a's type cannot hold.
+// [Context.Cast]; rows I32 or I64. The result is of a's type. Computing fails
+// with [StatusInvalidArgument], naming the place, for a number that is no
+// row's, whose row is left out, or a value that a's type cannot hold.
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)

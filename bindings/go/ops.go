@@ -175,7 +175,8 @@ func Text(name, value string) Attr {
 
 // Op makes any operation by its name, with attributes by theirs: docs/ops.md
 // lists them. An optional attribute that is 0 has its default. Unknown, missing
-// and malformed ones are [StatusInvalidArgument].
+// and malformed ones are [StatusInvalidArgument]. An operand that is nil is left
+// out, which optional ones may be.
 func (c *Context) Op(name string, src []*Tensor, attrs ...Attr) (*Tensor, error) {
 	cname, err := cstring("operation", name)
 	if err != nil {
@@ -187,10 +188,14 @@ func (c *Context) Op(name string, src []*Tensor, attrs ...Attr) (*Tensor, error)
 	if err != nil {
 		return nil, err
 	}
+	operands := make([]*Tensor, len(src))
 	// Go memory that holds C pointers only, which cgo allows C to read.
 	csrc := make([]*C.tl_tensor, len(src))
-	return c.construct(name, src, func() *C.tl_tensor {
-		for i, t := range src {
+	for i, t := range src {
+		operands[i] = orNone(t)
+	}
+	return c.construct(name, operands, func() *C.tl_tensor {
+		for i, t := range operands {
 			csrc[i] = t.ptr
 		}
 		return C.tl_op(c.ptr, cname, unsafe.SliceData(csrc), C.size_t(len(csrc)),

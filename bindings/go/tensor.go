@@ -53,6 +53,17 @@ type Tensor struct {
 	op     string
 }
 
+// none stands for an operand that is left out. Nobody else sees it.
+var none = &Tensor{ptr: C.tl_none()}
+
+// orNone is t or, for nil, what stands for an operand that is left out.
+func orNone(t *Tensor) *Tensor {
+	if t == nil {
+		return none
+	}
+	return t
+}
+
 // newTensor wraps a pointer that a constructor returned; the context is entered.
 func newTensor(c *Context, ptr *C.tl_tensor) *Tensor {
 	var traits C.tlgo_traits
@@ -224,6 +235,9 @@ func (t *Tensor) String() string {
 }
 
 func (t *Tensor) enter() error {
+	if t == none {
+		return nil // belongs to no context
+	}
 	if t == nil || t.ctx == nil {
 		return invalid("tensor is nil: make one first")
 	}
@@ -231,6 +245,9 @@ func (t *Tensor) enter() error {
 }
 
 func (t *Tensor) leave() {
+	if t == none {
+		return
+	}
 	t.ctx.h.leave()
 	runtime.KeepAlive(t)
 }

@@ -1,3 +1,4 @@
+#include "base/utf8.hpp"
 #include "nodes.hpp"
 
 #include <array>
@@ -27,15 +28,15 @@ int64_t to_integer(const char *op, const char *name, size_t value) {
 }
 
 // A tl_attr as the engine has it; its pointers stay the caller's.
-Attr converted(const tl_attr &given) {
+Attr converted(const char *op, const tl_attr &given) {
     Attr attr;
-    attr.name = required(given.name, "op", "an attribute's name");
+    attr.name = required(given.name, op, "an attribute's name");
     switch (given.kind) {
         case TL_ATTR_INTS:
             attr.kind = core::AttrKind::ints;
             if (given.n_ints < 1 || given.n_ints > Attr::max_ints) {
-                core::fail(Status::invalid_argument, "op: attribute %.32s has n_ints %d: 1 to %d are valid", given.name, given.n_ints,
-                           Attr::max_ints);
+                core::fail(Status::invalid_argument, "%s: attribute %s has n_ints %d: 1 to %d are valid", op,
+                           core::shown(attr.name).c_str(), given.n_ints, Attr::max_ints);
             }
             attr.n_ints = given.n_ints;
             for (int i = 0; i < given.n_ints; i++) attr.ints[static_cast<std::size_t>(i)] = given.ints[i];
@@ -46,11 +47,11 @@ Attr converted(const tl_attr &given) {
             break;
         case TL_ATTR_TEXT:
             attr.kind = core::AttrKind::text;
-            attr.text = required(given.text, "op", "an attribute's text");
+            attr.text = required(given.text, op, "an attribute's text");
             break;
         default:
-            core::fail(Status::invalid_argument, "op: attribute %.32s has kind %d: TL_ATTR_INTS, _NUMBER and _TEXT are valid", given.name,
-                       given.kind);
+            core::fail(Status::invalid_argument, "%s: attribute %s has kind %d: TL_ATTR_INTS, _NUMBER and _TEXT are valid", op,
+                       core::shown(attr.name).c_str(), given.kind);
     }
     return attr;
 }
@@ -135,7 +136,7 @@ tl_tensor *tl_op(tl_context *ctx, const char *op, tl_tensor *const *src, size_t 
         std::vector<core::Tensor *> unwrapped;
         for (size_t i = 0; i < n_src; i++) unwrapped.push_back(unwrap_operand(src[i]));
         std::vector<Attr> known;
-        for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(attrs[i]));
+        for (size_t i = 0; i < n_attrs; i++) known.push_back(converted(def.name, attrs[i]));
         return core::build_node(context, def.op, unwrapped, known);
     });
 }

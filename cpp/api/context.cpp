@@ -1,5 +1,6 @@
 #include "graph/context.hpp"
 #include "api/handles.hpp"
+#include "base/utf8.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/backend.hpp"
 
@@ -34,14 +35,16 @@ Tensor Context::zeros(Type type, const Shape &shape) const {
     return Tensor(impl_, impl_->new_leaf(core::contiguous_layout("tensor", dtype_of(type), shape)));
 }
 
-Tensor Context::op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes) const {
+Tensor Context::op(std::string_view name, std::initializer_list<std::optional<Tensor>> sources,
+                   std::initializer_list<Attribute> attributes) const {
     const core::OpDef &def = core::op_named(name);
     std::vector<core::Tensor *> src;
-    for (const Tensor &source : sources) src.push_back(&source.get());
+    for (const std::optional<Tensor> &source : sources) src.push_back(source ? &source->get() : core::left_out());
     std::vector<core::Attr> attrs;
     for (const Attribute &given : attributes) {
         if (given.ints.size() > core::Attr::max_ints)
-            core::fail(Status::invalid_argument, "op: attribute %s has %zu values", given.name.c_str(), given.ints.size());
+            core::fail(Status::invalid_argument, "%s: attribute %s has %zu values: up to %d are valid", def.name,
+                       core::shown(given.name).c_str(), given.ints.size(), core::Attr::max_ints);
         if (!given.ints.empty())
             attrs.push_back(core::Attr::of_ints(given.name, given.ints));
         else if (given.text.empty() && given.number != 0)

@@ -8,6 +8,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tensorlib/tensorlib.hpp>
 #include <utility>
@@ -23,11 +24,15 @@ std::shared_ptr<T> share(core::Ref<T> ref) {
 
 // The functions of operations make their nodes by it.
 struct Nodes {
+    // Null where an operand is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});
     // The context that was made last: links then always lead from young to old and never in a circle.
     static Context youngest_of(std::initializer_list<const Tensor *> operands);
 };
+
+// An operand that may be left out, as Nodes takes it. A null handle in it is none that is left out: it fails as it does anywhere.
+inline const Tensor *if_given(const std::optional<Tensor> &operand) { return operand ? &*operand : nullptr; }
 
 // The engine's type; throws Error(invalid_argument) for a number that is none.
 core::DType dtype_of(Type type);

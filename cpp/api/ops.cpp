@@ -11,13 +11,14 @@ Tensor Nodes::make(const ContextOps &context, core::Op op, std::initializer_list
     const std::shared_ptr<core::Context> &impl = static_cast<const Context &>(context).impl_;
     core::Tensor *src[core::max_sources];
     std::size_t n = 0;
-    for (const Tensor *operand : operands) src[n++] = &operand->get();
+    for (const Tensor *operand : operands) src[n++] = operand ? &operand->get() : core::left_out();
     return Tensor(impl, core::build_node(*impl, op, {src, n}, attrs));
 }
 
 Context Nodes::youngest_of(std::initializer_list<const Tensor *> operands) {
     const std::shared_ptr<core::Context> *youngest = nullptr;
     for (const Tensor *operand : operands) {
+        if (!operand) continue;
         operand->get();
         if (!youngest || operand->context_->id() > (*youngest)->id()) youngest = &operand->context_;
     }

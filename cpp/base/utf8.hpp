@@ -1,6 +1,7 @@
 // UTF-8, for names that come from files.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -27,11 +28,24 @@ inline std::size_t valid_utf8(std::string_view text) noexcept {
     return i;
 }
 
-// A name for a message: long ones are cut, at a character's border.
+// A name for a message, which is UTF-8: a byte that belongs to no character becomes a question mark. Long ones are cut, at a character's
+// border.
 inline std::string shown(std::string_view name) {
     constexpr std::size_t most = 64;
-    if (name.size() <= most) return std::string(name);
-    return std::string(name.substr(0, valid_utf8(name.substr(0, most)))) + "...";
+    std::string text;
+    while (!name.empty()) {
+        // A character has up to 4 bytes: the window ends within one only where it is cut anyway.
+        const std::string_view window = name.substr(0, most + 3);
+        const std::size_t whole = valid_utf8(window), room = most - text.size();
+        if (whole > room || (whole == room && name.size() > whole))
+            return text + std::string(window.substr(0, valid_utf8(window.substr(0, std::min(whole, room))))) + "...";
+        text += window.substr(0, whole);
+        name.remove_prefix(whole);
+        if (name.empty()) break;
+        text += '?';
+        name.remove_prefix(1);
+    }
+    return text;
 }
 
 }  // namespace tensorlib::core

@@ -25,8 +25,12 @@ enum class Role : std::uint8_t { read, written, viewed, indices };
 struct Operand {
     const char *name;  // for messages
     Role role;
-    bool optional = false;  // may be left out
+    bool optional = false;        // may be left out; never the first operand
+    const char *never = nullptr;  // why it has no gradient; null where it has one
 };
+
+// The result's type: an operand's, or always the same. by_hand: infer says it, by the operands or attributes.
+enum class ResultType : std::uint8_t { by_hand, of_first, f32, i32, i64 };
 
 // No more than a step of a plan has room for.
 struct Operands : std::span<const Operand> {
@@ -43,6 +47,7 @@ struct OpFacts {
     const char *name;
     Operands operands{};
     std::span<const AttrDef> attrs{};
+    ResultType result = ResultType::by_hand;
     const char *gradient;  // the derivative as a formula, or why there is none: never empty. `g` is the gradient of the result
     const char *doc;
 };

@@ -9,18 +9,19 @@ namespace facts {
 
 // ---- arithmetic
 
-inline constexpr Operand add_operands[] = {{"a", Role::read}, {"b", Role::read}};
+inline constexpr Operand add_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
 inline constexpr OpFacts add{
     .op = Op::add,
     .name = "add",
     .operands = add_operands,
+    .result = ResultType::of_first,
     .gradient = "da = g; db = g summed over b's repetitions",
     .doc = "a + b, element by element; b repeats into a",
 };
 
 // ---- mul_mat
 
-inline constexpr Operand mul_mat_operands[] = {{"a", Role::read}, {"b", Role::read}};
+inline constexpr Operand mul_mat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
 inline constexpr AttrDef mul_mat_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
 };
@@ -29,11 +30,16 @@ inline constexpr OpFacts mul_mat{
     .name = "mul_mat",
     .operands = mul_mat_operands,
     .attrs = mul_mat_attrs,
+    .result = ResultType::f32,
     .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
     .doc = "Matrix product of a's rows and b's rows",
 };
 
-inline constexpr Operand mul_mat_id_operands[] = {{"a", Role::read}, {"b", Role::read}, {"ids", Role::indices}};
+inline constexpr Operand mul_mat_id_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+};
 inline constexpr AttrDef mul_mat_id_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
 };
@@ -42,13 +48,14 @@ inline constexpr OpFacts mul_mat_id{
     .name = "mul_mat_id",
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; ids has none",
+    .result = ResultType::f32,
+    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g",
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 
 // ---- views
 
-inline constexpr Operand view_operands[] = {{"a", Role::viewed}};
+inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
 inline constexpr AttrDef view_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4},
     {.name = "nb", .kind = AttrKind::ints, .required = false, .min_ints = 1, .max_ints = 3},
@@ -60,11 +67,12 @@ inline constexpr OpFacts view{
     .name = "view",
     .operands = view_operands,
     .attrs = view_attrs,
+    .result = ResultType::of_first,
     .gradient = "da = g added into the window, zero elsewhere",
     .doc = "A window into a's memory",
 };
 
-inline constexpr Operand reshape_operands[] = {{"a", Role::viewed}};
+inline constexpr Operand reshape_operands[] = {{.name = "a", .role = Role::viewed}};
 inline constexpr AttrDef reshape_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 1, .max_ints = 4},
 };
@@ -73,11 +81,12 @@ inline constexpr OpFacts reshape{
     .name = "reshape",
     .operands = reshape_operands,
     .attrs = reshape_attrs,
+    .result = ResultType::of_first,
     .gradient = "da = g in a's shape",
     .doc = "a's elements in another shape",
 };
 
-inline constexpr Operand permute_operands[] = {{"a", Role::viewed}};
+inline constexpr Operand permute_operands[] = {{.name = "a", .role = Role::viewed}};
 inline constexpr AttrDef permute_attrs[] = {
     {.name = "axes", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
 };
@@ -86,49 +95,56 @@ inline constexpr OpFacts permute{
     .name = "permute",
     .operands = permute_operands,
     .attrs = permute_attrs,
+    .result = ResultType::of_first,
     .gradient = "da = g permuted back",
     .doc = "a's dimensions in another order",
 };
 
-inline constexpr Operand transpose_operands[] = {{"a", Role::viewed}};
+inline constexpr Operand transpose_operands[] = {{.name = "a", .role = Role::viewed}};
 inline constexpr OpFacts transpose{
     .op = Op::transpose,
     .name = "transpose",
     .operands = transpose_operands,
+    .result = ResultType::of_first,
     .gradient = "da = g transposed",
     .doc = "a with dimensions 0 and 1 swapped",
 };
 
 // ---- copies
 
-inline constexpr Operand cont_operands[] = {{"a", Role::read}};
+inline constexpr Operand cont_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr OpFacts cont{
     .op = Op::cont,
     .name = "cont",
     .operands = cont_operands,
+    .result = ResultType::of_first,
     .gradient = "da = g",
     .doc = "A contiguous copy",
 };
 
-inline constexpr Operand cpy_operands[] = {{"src", Role::read}, {"dst", Role::written}};
+inline constexpr Operand cpy_operands[] = {
+    {.name = "src", .role = Role::read},
+    {.name = "dst", .role = Role::written, .never = "it is overwritten"},
+};
 inline constexpr OpFacts cpy{
     .op = Op::cpy,
     .name = "cpy",
     .operands = cpy_operands,
-    .gradient = "dsrc = g in src's shape and type; dst is overwritten and has none",
+    .gradient = "dsrc = g in src's shape and type",
     .doc = "dst with src's elements copied into it",
 };
 
-inline constexpr Operand dup_operands[] = {{"a", Role::read}};
+inline constexpr Operand dup_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr OpFacts dup{
     .op = Op::dup,
     .name = "dup",
     .operands = dup_operands,
+    .result = ResultType::of_first,
     .gradient = "da = g",
     .doc = "A copy",
 };
 
-inline constexpr Operand cast_operands[] = {{"a", Role::read}};
+inline constexpr Operand cast_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr AttrDef cast_attrs[] = {
     {.name = "to", .kind = AttrKind::text, .required = true},
 };
@@ -143,21 +159,29 @@ inline constexpr OpFacts cast{
 
 // ---- rows
 
-inline constexpr Operand get_rows_operands[] = {{"a", Role::read}, {"rows", Role::indices}};
+inline constexpr Operand get_rows_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+};
 inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
     .name = "get_rows",
     .operands = get_rows_operands,
-    .gradient = "da = g added to the rows taken; rows has none",
+    .gradient = "da = g added to the rows taken",
     .doc = "a's rows of these numbers",
 };
 
-inline constexpr Operand set_rows_operands[] = {{"a", Role::written}, {"b", Role::read}, {"rows", Role::indices}};
+inline constexpr Operand set_rows_operands[] = {
+    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "b", .role = Role::read},
+    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+};
 inline constexpr OpFacts set_rows{
     .op = Op::set_rows,
     .name = "set_rows",
     .operands = set_rows_operands,
-    .gradient = "db = g's rows of these numbers; a is overwritten and has none",
+    .result = ResultType::of_first,
+    .gradient = "db = g's rows of these numbers",
     .doc = "a with b's rows stored as its rows of these numbers",
 };
 

@@ -1,12 +1,12 @@
 /* Operands and attributes of a line `op ID OP SRC... KEY=VALUE...`: cases.c includes it behind what it calls. An attribute that is
  * absent is 0, which stands for its default. Not every one of these is needed by the operations that there are. */
 
-/* The tensors that the line names, which must be this many. */
+/* The tensors that the line names, tl_none() for `none`, which must be this many. */
 static inline void operands(const Run *run, char **words, int n, int wanted, tl_tensor **out) {
     int found = 0;
     for (int w = 3; w < n && !strchr(words[w], '='); w++) {
         if (found == wanted) bad_line(run, "an operand too many");
-        out[found++] = find_slot(run, words[w])->tensor;
+        out[found++] = strcmp(words[w], "none") == 0 ? tl_none() : find_slot(run, words[w])->tensor;
     }
     if (found != wanted) bad_line(run, "an operand too few");
 }

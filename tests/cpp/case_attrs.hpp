@@ -1,4 +1,4 @@
-// The attributes of a case's operation, KEY=VALUE. One that is absent is 0, which stands for its default.
+// The operands of a case's operation, and its attributes, KEY=VALUE. One that is absent is 0, which stands for its default.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,27 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
 #include <tensorlib/tensorlib.hpp>
+#include <utility>
 #include <vector>
 
 namespace tl = tensorlib;
+
+class CaseOperands {
+public:
+    void add(std::optional<tl::Tensor> operand) { operands_.push_back(std::move(operand)); }
+
+    // Throws for one that is left out, and for one that is missing: the line has `none` for the former.
+    const tl::Tensor &at(std::size_t i) const { return operands_.at(i).value(); }
+    const std::optional<tl::Tensor> &at_if_given(std::size_t i) const { return operands_.at(i); }
+
+private:
+    std::vector<std::optional<tl::Tensor>> operands_;
+};
 
 class CaseAttrs {
 public:

@@ -5,10 +5,9 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 // Nothing where it is none of these. One operand: by Tensor's method.
-inline std::optional<tl::Tensor> case_op(const std::string &op, const std::vector<tl::Tensor> &s, const CaseAttrs &attrs) {
+inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperands &s, const CaseAttrs &attrs) {
     if (op == "add") return tl::add(s.at(0), s.at(1));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "cont") return s.at(0).cont();

@@ -111,12 +111,14 @@ private:
     }
 
     void op(const std::vector<std::string> &w) {
-        std::vector<tl::Tensor> src;
+        CaseOperands src;
         CaseAttrs attrs;
         for (std::size_t i = 3; i < w.size(); i++) {
             const auto equals = w[i].find('=');
-            if (equals == std::string::npos)
-                src.push_back(tensors_.at(w[i]));
+            if (w[i] == "none")
+                src.add(std::nullopt);
+            else if (equals == std::string::npos)
+                src.add(tensors_.at(w[i]));
             else
                 attrs.set(w[i].substr(0, equals), w[i].substr(equals + 1));
         }
@@ -127,7 +129,7 @@ private:
         }
     }
 
-    static tl::Tensor build(const std::string &op, const std::vector<tl::Tensor> &s, const CaseAttrs &attrs) {
+    static tl::Tensor build(const std::string &op, const CaseOperands &s, const CaseAttrs &attrs) {
         if (const auto made = case_op(op, s, attrs)) return *made;
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
         if (op == "mul_mat_exact") return mul_mat_exact(s.at(0), s.at(1));

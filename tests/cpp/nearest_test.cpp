@@ -1,5 +1,6 @@
-// The names that messages offer for one that there is not.
+// The names that messages show, and those that they offer for one that there is not.
 #include "base/nearest.hpp"
+#include "base/utf8.hpp"
 
 #include "support.hpp"
 
@@ -15,6 +16,30 @@ std::size_t defined_distance(std::string_view a, std::string_view b) {
     const std::size_t same = defined_distance(a.substr(1), b.substr(1));
     if (a[0] == b[0]) return same;
     return 1 + std::min({same, defined_distance(a.substr(1), b), defined_distance(a, b.substr(1))});
+}
+
+TEST(Shown, is_utf8_of_a_bounded_length) {
+    const std::string e = "\u00e9", smile = "\U0001f600", a(60, 'a');
+    const std::pair<std::string, std::string> names[] = {
+        {"", ""},
+        {"rows", "rows"},
+        {e + smile, e + smile},
+        {a + "bcde", a + "bcde"},
+        {a + "bcdef", a + "bcde..."},
+        {a + smile, a + smile},
+        {a + "b" + smile, a + "b..."},
+        {a + "bc" + e + "d", a + "bc" + e + "..."},
+        {a + "bcd" + e, a + "bcd..."},
+        {"\xff\xfe", "??"},
+        {"a\xc3z" + e, "a?z" + e},
+        {"a" + smile.substr(0, 3), "a???"},
+        {std::string(64, '\xff'), std::string(64, '?')},
+        {std::string(65, '\xff'), std::string(64, '?') + "..."},
+        {std::string(1000, '\x80') + "z", std::string(64, '?') + "..."},
+        {"\xff" + a + "bc" + e + "d", "?" + a + "bc..."},
+        {"\xff" + a + "b" + e, "?" + a + "b" + e},
+    };
+    for (const auto &[name, wanted] : names) EXPECT_EQ(shown(name), wanted) << name;
 }
 
 TEST(Nearest, distances_are_those_of_the_definition) {

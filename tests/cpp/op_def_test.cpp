@@ -42,6 +42,11 @@ TEST(Completeness, every_operation_has_all_its_parts) {
         EXPECT_NE(cases.find(" " + name + " "), std::string::npos) << name << " is in no case";
         EXPECT_GT(std::string(def->gradient).size(), 3u) << name << " says nothing of its gradient";
         EXPECT_GT(std::string(def->doc).size(), 3u) << name;
+        EXPECT_FALSE(def->operands.empty() || def->operands[0].optional) << name << " has no operand that is always there";
+        for (const Operand &operand : def->operands) {
+            const bool differentiable = operand.role != Role::indices;
+            EXPECT_TRUE(differentiable || operand.never) << name << " does not say why " << operand.name << " has no gradient";
+        }
     }
     EXPECT_EQ(find_op("leaf"), nullptr);
     EXPECT_EQ(find_op("no_such_op"), nullptr);
@@ -181,6 +186,9 @@ TEST_F(OpDefs, by_name) {
     using S = tl::Status;
     support::expect_error(S::invalid_argument, {"no operation 'rows_get'", "nearest", " get_rows,"}, [&] { ctx.op("rows_get", {a}); });
     support::expect_error(S::invalid_argument, {"xxx...'", "the nearest of"}, [&] { ctx.op(std::string(1000, 'x'), {a}); });
+    support::expect_error(S::invalid_argument, {"add", "b is left out", "no operand that may be"},
+                          [&] { ctx.op("add", {a, std::nullopt}); });
+    support::expect_error(S::invalid_argument, {"null"}, [&] { ctx.op("add", {a, tl::Tensor()}); });
     support::expect_error(S::invalid_argument, {"add", "1 operands", "2"}, [&] { ctx.op("add", {a}); });
     support::expect_error(S::invalid_argument, {"add", "no attribute", "axes"}, [&] { ctx.op("add", {a, a}, {{"axes", {1}, ""}}); });
     support::expect_error(S::invalid_argument, {"permute", "axes", "missing"}, [&] { ctx.op("permute", {a}); });

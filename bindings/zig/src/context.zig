@@ -251,10 +251,12 @@ pub const Context = struct {
     }
 
     /// Any operation by its name, with attributes by theirs: docs/ops.md lists them. An optional attribute that is 0 has
-    /// its default. Unknown, missing and malformed ones are `error.InvalidArgument`.
-    pub fn op(self: Context, name: [:0]const u8, src: []const Tensor, attrs: []const Attr) Error!Tensor {
-        const handles = try self.handlesOf(src);
+    /// its default. Unknown, missing and malformed ones are `error.InvalidArgument`. An operand that is null is left out,
+    /// which optional ones may be.
+    pub fn op(self: Context, name: [:0]const u8, src: []const ?Tensor, attrs: []const Attr) Error!Tensor {
+        const handles = self.state.allocator.alloc(?*c.tl_tensor, src.len) catch return self.noMemory();
         defer self.state.allocator.free(handles);
+        for (handles, src) |*to, from| to.* = Tensor.handleOrNone(from);
         const cattrs = self.state.allocator.alloc(c.tl_attr, attrs.len) catch return self.noMemory();
         defer self.state.allocator.free(cattrs);
         for (cattrs, attrs) |*to, from| to.* = from.raw;

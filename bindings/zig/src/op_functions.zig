@@ -10,7 +10,7 @@ const Error = status.Error;
 ///
 /// The result c: c[i] = a[i] + b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
 /// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once to a's type.
+/// rounded once. The result is of a's type.
 pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
 }
@@ -18,15 +18,15 @@ pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 /// a with dimensions 0 and 1 swapped.
 ///
 /// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:
-/// a's extents, the first two swapped. Types: any without blocks; c is of a's.
+/// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 pub fn transpose(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_transpose, .{a.handle});
 }
 
 /// A contiguous copy.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any; c is of a's.
-/// Exact.
+/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
+/// result is of a's type.
 pub fn cont(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cont, .{a.handle});
 }
@@ -44,8 +44,8 @@ pub fn cpy(self: Context, src: Tensor, dst: Tensor) Error!Tensor {
 
 /// A copy.
 ///
-/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any; c is of a's.
-/// Exact.
+/// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
+/// result is of a's type.
 pub fn dup(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_dup, .{a.handle});
 }
@@ -66,8 +66,8 @@ pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
 /// an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'}, x' dividing
 /// x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no two of its
 /// elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to a's type as
-/// by `cast`; rows i32 or i64. Computing fails with `error.InvalidArgument`, naming the place, for a number that
-/// is no row's, whose row is left out, or a value that a's type cannot hold.
+/// by `cast`; rows i32 or i64. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
+/// place, for a number that is no row's, whose row is left out, or a value that a's type cannot hold.
 pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
 }

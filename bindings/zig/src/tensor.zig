@@ -21,6 +21,11 @@ pub const Tensor = struct {
     state: *State,
     diagnostics: ?*Diagnostics,
 
+    /// As C takes an operand that may be left out.
+    pub fn handleOrNone(operand: ?Tensor) ?*c.tl_tensor {
+        return if (operand) |given| given.handle else c.tl_none();
+    }
+
     /// The same tensor with its messages elsewhere, for another thread.
     pub fn withDiagnostics(self: Tensor, diagnostics: ?*Diagnostics) Tensor {
         return .{ .handle = self.handle, .state = self.state, .diagnostics = diagnostics };

@@ -137,8 +137,11 @@ const Run = struct {
 
     /// By the method of each operation's own.
     fn makeOp(self: *Run, ctx: tl.Context, op: case_file.Op) !tl.Tensor {
-        const src = try self.arena.alloc(tl.Tensor, op.src.len);
-        for (op.src, 0..) |id, i| src[i] = self.tensors.get(id) orelse return self.mismatch("there is no {s}", .{id});
+        const src = try self.arena.alloc(?tl.Tensor, op.src.len);
+        for (op.src, src) |id, *to| {
+            to.* = self.tensors.get(id);
+            if (to.* == null and !std.mem.eql(u8, id, "none")) return self.mismatch("there is no {s}", .{id});
+        }
         if (try case_ops.make(ctx, op, src)) |made| return made;
         const ne = try op.ints(self.arena, "ne");
         const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, view, reshape, permute, cast };
@@ -151,9 +154,9 @@ const Run = struct {
         };
         if (src.len != n_src) return self.mismatch("{s} has {} operands", .{ op.name, src.len });
         switch (name) {
-            .mul_mat => return ctx.mulMat(src[0], src[1]),
-            .mul_mat_exact => return ctx.mulMatExact(src[0], src[1]),
-            .mul_mat_id => return ctx.mulMatId(src[0], src[1], src[2]),
+            .mul_mat => return ctx.mulMat(src[0].?, src[1].?),
+            .mul_mat_exact => return ctx.mulMatExact(src[0].?, src[1].?),
+            .mul_mat_id => return ctx.mulMatId(src[0].?, src[1].?, src[2].?),
             .view => {
                 var nb: ?[]const usize = null;
                 if (op.attrs.contains("nb")) {
@@ -162,15 +165,15 @@ const Run = struct {
                     for (strides, given) |*to, from| to.* = @intCast(from);
                     nb = strides;
                 }
-                return ctx.view(src[0], ne, nb, @intCast(try op.integer("offset")));
+                return ctx.view(src[0].?, ne, nb, @intCast(try op.integer("offset")));
             },
-            .reshape => return ctx.reshape(src[0], ne),
+            .reshape => return ctx.reshape(src[0].?, ne),
             .permute => {
                 var axes: [4]i32 = undefined;
                 for (&axes, try op.list(4, "axes")) |*to, from| to.* = @intCast(from);
-                return ctx.permute(src[0], axes);
+                return ctx.permute(src[0].?, axes);
             },
-            .cast => return ctx.cast(src[0], try tl.Type.fromName(op.text("to"), &self.diagnostics)),
+            .cast => return ctx.cast(src[0].?, try tl.Type.fromName(op.text("to"), &self.diagnostics)),
         }
     }
 

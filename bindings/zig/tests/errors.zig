@@ -82,6 +82,7 @@ test "bad input" {
     try t.refuse("get_rows/floats", error.TypeMismatch, ctx.getRows(ints, a), &.{ "get_rows", "i32 or i64" });
     try t.refuse("set_rows/shape", error.ShapeMismatch, ctx.setRows(a, a, ints), &.{"set_rows"});
     try t.refuse("op/unknown", error.InvalidArgument, ctx.op("no_such_op", &.{a}, &.{}), &.{"no_such_op"});
+    try t.refuse("op/left_out", error.InvalidArgument, ctx.op("add", &.{ a, null }, &.{}), &.{ "b is left out", "no operand that may be" });
     try t.refuse("op/missing_attribute", error.InvalidArgument, ctx.op("permute", &.{a}, &.{}), &.{"axes"});
     try t.refuse("op/unknown_attribute", error.InvalidArgument, ctx.op("dup", &.{a}, &.{.number("bogus", 1)}), &.{"bogus"});
     try t.refuse("op/seven_ints", error.InvalidArgument, ctx.op("reshape", &.{a}, &.{.ints("ne", many[0..7])}), &.{});
@@ -111,7 +112,7 @@ test "bad input" {
     try t.refuse("backend/threads", error.InvalidArgument, negative, &.{"-1"});
     try t.refuse("device/behind", error.InvalidArgument, tl.deviceProps(tl.deviceCount(), &diagnostics), &.{});
     try t.refuse("type/unknown", error.InvalidArgument, tl.Type.fromName("f33", &diagnostics), &.{ "f33", "f32" });
-    try expect(t.seen == 55);
+    try expect(t.seen == 56);
 
     // None of it left an error behind or changed anything.
     try cpu.compute(&.{sum});

@@ -50,7 +50,7 @@ test "operations by name are the same" {
     defer ctx.deinit();
     const a = try ctx.tensorFrom(f32, &.{ 3, 2 }, &.{ 0, 1, 2, 3, 4, 5 });
     const ids = try ctx.tensorFrom(i32, &.{2}, &.{ 0, 0 });
-    const one = [_]tl.Tensor{a};
+    const one = [_]?tl.Tensor{a};
     const Pair = struct { named: tl.Tensor, typed: tl.Tensor };
     for ([_]Pair{
         .{ .named = try ctx.op("add", &.{ a, a }, &.{}), .typed = try ctx.add(a, a) },

@@ -1208,21 +1208,22 @@ TL_API const char *tl_op_name(size_t index);
 /**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
- * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once to a's type. The
- * context owns the result; NULL on failure. Since 0.1.
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
  * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
  * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
- * blocks; c is of a's. The context owns the result; NULL on failure. Since 0.1.
+ * blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 
 /**
  * A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
- * by side. Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
+ * by side. Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure.
+ * Since 0.1.
  */
 TL_API tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a);
 
@@ -1239,7 +1240,8 @@ TL_API tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst);
 
 /**
  * A copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side.
- * Types: any; c is of a's. Exact. The context owns the result; NULL on failure. Since 0.1.
+ * Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure. Since
+ * 0.1.
  */
 TL_API tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a);
 
@@ -1258,9 +1260,10 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
  * an output, or use it, for this to happen. Shapes: a {n, m, x, y}, b {n, r, x, y}, rows {r, x', y'},
  * x' dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be
  * constant, and no two of its elements nor one of it and one of b or rows may share memory. Types: a
- * and b any, b is converted to a's type as by tl_cast(); rows I32 or I64. Computing fails with
- * TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no row's, whose row is left out,
- * or a value that a's type cannot hold. The context owns the result; NULL on failure. Since 0.1.
+ * and b any, b is converted to a's type as by tl_cast(); rows I32 or I64. The result is of a's type.
+ * Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a number that is no row's,
+ * whose row is left out, or a value that a's type cannot hold. The context owns the result; NULL on
+ * failure. Since 0.1.
  */
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
 

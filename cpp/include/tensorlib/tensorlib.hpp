@@ -30,6 +30,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -200,14 +201,16 @@ public:
     Tensor tensor(const Shape &shape, std::initializer_list<T> values) const;
 
     // Any operation by name, with attributes that are integers ("axes", "ne", ...), a text ("to") or a number: what is there of these,
-    // in this order. An optional one that is 0 has its default. docs/ops.md lists them.
+    // in this order. An optional one that is 0 has its default. An optional operand may be std::nullopt, or missing at the end.
+    // docs/ops.md lists them.
     struct Attribute {
         std::string name;
         std::vector<std::int64_t> ints;
         std::string text;
         double number = 0;
     };
-    Tensor op(std::string_view name, std::initializer_list<Tensor> sources, std::initializer_list<Attribute> attributes = {}) const;
+    Tensor op(std::string_view name, std::initializer_list<std::optional<Tensor>> sources,
+              std::initializer_list<Attribute> attributes = {}) const;
 
     // As ContextOps's, whose functions are free ones with the node in this context.
     Tensor mul_mat(const Tensor &a, const Tensor &b) const;

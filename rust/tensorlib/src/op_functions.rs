@@ -9,7 +9,7 @@ impl Context {
     ///
     /// The result c: `c[i] = a[i] + b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
     /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once to a's type.
+    /// rounded once. The result is of a's type.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -21,7 +21,7 @@ impl Context {
     /// a with dimensions 0 and 1 swapped.
     ///
     /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
-    /// a's extents, the first two swapped. Types: any without blocks; c is of a's.
+    /// a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -32,8 +32,8 @@ impl Context {
 
     /// A contiguous copy.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any; c is of
-    /// a's. Exact.
+    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
+    /// result is of a's type.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -61,8 +61,8 @@ impl Context {
 
     /// A copy.
     ///
-    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any; c is of
-    /// a's. Exact.
+    /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
+    /// result is of a's type.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -101,7 +101,7 @@ impl Context {
     /// it an output, or use it, for this to happen. Shapes: a `[n, m, x, y]`, b `[n, r, x, y]`, rows `[r, x', y']`, x'
     /// dividing x and y' dividing y. Where a row is named twice, the later one stays. a must not be constant, and no
     /// two of its elements nor one of it and one of b or rows may share memory. Types: a and b any, b is converted to
-    /// a's type as by [`Context::cast`]; rows I32 or I64. Computing fails with
+    /// a's type as by [`Context::cast`]; rows I32 or I64. The result is of a's type. Computing fails with
     /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's,
     /// whose row is left out, or a value that a's type cannot hold.
     ///

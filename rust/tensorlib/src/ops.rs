@@ -165,7 +165,8 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cast(ctx, a.raw(), dtype.raw()) })
     }
 
-    /// Any operation by its name, with attributes by theirs. An optional attribute that is 0 has its default.
+    /// Any operation by its name, with attributes by theirs. An optional attribute that is 0 has its default. Operands that are
+    /// optional may be `None`, or missing at the end: `&[Some(&a), None, Some(&b)]`.
     ///
     /// ```
     /// use tensorlib::{Attr, Context};
@@ -180,9 +181,14 @@ impl Context {
     /// As of every operation: [`Error::ShapeMismatch`], [`Error::TypeMismatch`], [`Error::ContextMismatch`],
     /// [`Error::OutOfMemory`]. [`Error::InvalidArgument`] for an unknown operation or attribute, or a value that is not
     /// valid for one.
-    pub fn op(&self, name: &str, sources: &[&Tensor], attrs: &[(&str, Attr)]) -> Result<Tensor> {
+    pub fn op<'a>(
+        &self,
+        name: &str,
+        sources: &[impl Into<Option<&'a Tensor>> + Copy],
+        attrs: &[(&str, Attr)],
+    ) -> Result<Tensor> {
         let name = c_text(name);
-        let raw: Vec<_> = sources.iter().map(|t| t.raw()).collect();
+        let raw: Vec<_> = sources.iter().map(|&source| raw_or_none(source.into())).collect();
         // The texts live here for the call; the raw attributes point to them.
         let texts: Vec<(CString, CString)> = attrs
             .iter()
@@ -234,8 +240,21 @@ fn c_text(text: &str) -> CString {
     CString::new(text.replace('\0', "?")).unwrap_or_default()
 }
 
-pub(crate) fn shapes(tensors: &[&Tensor]) -> Vec<Vec<i64>> {
-    tensors.iter().map(|t| t.shape()).collect()
+/// Of the operands that are not left out.
+pub(crate) fn shapes<'a>(operands: &[impl Into<Option<&'a Tensor>> + Copy]) -> Vec<Vec<i64>> {
+    operands.iter().filter_map(|&operand| operand.into()).map(Tensor::shape).collect()
+}
+
+/// As C takes an operand that may be left out.
+pub(crate) fn raw_or_none(operand: Option<&Tensor>) -> *mut sys::tl_tensor {
+    // SAFETY: no arguments; what stands for no tensor is always there.
+    operand.map_or_else(|| unsafe { sys::tl_none() }, Tensor::raw)
+}
+
+/// The context that was made last of this tensor's and those of the others that are not left out.
+pub(crate) fn youngest(first: &Tensor, others: &[Option<&Tensor>]) -> Context {
+    let contexts = others.iter().flatten().map(|other| other.context());
+    contexts.fold(first.context(), |youngest, context| youngest.younger(context)).clone()
 }
 
 /// More dimensions than an i32 counts are refused by the engine as any number above 4.

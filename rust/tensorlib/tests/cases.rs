@@ -3,7 +3,7 @@
 mod case_attrs;
 mod case_ops;
 
-use case_attrs::CaseAttrs;
+use case_attrs::{CaseAttrs, CaseOperands};
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
@@ -148,15 +148,16 @@ impl<'a> Runner<'a> {
 
     fn op(&self, w: &[&str]) -> Result<Tensor> {
         let (attrs, sources): (Vec<&str>, Vec<&str>) = w[3..].iter().partition(|word| word.contains('='));
-        let s: Vec<&Tensor> = sources.iter().map(|id| &self.tensors[*id]).collect();
+        let given = |id: &&str| if *id == "none" { None } else { Some(&self.tensors[*id]) };
+        let s = CaseOperands(sources.iter().map(given).collect());
         let attrs = CaseAttrs::new(&attrs);
         if let Some(made) = case_ops::build(w[2], &s, &attrs) {
             return made;
         }
         match w[2] {
-            "mul_mat" => s[0].mul_mat(s[1]),
-            "mul_mat_exact" => s[0].mul_mat_exact(s[1]),
-            "mul_mat_id" => s[0].mul_mat_id(s[1], s[2]),
+            "mul_mat" => s[0].mul_mat(&s[1]),
+            "mul_mat_exact" => s[0].mul_mat_exact(&s[1]),
+            "mul_mat_id" => s[0].mul_mat_id(&s[1], &s[2]),
             "reshape" => s[0].reshape(attrs.ints("ne")),
             "cast" => s[0].cast(attrs.dtype("to")),
             "permute" => {

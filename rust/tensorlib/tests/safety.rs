@@ -224,7 +224,8 @@ fn bad_input_is_an_error_that_says_what_would_be_valid() {
     words(t.get(&[0, 9]).unwrap_err(), &["index"]);
     words(t.get(&[0; 5]).unwrap_err(), &["index of 5"]);
     words(t.view([2, 2], &[8, 8], 0).unwrap_err(), &["view", "one less"]);
-    words(ctx.op("nonsense\0", &[], &[]).unwrap_err(), &["no operation"]);
+    words(ctx.op("add", &[Some(&t), None], &[]).unwrap_err(), &["add", "b is left out", "no operand that may be"]);
+    words(ctx.op("nonsense\0", &[&t], &[]).unwrap_err(), &["no operation"]);
     words(Backend::new("cuda:9").unwrap_err(), &["cuda:9", "cpu"]);
     words(Backend::new("c\0pu").unwrap_err(), &["no device"]);
     words(BackendOptions::new().threads(usize::MAX).open("cpu").unwrap_err(), &["n_threads", "1024"]);

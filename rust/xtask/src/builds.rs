@@ -170,7 +170,9 @@ fn target_names(help: &str) -> Vec<&str> {
 fn reaches_devices(target: &str) -> bool {
     let tests = target.ends_with("_test") && (target.starts_with("cuda_") || target.starts_with("simt_"));
     let c = target.starts_with("tl_c_") || target == "tl_cpp_digits";
-    tests || c || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "tl_bench_gpu"].contains(&target)
+    tests
+        || c
+        || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "op_vectors_test", "tl_bench_gpu"].contains(&target)
 }
 
 fn cuda_options(architectures: Option<&str>) -> Result<Vec<String>, String> {
@@ -190,7 +192,15 @@ mod tests {
             "The following are some of the valid targets for this Makefile:\n... all (the default)\n... simt_x_test\n";
         assert_eq!(target_names(ninja), ["cases_test", "api_test"]);
         assert!(target_names(make).contains(&"simt_x_test"));
-        for wanted in ["cases_test", "cuda_kernels_test", "simt_x_test", "tl_c_cases", "tl_cpp_digits", "tensorlib"] {
+        for wanted in [
+            "cases_test",
+            "op_vectors_test",
+            "cuda_kernels_test",
+            "simt_x_test",
+            "tl_c_cases",
+            "tl_cpp_digits",
+            "tensorlib",
+        ] {
             assert!(reaches_devices(wanted), "{wanted}");
         }
         for other in ["arena_test", "tl_bench_micro", "simt_test_kernels", "test", "all"] {

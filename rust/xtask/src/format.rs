@@ -38,15 +38,13 @@ pub fn rust(ws: &Workspace, check: bool) -> Result<(), String> {
     if check { cmd.args(["--", "--check", "-l"]) } else { cmd }.capture().map(drop)
 }
 
-/// gofmt, which belongs to the Go that the suites use.
+/// gofmt.
 pub fn go(ws: &Workspace, check: bool) -> Result<(), String> {
     let files = ws.files_of(&[".go"], &[])?;
     if files.is_empty() {
         return Err("no Go files in the tree".into());
     }
-    let root = ws.cmd(tools::go(ws)?).args(["env", "GOROOT"]).dir(&ws.root.join("bindings/go")).capture()?;
-    let gofmt = std::path::Path::new(root.trim()).join("bin/gofmt");
-    let listed = ws.cmd(gofmt).arg(if check { "-l" } else { "-w" }).args(files).capture()?;
+    let listed = ws.cmd(tools::gofmt(ws)?).arg(if check { "-l" } else { "-w" }).args(files).capture()?;
     if listed.is_empty() {
         return Ok(());
     }

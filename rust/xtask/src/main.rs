@@ -65,8 +65,8 @@ fn command(words: &[&str]) -> Result<ExitCode, String> {
     let done = match words {
         ["header"] => header::write(&ws.root),
         ["header", "--check"] => header::check(&ws.root),
-        ["ops"] => ops::write(&ws.root),
-        ["ops", "--check"] => ops::check(&ws.root),
+        ["ops"] => ops::write(&ws),
+        ["ops", "--check"] => ops::check(&ws),
         ["cases"] => cases::write(&ws),
         ["cases", "--check"] => cases::check(&ws),
         ["fmt"] => format::run_all(&ws, false),

@@ -117,6 +117,12 @@ pub fn go(ws: &Workspace) -> Result<PathBuf, String> {
     newer_go(ws, &found, &wanted)
 }
 
+/// The gofmt that belongs to it.
+pub fn gofmt(ws: &Workspace) -> Result<PathBuf, String> {
+    let root = ws.cmd(go(ws)?).args(["env", "GOROOT"]).dir(&ws.root.join("bindings/go")).capture()?;
+    Ok(Path::new(root.trim()).join("bin/gofmt"))
+}
+
 fn go_version_of_module(ws: &Workspace) -> Result<String, String> {
     let module = ws.read("bindings/go/go.mod")?.unwrap_or_default();
     let line = module.lines().find_map(|l| l.strip_prefix("go ")).unwrap_or("1.21");

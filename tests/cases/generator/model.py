@@ -142,7 +142,7 @@ class Case:
 
     def _op(self, op, *src, **attrs):
         ident = self._next()
-        words = [op] + [s.ident for s in src]
+        words = [op] + ["none" if s is None else s.ident for s in src]
         for key, value in attrs.items():
             if value is None or key == "offset" and value == 0:
                 continue

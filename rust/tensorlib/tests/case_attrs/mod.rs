@@ -1,7 +1,27 @@
-//! The attributes of a case's operation, KEY=VALUE. One that is absent is 0, which stands for its default.
+//! The operands of a case's operation, and its attributes, KEY=VALUE. One that is absent is 0, which stands for its default.
 
 use std::collections::HashMap;
-use tensorlib::DType;
+use std::ops::Index;
+use tensorlib::{DType, Tensor};
+
+/// `None` for one that is left out.
+pub struct CaseOperands<'a>(pub Vec<Option<&'a Tensor>>);
+
+impl<'a> CaseOperands<'a> {
+    // No operation that there is has an optional operand.
+    #[allow(dead_code)]
+    pub fn if_given(&self, i: usize) -> Option<&'a Tensor> {
+        self.0[i]
+    }
+}
+
+impl Index<usize> for CaseOperands<'_> {
+    type Output = Tensor;
+
+    fn index(&self, i: usize) -> &Tensor {
+        self.0[i].unwrap_or_else(|| panic!("operand {i} is left out, and is not optional"))
+    }
+}
 
 pub struct CaseAttrs<'a>(HashMap<&'a str, &'a str>);
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, FOLDER};
+use super::description::{Attribute, Family, Kind, Op, Operand, FOLDER, OF_FIRST};
 use super::names::camel;
 
 /// clang-format's limit, which breaks longer texts.
@@ -23,7 +23,7 @@ pub fn list(families: &[Family]) -> String {
 }
 
 /// `cpp/ops/op_facts.hpp`: what an operation is, for those who define what it computes.
-pub fn facts(families: &[Family]) -> Result<String, String> {
+pub fn facts(families: &[Family]) -> String {
     let mut text = format!(
         "// What the operations are. Written by `cargo xtask ops` from {FOLDER}/*.toml: change it there.\n\
          #pragma once\n\n#include \"ops/op_def.hpp\"\n\nnamespace tensorlib::core::ops {{\n\nnamespace facts {{\n"
@@ -38,17 +38,19 @@ pub fn facts(families: &[Family]) -> Result<String, String> {
     for op in families.iter().flat_map(|family| &family.ops).filter(|op| !op.attributes.is_empty()) {
         text += &attrs_struct(op);
     }
-    text += "\n}  // namespace tensorlib::core::ops\n";
-    match text.lines().find(|line| line.chars().count() > WIDTH) {
-        Some(line) => Err(format!("{FOLDER}: more than a line of {WIDTH} letters holds: {}", line.trim())),
-        None => Ok(text),
-    }
+    text + "\n}  // namespace tensorlib::core::ops\n"
 }
 
 fn definition(op: &Op) -> String {
     let name = &op.name;
-    let operands: Vec<String> = op.operands.iter().map(|o| format!("{{\"{}\", Role::{}}}", o.name, o.role)).collect();
-    let mut text = format!("\ninline constexpr Operand {name}_operands[] = {{{}}};\n", operands.join(", "));
+    let operands: Vec<String> = op.operands.iter().map(operand_def).collect();
+    let head = format!("inline constexpr Operand {name}_operands[] = {{");
+    let line = format!("{head}{}}};", operands.join(", "));
+    // A comma behind the last one keeps clang-format from filling lines.
+    let mut text = match line.chars().count() <= WIDTH {
+        true => format!("\n{line}\n"),
+        false => format!("\n{head}\n    {},\n}};\n", operands.join(",\n    ")),
+    };
     for Attribute { name: attribute, values, .. } in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
         let values = values.join("\", \"");
         let _ = writeln!(text, "inline constexpr const char *{name}_{attribute}_values[] = {{\"{values}\"}};");
@@ -65,8 +67,24 @@ fn definition(op: &Op) -> String {
     if !op.attributes.is_empty() {
         let _ = writeln!(text, "    .attrs = {name}_attrs,");
     }
+    if let Some(result) = &op.result {
+        let result = if result == OF_FIRST { "of_first" } else { result };
+        let _ = writeln!(text, "    .result = ResultType::{result},");
+    }
     let _ = writeln!(text, "    .gradient = \"{}\",\n    .doc = \"{}\",\n}};", bare(&op.gradient), bare(&op.doc));
     text
+}
+
+fn operand_def(operand: &Operand) -> String {
+    let Operand { name, role, optional, never, .. } = operand;
+    let mut text = format!("{{.name = \"{name}\", .role = Role::{role}");
+    if *optional {
+        text += ", .optional = true";
+    }
+    if let Some(never) = never {
+        let _ = write!(text, ", .never = \"{}\"", bare(never));
+    }
+    text + "}"
 }
 
 fn attr_def(op: &Op, attribute: &Attribute) -> String {
@@ -118,15 +136,7 @@ fn attrs_struct(op: &Op) -> String {
         let _ = writeln!(text, "    {member} {attribute};");
         values.push(format!("{attribute}({value})"));
     }
-    // As clang-format breaks it.
-    let head = format!("    explicit {camel}Attrs(const Attrs &given)");
-    let lines = [
-        format!("{head} : {} {{}}", values.join(", ")),
-        format!("{head}\n        : {} {{}}", values.join(", ")),
-        format!("{head}\n        : {} {{}}", values.join(",\n          ")),
-    ];
-    let fits = |text: &&String| text.lines().all(|line| line.chars().count() <= WIDTH);
-    let _ = writeln!(text, "\n{}", lines.iter().find(fits).unwrap_or(&lines[2]));
+    let _ = writeln!(text, "\n    explicit {camel}Attrs(const Attrs &given) : {} {{}}", values.join(", "));
     text + "};\n"
 }
 

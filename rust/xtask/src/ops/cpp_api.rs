@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op};
+use super::description::{Attribute, Family, Kind, Op, Operand};
 use super::names::{camel, Language};
 use super::text::{aligned, wrapped, Prose};
 use super::{generated, HEAD};
@@ -17,6 +17,9 @@ pub fn header(families: &[Family]) -> String {
     text += "#pragma once\n\n#include <cstdint>\n";
     if generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Integers)) {
         text = text.replace("#include <cstdint>", "#include <array>\n#include <cstdint>");
+    }
+    if generated(families).any(Op::has_optional_operands) {
+        text += "#include <optional>\n";
     }
     text += "\nnamespace tensorlib {\n\nclass Tensor;\nenum class Type : std::int32_t;\n";
     for op in generated(families) {
@@ -104,6 +107,15 @@ fn operands(op: &Op) -> Vec<String> {
     op.operands.iter().map(|o| Language::Cpp.variable(&o.name, &o.names)).collect()
 }
 
+/// Where they are; null where one is left out.
+fn addresses(op: &Op) -> String {
+    let address = |(operand, name): (&Operand, String)| match operand.optional {
+        true => format!("if_given({name})"),
+        false => format!("&{name}"),
+    };
+    op.operands.iter().zip(operands(op)).map(address).collect::<Vec<_>>().join(", ")
+}
+
 fn type_of(op: &Op, attribute: &Attribute) -> String {
     match attribute.kind {
         Kind::Bool => "bool".into(),
@@ -116,7 +128,9 @@ fn type_of(op: &Op, attribute: &Attribute) -> String {
 }
 
 fn parameters(op: &Op, declared: bool) -> Vec<String> {
-    let mut all: Vec<String> = operands(op).iter().map(|name| format!("const Tensor &{name}")).collect();
+    let type_of_operand = |o: &Operand| if o.optional { "std::optional<Tensor>" } else { "Tensor" };
+    let typed = |(operand, name)| format!("const {} &{name}", type_of_operand(operand));
+    let mut all: Vec<String> = op.operands.iter().zip(operands(op)).map(typed).collect();
     for attribute in op.required() {
         let reference = if attribute.kind == Kind::Integers { "const " } else { "" };
         let by = if attribute.kind == Kind::Integers { "&" } else { "" };
@@ -178,8 +192,7 @@ fn method(op: &Op) -> String {
         ") const",
         WIDTH,
     );
-    let name = &op.name;
-    let addresses = operands(op).iter().map(|o| format!("&{o}")).collect::<Vec<_>>().join(", ");
+    let (name, addresses) = (&op.name, addresses(op));
     if op.attributes.is_empty() {
         return function(&head, &format!("return Nodes::make(*this, core::Op::{name}, {{{addresses}}});"));
     }
@@ -202,9 +215,8 @@ fn method(op: &Op) -> String {
 
 fn free(op: &Op) -> String {
     let name = Language::Cpp.function(op);
-    let operands = operands(op);
-    let addresses = operands.iter().map(|o| format!("&{o}")).collect::<Vec<_>>().join(", ");
-    let arguments = [operands, rest(op)].concat().join(", ");
+    let addresses = addresses(op);
+    let arguments = [operands(op), rest(op)].concat().join(", ");
     let head = aligned(&format!("Tensor {name}("), &parameters(op, false), ")", WIDTH);
     function(&head, &format!("return Nodes::youngest_of({{{addresses}}}).{name}({arguments});"))
 }
@@ -212,12 +224,10 @@ fn free(op: &Op) -> String {
 /// `tests/cpp/case_ops.hpp`.
 pub fn cases(families: &[Family]) -> String {
     let mut text = format!("// The operations of the cases by their functions. {HEAD}\n");
-    text +=
-        "#pragma once\n\n#include \"case_attrs.hpp\"\n\n#include <optional>\n#include <string>\n#include <vector>\n\n";
+    text += "#pragma once\n\n#include \"case_attrs.hpp\"\n\n#include <optional>\n#include <string>\n\n";
     text += "// Nothing where it is none of these. One operand: by Tensor's method.\n";
     let head = "inline std::optional<tl::Tensor> case_op(";
-    let parameters =
-        ["const std::string &op", "const std::vector<tl::Tensor> &s", "const CaseAttrs &attrs"].map(String::from);
+    let parameters = ["const std::string &op", "const CaseOperands &s", "const CaseAttrs &attrs"].map(String::from);
     let _ = writeln!(text, "{}", aligned(head, &parameters, ") {", WIDTH));
     for op in generated(families) {
         text += &case(op);
@@ -230,7 +240,9 @@ pub fn cases(families: &[Family]) -> String {
 
 fn case(op: &Op) -> String {
     let name = Language::Cpp.function(op);
-    let mut arguments: Vec<String> = (0..op.operands.len()).map(|i| format!("s.at({i})")).collect();
+    let operand =
+        |(i, operand): (usize, &Operand)| format!("s.{}({i})", if operand.optional { "at_if_given" } else { "at" });
+    let mut arguments: Vec<String> = op.operands.iter().enumerate().map(operand).collect();
     arguments.extend(op.required().map(|attribute| case_value(op, attribute)));
     if op.has_options() {
         arguments.push("options".into());

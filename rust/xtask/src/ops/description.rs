@@ -24,6 +24,9 @@ const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product"
 /// read: its elements are. written: the result is a view of it, and computing writes into it. viewed: the result is a view of
 /// it, and nothing is computed. indices: its elements are numbers of something, which computing checks.
 const ROLES: [&str; 4] = ["read", "written", "viewed", "indices"];
+/// The result's type; an operation for which it is none of these says it among `types`.
+const RESULTS: [&str; 4] = [OF_FIRST, "f32", "i32", "i64"];
+pub const OF_FIRST: &str = "first operand's";
 /// What the functions of an operation may say where they are written by hand.
 const BY_HAND: &str = "by hand";
 
@@ -77,6 +80,8 @@ pub struct Op {
     pub formula: String,
     pub shapes: String,
     pub types: String,
+    /// The result's type, where it is one of those of `RESULTS`.
+    pub result: Option<String>,
     /// What computing it may refuse.
     pub refuses: Option<String>,
     pub gradient: String,
@@ -105,6 +110,11 @@ impl Op {
     pub fn has_options(&self) -> bool {
         self.optional().next().is_some()
     }
+
+    /// Whether one of its operands may be left out.
+    pub fn has_optional_operands(&self) -> bool {
+        self.operands.iter().any(|operand| operand.optional)
+    }
 }
 
 /// One of an operation's operands.
@@ -112,6 +122,10 @@ impl Op {
 pub struct Operand {
     pub name: String,
     pub role: String,
+    /// Whether it may be left out.
+    pub optional: bool,
+    /// Why it has no gradient; none where it has one.
+    pub never: Option<String>,
     pub names: Names,
 }
 
@@ -198,6 +212,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         "formula",
         "shapes",
         "types",
+        "result",
         "refuses",
         "gradient",
         "signature",
@@ -212,6 +227,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
     if operands.is_empty() || operands.len() > MAX_OPERANDS {
         return Err(format!("{}: {} operands: 1 to {MAX_OPERANDS} are valid", fields.place, operands.len()));
     }
+    check_optional(&operands, &fields.place)?;
     let attributes = fields.list("attributes")?.iter().map(attribute).collect::<Result<Vec<_>, _>>()?;
     if attributes.len() > MAX_ATTRIBUTES {
         return Err(format!("{}: {} attributes: up to {MAX_ATTRIBUTES} are valid", fields.place, attributes.len()));
@@ -231,6 +247,7 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         formula: fields.text("formula")?,
         shapes: fields.text("shapes")?,
         types: fields.text("types")?,
+        result: fields.there("result").then(|| fields.one_of("result", &RESULTS)).transpose()?,
         refuses: fields.there("refuses").then(|| fields.text("refuses")).transpose()?,
         gradient: fields.text("gradient")?,
         by_hand,
@@ -244,6 +261,20 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         check_functions(&op, &fields.place)?;
     }
     Ok(op)
+}
+
+/// Any operand but the first may be left out, in the middle too. Functions of languages that name no context find it by the first,
+/// and the result is a view of the first that is written or viewed.
+fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
+    let left_out = |operand: Option<&Operand>| operand.filter(|o| o.optional).map(|o| o.name.clone());
+    if let Some(name) = left_out(operands.first()) {
+        return Err(format!("{place}: {name} is the first operand, which can not be optional"));
+    }
+    let target = operands.iter().find(|o| o.role == "written" || o.role == "viewed");
+    match left_out(target) {
+        Some(name) => Err(format!("{place}: the result is a view of {name}, which can not be optional")),
+        None => Ok(()),
+    }
 }
 
 /// What the functions that are written for an operation can say.
@@ -266,10 +297,18 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
 }
 
 fn operand(fields: &Fields) -> Result<Operand, String> {
-    fields.only(&["name", "role", "names"])?;
-    let name = fields.text("name")?;
+    fields.only(&["name", "role", "optional", "never", "names"])?;
+    let (name, role) = (fields.text("name")?, fields.one_of("role", &ROLES)?);
     fields.check_name(&name)?;
-    Ok(Operand { name, role: fields.one_of("role", &ROLES)?, names: names_in(fields)? })
+    let never = fields.there("never").then(|| fields.text("never")).transpose()?;
+    if role == "indices" && never.is_none() {
+        return Err(format!(
+            "{}: {name} holds numbers of something: never = \"why it has no gradient\" is missing",
+            fields.place
+        ));
+    }
+    let optional = fields.there("optional").then(|| fields.truth("optional")).transpose()?.unwrap_or(false);
+    Ok(Operand { name, role, optional, never, names: names_in(fields)? })
 }
 
 fn names_in(fields: &Fields) -> Result<Names, String> {
@@ -399,6 +438,39 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((op.name.as_str(), op.number, op.types.as_str()), ("twice", 1, "F32, and no other"));
         assert_eq!((op.attributes[0].length, op.attributes[0].required, op.refuses.is_none()), ((4, 4), false, true));
         assert!(!op.by_hand && op.has_options() && op.since == "0.1");
+        assert!(op.result.is_none() && op.operands[0].never.is_none() && !op.has_optional_operands());
+        let result = GOOD.replace("gradient", "result = \"first operand's\"\ngradient");
+        assert_eq!(super::family("f", &result).unwrap().ops[0].result.as_deref(), Some(OF_FIRST));
+    }
+
+    const A: &str = r#"{ name = "a", role = "read" }"#;
+
+    fn operands(more: &str) -> Result<Vec<Operand>, String> {
+        Ok(family("f", &GOOD.replace(A, more))?.ops.remove(0).operands)
+    }
+
+    #[test]
+    fn operands_are_read() {
+        let list = r#"{ name = "a", role = "written" }, { name = "b", role = "read", optional = true },
+            { name = "other", role = "written", optional = true }, { name = "d", role = "indices", never = "they are numbers" }"#;
+        let operands = operands(list).unwrap();
+        assert_eq!(operands.iter().map(|o| o.optional).collect::<Vec<_>>(), [false, true, true, false]);
+        assert_eq!(operands[3].never.as_deref(), Some("they are numbers"));
+        assert!(!super::tests::operands(r#"{ name = "a", role = "read", optional = false }"#).unwrap()[0].optional);
+    }
+
+    #[test]
+    fn wrong_operands_are_named() {
+        let error = |more: &str| operands(more).unwrap_err();
+        let second = |rest: &str| error(&format!("{A}, {{ name = \"b\", {rest} }}"));
+        assert!(second(r#"role = "read", optional = 1"#).contains("operands[1]: optional is 1: true or false"));
+        assert!(second(r#"role = "read", never = """#).contains("operands[1]: never is empty"));
+        assert!(second(r#"role = "read", default = 1"#)
+            .contains("no key \"default\": valid are name, role, optional, never"));
+        assert!(second(r#"role = "indices""#).contains("b holds numbers of something: never = "));
+        assert!(second(r#"role = "written", optional = true"#).contains("twice: the result is a view of b"));
+        assert!(second(r#"role = "viewed", optional = true"#).contains("twice: the result is a view of b"));
+        assert!(error(r#"{ name = "a", role = "read", optional = true }"#).contains("twice: a is the first operand"));
     }
 
     #[test]
@@ -410,6 +482,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error("\"elementwise\"", "\"some\"").contains("one of elementwise, row"));
         assert!(error("\"read\"", "\"eaten\"").contains("operands[0]: role is \"eaten\": one of read, written"));
         assert!(error("doc", "dock").contains("no key \"dock\": valid are number"));
+        assert!(error("gradient", "result = \"f16\"\ngradient").contains("one of first operand's, f32, i32, i64"));
         assert!(error("[4, 4]", "[4]").contains("[FEWEST, MOST]"));
         assert!(error("[4, 4]", "[4, 5]").contains("1 to 4 integers"));
         assert!(error("length = [4, 4], ", "").contains("length is missing"));

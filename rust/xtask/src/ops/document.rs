@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::description::{Attribute, Family, Kind, Op, FOLDER};
+use super::description::{Attribute, Family, Kind, Op, FOLDER, OF_FIRST};
 
 const WIDTH: usize = 130;
 
@@ -22,14 +22,24 @@ all operations, and of rounding: [semantics.md](semantics.md).
 }
 
 fn chapter(op: &Op) -> String {
-    let operands: Vec<String> = op.operands.iter().map(|o| o.name.clone()).collect();
+    let operands: Vec<&str> = op.operands.iter().map(|o| o.name.as_str()).collect();
     let mut text = format!("\n### {}({})\n{}.\n\n", op.name, operands.join(", "), op.doc);
     let _ = writeln!(text, "    {}\n", op.formula);
-    let mut parts = vec![("Class", &op.class), ("Shapes", &op.shapes), ("Types", &op.types)];
+    let types = types(op);
+    let mut parts = vec![("Class", &op.class), ("Shapes", &op.shapes), ("Types", &types)];
     parts.extend(op.refuses.as_ref().map(|refuses| ("Computing refuses", refuses)));
     parts.push(("Gradient", &op.gradient));
     for (head, part) in parts {
         text += &point(&format!("{head}: {part}."));
+    }
+    for operand in &op.operands {
+        text += &operand
+            .never
+            .as_ref()
+            .map_or(String::new(), |why| point(&format!("`{}` has no gradient: {why}.", operand.name)));
+    }
+    for operand in op.operands.iter().filter(|operand| operand.optional) {
+        text += &point(&format!("`{}` may be left out.", operand.name));
     }
     for (role, what) in
         [("written", "is written: the result is a view of it"), ("indices", "holds numbers, which are checked")]
@@ -43,6 +53,15 @@ fn chapter(op: &Op) -> String {
         op.attributes.iter().for_each(|attribute| text += &row(attribute));
     }
     text
+}
+
+/// The operands' types and the result's.
+fn types(op: &Op) -> String {
+    match op.result.as_deref() {
+        Some(OF_FIRST) => format!("{}. Result: {}'s", op.types, op.operands[0].name),
+        Some(result) => format!("{}. Result: {}", op.types, result.to_ascii_uppercase()),
+        None => op.types.clone(),
+    }
 }
 
 /// A point of a list, in lines of a readable length.
@@ -87,7 +106,7 @@ fn row(attribute: &Attribute) -> String {
 pub fn table(families: &[Family]) -> String {
     let mut text = String::from("| operation | the result | types |\n|---|---|---|\n");
     for op in families.iter().flat_map(|family| &family.ops) {
-        let _ = writeln!(text, "| `{}` | {} | {} |", op.name, op.doc, op.types);
+        let _ = writeln!(text, "| `{}` | {} | {} |", op.name, op.doc, types(op));
     }
     text
 }

@@ -131,6 +131,12 @@ fn method(op: &Op, prose: &Prose) -> String {
         arguments.push("&params".into());
     }
     let _ = writeln!(text, "func (c *Context) {name}({}) (*Tensor, error) {{", parameters.join(", "));
+    let optional: Vec<String> =
+        op.operands.iter().zip(&operands).filter(|(o, _)| o.optional).map(|(_, n)| n.clone()).collect();
+    if !optional.is_empty() {
+        let given: Vec<String> = optional.iter().map(|name| format!("orNone({name})")).collect();
+        let _ = writeln!(text, "\t{} = {}", optional.join(", "), given.join(", "));
+    }
     text += &before;
     let _ = writeln!(
         text,

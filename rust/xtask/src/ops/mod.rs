@@ -11,11 +11,14 @@ mod go;
 mod names;
 mod rust;
 mod text;
+#[cfg(test)]
+mod trial;
 mod zig;
 
 use std::path::Path;
 
-use crate::workspace::first_difference;
+use crate::tools;
+use crate::workspace::{first_difference, make_dir, Workspace};
 use description::{Family, Op};
 
 /// What stands at the head of each file.
@@ -26,11 +29,11 @@ fn generated(families: &[Family]) -> impl Iterator<Item = &Op> {
     families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand)
 }
 
-/// The files, and what is in them.
-fn files(root: &Path, families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
-    let whole = [
+/// The files that are written whole, and what is in them.
+fn whole(families: &[Family]) -> Vec<(&'static str, String)> {
+    vec![
         ("cpp/graph/op_list.inc", cpp::list(families)),
-        ("cpp/ops/op_facts.hpp", cpp::facts(families)?),
+        ("cpp/ops/op_facts.hpp", cpp::facts(families)),
         ("docs/ops.md", document::text(families)),
         ("rust/tensorlib-sys/src/op_functions.rs", c::declarations(families)),
         ("capi/src/op_functions.cpp", c::definitions(families)),
@@ -44,16 +47,50 @@ fn files(root: &Path, families: &[Family]) -> Result<Vec<(&'static str, String)>
         ("rust/tensorlib/tests/case_ops/mod.rs", rust::cases(families)),
         ("bindings/go/case_ops_test.go", go::cases(families)),
         ("bindings/zig/tests/case_ops.zig", zig::cases(families)),
+    ]
+}
+
+/// Has each language's formatter lay out the lines, in a folder of the tree, so that it finds the tree's settings. zig fmt only checks
+/// what `listed` has broken.
+fn laid_out(ws: &Workspace, files: &mut [(&'static str, String)], folder: &Path) -> Result<(), String> {
+    let formatters = [
+        (&[".cpp", ".hpp", ".h"][..], tools::clang_format()?.arg("-i")),
+        (&[".rs"], ws.cmd("rustfmt").args(["--edition", "2021"])),
+        (&[".go"], ws.cmd(tools::gofmt(ws)?).arg("-w")),
     ];
-    let mut files = Vec::from(whole);
-    for (file, text) in [
+    for (endings, formatter) in formatters {
+        let mut written = Vec::new();
+        for (file, text) in files.iter_mut().filter(|(file, _)| endings.iter().any(|ending| file.ends_with(ending))) {
+            let path = folder.join(*file);
+            make_dir(path.parent().unwrap_or(folder))?;
+            std::fs::write(&path, &*text).map_err(|e| format!("{}: {e}", path.display()))?;
+            written.push((path, text));
+        }
+        formatter.args(written.iter().map(|(path, _)| path)).capture()?;
+        for (path, text) in written {
+            *text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The files of which a region is written, and what is in it.
+fn regions(families: &[Family]) -> Vec<(&'static str, String)> {
+    vec![
         ("bindings/zig/src/context.zig", zig::aliases(families)),
         ("bindings/zig/src/tensorlib.zig", zig::exports(families)),
         ("bindings/zig/src/c.zig", zig::declarations(families)),
         ("rust/tensorlib/src/lib.rs", rust::exports(families)),
         ("README.md", document::table(families)),
-    ] {
-        let now = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+    ]
+}
+
+/// All of them, as they are to be.
+fn files(ws: &Workspace, families: &[Family]) -> Result<Vec<(&'static str, String)>, String> {
+    let mut files = whole(families);
+    laid_out(ws, &mut files, &ws.out.join("ops"))?;
+    for (file, text) in regions(families) {
+        let now = std::fs::read_to_string(ws.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         files.push((file, with_region(&now, &text).map_err(|e| format!("{file}: {e}"))?));
     }
     Ok(files)
@@ -71,17 +108,17 @@ fn with_region(file: &str, lines: &str) -> Result<String, String> {
 }
 
 /// Writes them.
-pub fn write(root: &Path) -> Result<(), String> {
-    for (file, text) in files(root, &description::read(root)?)? {
-        std::fs::write(root.join(file), text).map_err(|e| format!("{file}: {e}"))?;
+pub fn write(ws: &Workspace) -> Result<(), String> {
+    for (file, text) in files(ws, &description::read(&ws.root)?)? {
+        std::fs::write(ws.root.join(file), text).map_err(|e| format!("{file}: {e}"))?;
     }
     Ok(())
 }
 
 /// Fails where one is not what the descriptions say.
-pub fn check(root: &Path) -> Result<(), String> {
-    for (file, fresh) in files(root, &description::read(root)?)? {
-        let committed = std::fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"))?;
+pub fn check(ws: &Workspace) -> Result<(), String> {
+    for (file, fresh) in files(ws, &description::read(&ws.root)?)? {
+        let committed = std::fs::read_to_string(ws.root.join(file)).map_err(|e| format!("{file}: {e}"))?;
         if let Some(line) = first_difference(&committed, &fresh) {
             let folder = description::FOLDER;
             return Err(format!("{file}:{line} differs from {folder}/*.toml: run `cargo xtask ops`"));

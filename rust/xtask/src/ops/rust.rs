@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op};
+use super::description::{Attribute, Family, Kind, Op, Operand};
 use super::names::{camel, Language};
 use super::text::{listed, wrapped, Prose};
 use super::{generated, HEAD};
@@ -15,7 +15,9 @@ const INVALID: &str = "[`Error::InvalidArgument`](crate::Error::InvalidArgument)
 pub fn methods(families: &[Family]) -> String {
     let prose = Prose { language: Language::Rust, families };
     let mut text =
-        format!("//! Operations, a method each. {HEAD}.\n\nuse crate::ops::shapes;\n").replace("..\n", ".\n");
+        format!("//! Operations, a method each. {HEAD}.\n\nuse crate::ops::HELPERS;\n").replace("..\n", ".\n");
+    let optional = generated(families).any(Op::has_optional_operands);
+    text = text.replace("HELPERS", if optional { "{raw_or_none, shapes, youngest}" } else { "shapes" });
     let types = generated(families).any(|op| op.attributes.iter().any(|a| a.kind == Kind::Type));
     let types = if types { "Context, DType, Result, Tensor" } else { "Context, Result, Tensor" };
     let _ = writeln!(text, "use crate::{{{types}}};\nuse tensorlib_sys as sys;");
@@ -68,9 +70,7 @@ fn options(op: &Op, prose: &Prose) -> String {
             "{doc}    #[must_use]\n    pub fn {setter}(mut self, {setter}: {given}) -> Self {{\n        self.raw.{member} = {value};\n        self\n    }}\n"
         ));
     }
-    let zeros = listed("        ", &format!("let raw = sys::{raw} {{ "), &zeros, " };", WIDTH);
-    // A line for each where they do not fit: without blanks at the braces.
-    let zeros = if zeros.contains('\n') { zeros.replace("{ \n", "{\n").replace(" };", "};") } else { zeros };
+    let zeros = format!("        let raw = sys::{raw} {{ {} }};", zeros.join(", "));
     format!(
         "
 /// What [`Context::{function}`] may be given; [`Default`] is what it does without.
@@ -106,6 +106,23 @@ fn variable(attribute: &Attribute) -> String {
 
 fn operands(op: &Op) -> Vec<String> {
     op.operands.iter().map(|o| Language::Rust.variable(&o.name, &o.names)).collect()
+}
+
+/// With their types.
+fn typed_operands(op: &Op) -> Vec<String> {
+    let typed = |(operand, name): (&Operand, String)| match operand.optional {
+        true => format!("{name}: Option<&Tensor>"),
+        false => format!("{name}: &Tensor"),
+    };
+    op.operands.iter().zip(operands(op)).map(typed).collect()
+}
+
+/// In a list where some may be left out.
+fn given(operand: &Operand, name: &str) -> String {
+    if operand.optional {
+        return name.into();
+    }
+    format!("Some({name})")
 }
 
 fn type_of(op: &Op, attribute: &Attribute) -> String {
@@ -170,13 +187,16 @@ fn context_method(op: &Op, prose: &Prose) -> String {
     }
     text += &wrapped(&(errors + "."), "    /// ", WIDTH);
     let mut parameters = vec!["&self".to_string()];
-    parameters.extend(operands.iter().map(|name| format!("{name}: &Tensor")));
+    parameters.extend(typed_operands(op));
     parameters.extend(rest(op).0);
     text += many_arguments(&parameters);
     let head = format!("pub fn {}(", Language::Rust.function(op));
     let _ = writeln!(text, "{}", listed("    ", &head, &parameters, ") -> Result<Tensor> {", WIDTH));
     let mut arguments = vec!["ctx".to_string()];
-    arguments.extend(operands.iter().map(|name| format!("{name}.raw()")));
+    arguments.extend(op.operands.iter().zip(&operands).map(|(operand, name)| match operand.optional {
+        true => format!("raw_or_none({name})"),
+        false => format!("{name}.raw()"),
+    }));
     arguments.extend(op.required().map(|a| match a.kind {
         Kind::Integers => format!("{}.as_ptr()", variable(a)),
         _ => raw_value(a, &variable(a)),
@@ -184,29 +204,22 @@ fn context_method(op: &Op, prose: &Prose) -> String {
     if op.has_options() {
         arguments.push("&options.raw".into());
     }
-    let shapes = format!("|| shapes(&[{}])", operands.join(", "));
+    let listed_operands: Vec<String> = match op.has_optional_operands() {
+        true => op.operands.iter().zip(&operands).map(|(operand, name)| given(operand, name)).collect(),
+        false => operands.clone(),
+    };
+    let shapes = format!("|| shapes(&[{}])", listed_operands.join(", "));
     let safety = match op.attributes.is_empty() {
         true => "// SAFETY: context and operands are live.",
         false => "// SAFETY: context and operands are live; what is pointed to lives for the call.",
     };
     let call = format!("sys::tl_{}({})", op.name, arguments.join(", "));
+    // rustfmt breaks the lines, but puts no comment elsewhere.
     let line = format!("        self.construct({shapes}, |ctx| unsafe {{ {call} }})");
     if line.chars().count() <= WIDTH {
         let _ = writeln!(text, "        {safety}\n{line}");
     } else {
-        let broken = format!("            |ctx| unsafe {{ {call} }},");
-        let call = match broken.chars().count() <= WIDTH {
-            true => broken,
-            false => {
-                let head = format!("sys::tl_{}(", op.name);
-                format!(
-                    "            |ctx| unsafe {{\n{}\n            }},",
-                    listed("                ", &head, &arguments, ")", WIDTH)
-                )
-            }
-        };
-        let _ =
-            writeln!(text, "        self.construct(\n            {shapes},\n            {safety}\n{call}\n        )");
+        let _ = writeln!(text, "        self.construct(\n{shapes},\n{safety}\n|ctx| unsafe {{ {call} }},\n)");
     }
     text + "    }\n"
 }
@@ -222,12 +235,14 @@ fn tensor_method(op: &Op) -> String {
     }
     let (typed, names) = rest(op);
     let mut parameters = vec!["&self".to_string()];
-    parameters.extend(operands[1..].iter().map(|name| format!("{name}: &Tensor")));
+    parameters.extend(typed_operands(op).split_off(1));
     parameters.extend(typed);
     text += many_arguments(&parameters);
     let _ =
         writeln!(text, "{}", listed("    ", &format!("pub fn {name}("), &parameters, ") -> Result<Tensor> {", WIDTH));
+    let others = || op.operands[1..].iter().zip(&operands[1..]).map(|(operand, name)| given(operand, name));
     let context = match &operands[1..] {
+        _ if op.has_optional_operands() => format!("youngest(self, &[{}])", others().collect::<Vec<_>>().join(", ")),
         [] => "self.context()".to_string(),
         [second, more @ ..] => {
             let more: String = more.iter().map(|name| format!(".younger({name}.context())")).collect();
@@ -239,7 +254,8 @@ fn tensor_method(op: &Op) -> String {
     if line.chars().count() <= WIDTH {
         return text + &line + "\n    }\n";
     }
-    text + &format!("        let context = {context}.clone();\n        context.{name}({arguments})\n    }}\n")
+    let context = if op.has_optional_operands() { context } else { format!("{context}.clone()") };
+    text + &format!("        let context = {context};\n        context.{name}({arguments})\n    }}\n")
 }
 
 /// The region in `rust/tensorlib/src/lib.rs`; rustfmt keeps such lines in the order of their letters.
@@ -256,17 +272,21 @@ pub fn exports(families: &[Family]) -> String {
 /// `rust/tensorlib/tests/case_ops/mod.rs`.
 pub fn cases(families: &[Family]) -> String {
     let mut text =
-        format!("//! The operations of the cases by their methods. {HEAD}\n\nuse crate::case_attrs::CaseAttrs;\n");
+        format!("//! The operations of the cases by their methods. {HEAD}\n\nuse crate::case_attrs::{{CaseAttrs, CaseOperands}};\n");
     text += "use tensorlib::{Result, Tensor};\n";
     let attrs = if generated(families).any(|op| !op.attributes.is_empty()) { "attrs" } else { "_attrs" };
     text += "\n/// None where it is none of these.\n";
     let _ = writeln!(
         text,
-        "pub fn build(op: &str, s: &[&Tensor], {attrs}: &CaseAttrs) -> Option<Result<Tensor>> {{\n    Some(match op {{"
+        "pub fn build(op: &str, s: &CaseOperands, {attrs}: &CaseAttrs) -> Option<Result<Tensor>> {{\n    Some(match op {{"
     );
     for op in generated(families) {
         let name = Language::Rust.function(op);
-        let mut arguments: Vec<String> = (1..op.operands.len()).map(|i| format!("s[{i}]")).collect();
+        let operand = |(i, operand): (usize, &Operand)| match operand.optional {
+            true => format!("s.if_given({i})"),
+            false => format!("&s[{i}]"),
+        };
+        let mut arguments: Vec<String> = op.operands.iter().enumerate().skip(1).map(operand).collect();
         if op.attributes.is_empty() {
             let _ = writeln!(text, "        \"{}\" => s[0].{name}({}),", op.name, arguments.join(", "));
             continue;

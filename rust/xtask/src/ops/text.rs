@@ -1,6 +1,6 @@
 //! The texts of a description in the words and the width of a language.
 
-use super::description::{Attribute, Family, Kind, Op};
+use super::description::{Attribute, Family, Kind, Op, Operand, OF_FIRST};
 use super::names::Language;
 
 /// A blank that no line is broken at.
@@ -37,6 +37,19 @@ impl Prose<'_> {
             }
         }
         text += &format!(" Shapes: {}. Types: {}.", self.translated(&op.shapes), self.translated(&op.types));
+        match op.result.as_deref() {
+            Some(OF_FIRST) => {
+                let first = &op.operands[0];
+                text += &format!(" The result is of {}'s type.", self.language.variable(&first.name, &first.names));
+            }
+            Some(result) => text += &format!(" The result is {}.", self.translated(&result.to_ascii_uppercase())),
+            None => {}
+        }
+        let optional: Vec<String> = op.operands.iter().filter(|o| o.optional).map(|o| self.operand(o)).collect();
+        if let Some((last, others)) = optional.split_last() {
+            let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
+            text += &format!(" {names} may be {}: left out.", self.left_out());
+        }
         if let Some(refuses) = &op.refuses {
             let (error, refuses) = (self.invalid_argument(), self.translated(refuses));
             text += &format!(" Computing fails with {error}, naming the place, for {refuses}.");
@@ -66,6 +79,21 @@ impl Prose<'_> {
     /// The same, as the sentence above a member.
     pub fn member(&self, attribute: &Attribute) -> String {
         format!("{}.", capitalised(&self.attribute(attribute)))
+    }
+
+    fn operand(&self, operand: &Operand) -> String {
+        self.quoted(&self.language.variable(&operand.name, &operand.names))
+    }
+
+    /// What is given for an operand that is left out.
+    fn left_out(&self) -> &'static str {
+        match self.language {
+            Language::C => "tl_none()",
+            Language::Cpp => "std::nullopt",
+            Language::Rust => "`None`",
+            Language::Go => "nil",
+            Language::Zig => "`null`",
+        }
     }
 
     fn invalid_argument(&self) -> &'static str {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::cpp::choice_name;
-use super::description::{Attribute, Family, Kind, Op};
+use super::description::{Attribute, Family, Kind, Op, Operand};
 use super::names::{camel, Language};
 use super::text::{listed, wrapped, Prose};
 use super::{generated, HEAD};
@@ -90,9 +90,16 @@ fn function(op: &Op, prose: &Prose) -> String {
     let mut text =
         format!("\n{}///\n{}", wrapped(&prose.summary(op), "/// ", WIDTH), wrapped(&prose.body(op), "/// ", WIDTH));
     let mut parameters = vec!["self: Context".to_string()];
-    parameters.extend(operands.iter().map(|name| format!("{name}: Tensor")));
+    parameters.extend(op.operands.iter().zip(&operands).map(|(operand, name)| match operand.optional {
+        true => format!("{name}: ?Tensor"),
+        false => format!("{name}: Tensor"),
+    }));
     parameters.extend(op.required().map(|a| format!("{}: {}", variable(a), type_of(op, a))));
-    let mut arguments: Vec<String> = operands.iter().map(|name| format!("{name}.handle")).collect();
+    let handle = |(operand, name): (&Operand, &String)| match operand.optional {
+        true => format!("Tensor.handleOrNone({name})"),
+        false => format!("{name}.handle"),
+    };
+    let mut arguments: Vec<String> = op.operands.iter().zip(&operands).map(handle).collect();
     arguments.extend(op.required().map(|a| match a.kind {
         Kind::Integers => format!("&{}", variable(a)),
         _ => raw_value(a, &variable(a)),
@@ -203,7 +210,7 @@ pub fn cases(families: &[Family]) -> String {
         let _ = writeln!(text, "    {},", op.name);
     }
     text += "};\n\n/// null where it is none of these.\n";
-    text += "pub fn make(ctx: tl.Context, op: case_file.Op, src: []const tl.Tensor) !?tl.Tensor {\n";
+    text += "pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Tensor {\n";
     text += "    const name = std.meta.stringToEnum(Name, op.name) orelse return null;\n    const n_src: usize = switch (name) {\n";
     for op in generated(families) {
         let _ = writeln!(text, "        .{} => {},", op.name, op.operands.len());
@@ -211,7 +218,8 @@ pub fn cases(families: &[Family]) -> String {
     text += "    };\n    if (src.len != n_src) return error.WrongNumberOfOperands;\n    switch (name) {\n";
     for op in generated(families) {
         let function = Language::Zig.function(op);
-        let mut arguments: Vec<String> = (0..op.operands.len()).map(|i| format!("src[{i}]")).collect();
+        let operand = |(i, operand): (usize, &Operand)| format!("src[{i}]{}", if operand.optional { "" } else { ".?" });
+        let mut arguments: Vec<String> = op.operands.iter().enumerate().map(operand).collect();
         arguments.extend(op.required().map(|attribute| case_value(op, attribute)));
         if !op.has_options() {
             let _ = writeln!(text, "        .{} => return try ctx.{function}({}),", op.name, arguments.join(", "));

@@ -61,8 +61,8 @@ pub fn seeds(run: &mut Run) -> Result<(), String> {
 /// Each fuzz target for a while, from its corpus on; what it finds stays in target/xtask/fuzz.
 pub fn fuzz(run: &mut Run) -> Result<(), String> {
     let build = builds::fuzz(run)?;
-    let seconds = std::env::var("TENSORLIB_FUZZ_SECONDS").unwrap_or_else(|_| "60".into());
-    let limit = seconds.parse::<u64>().map_err(|e| format!("TENSORLIB_FUZZ_SECONDS is {seconds}: {e}"))? + 120;
+    let seconds = super::fuzz_seconds(60)?;
+    let limit = seconds + 120;
     let ws = run.ws;
     let (found, seeds) = (ws.out.join("fuzz/gguf"), ws.root.join("tests/fuzz/corpus/gguf"));
     crate::workspace::make_dir(&found)?;

@@ -27,9 +27,9 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     Ok(())
 }
 
-/// The C++ tests of the CUDA backend, the cases in C and C++, and what else the C programs try on a GPU.
+/// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and what else the C programs try on a GPU.
 pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    let chosen = |name: &str| name == "cases_test" || name.starts_with("cuda_");
+    let chosen = |name: &str| ["cases_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_");
     cpp::some_programs(run, &build.join("tests/cpp"), chosen, &[envs.to_vec()])?;
     c::programs(run, build, envs)
 }

@@ -53,10 +53,18 @@ pub const ALL: &[Suite] = &[
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
-    suite("sanitize", "AddressSanitizer and UBSan under the C++ and C suites, on the best level", sanitize::run),
+    suite(
+        "sanitize",
+        "AddressSanitizer and UBSan under the C++ and C suites, on the best level; random calls for a minute",
+        sanitize::run,
+    ),
     suite("simt", "the CUDA backend on a simulated GPU, in all languages", simt::run),
     suite("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
-    deep("sanitize-all", "the same on every level and on the simulated GPU", sanitize::all),
+    deep(
+        "sanitize-all",
+        "the same on every level and on the simulated GPU; random calls for ten minutes",
+        sanitize::all,
+    ),
     deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
@@ -65,6 +73,14 @@ pub const ALL: &[Suite] = &[
     deep("interop", "files exchanged with the Python packages of their formats", deep::interop),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
+
+/// How long a program that draws what it does goes on: TENSORLIB_FUZZ_SECONDS, or what its suite takes for it.
+fn fuzz_seconds(otherwise: u64) -> Result<u64, String> {
+    match std::env::var("TENSORLIB_FUZZ_SECONDS") {
+        Ok(seconds) => seconds.parse().map_err(|e| format!("TENSORLIB_FUZZ_SECONDS is {seconds}: {e}")),
+        Err(_) => Ok(otherwise),
+    }
+}
 
 /// Fails where a file below `dir` names this source tree. `binaries` is grep's way with them: `-I` leaves them out,
 /// `-a` searches them too.

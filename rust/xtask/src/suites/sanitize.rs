@@ -4,9 +4,10 @@
 use std::path::Path;
 
 use crate::builds;
+use crate::counts::Style;
 use crate::levels;
 use crate::suite::Run;
-use crate::suites::{c, cpp, devices, simt};
+use crate::suites::{c, cpp, devices, fuzz_seconds, simt};
 
 /// The first report ends the program.
 const UBSAN: (&str, &str) = ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1");
@@ -24,22 +25,35 @@ const GPU: [(&str, &str); 3] = [
 ];
 
 /// Encoding goes through every level by itself, and takes two minutes.
-const DEEP_ONLY: [&str; 1] = ["encode_test"];
+const DEEP_ONLY: &str = "encode_test";
+
+/// It draws calls for as long as it is told to.
+const RANDOM_CALLS: &str = "random_calls_test";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let levels = levels::all(run)?;
     let best = levels.first().ok_or("this machine has no level")?;
     let build = builds::address_sanitized(run, best)?;
-    on_cpu(run, &build, &levels[..1], &DEEP_ONLY)
+    on_cpu(run, &build, &levels[..1], &[DEEP_ONLY, RANDOM_CALLS])?;
+    random_calls(run, &build, best, 60)
 }
 
 /// `--deep`.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let build = builds::all_address_sanitized(run)?;
     let levels = levels::all(run)?;
-    on_cpu(run, &build, &levels, &[])?;
+    on_cpu(run, &build, &levels, &[RANDOM_CALLS])?;
+    random_calls(run, &build, levels.first().ok_or("this machine has no level")?, 600)?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
+}
+
+fn random_calls(run: &mut Run, build: &Path, isa: &str, seconds: u64) -> Result<(), String> {
+    let seconds = fuzz_seconds(seconds)?;
+    let text = seconds.to_string();
+    let envs = [&[("TENSORLIB_ISA", isa), ("TENSORLIB_FUZZ_SECONDS", text.as_str())], &CPU[..]].concat();
+    let cmd = run.ws.cmd(build.join("tests/cpp").join(RANDOM_CALLS)).arg("--gtest_color=no");
+    run.tests(&format!("{RANDOM_CALLS} for {seconds} s"), Style::GoogleTest, cmd.limit(seconds + 120).envs(&envs))
 }
 
 fn on_cpu(run: &mut Run, build: &Path, levels: &[String], without: &[&str]) -> Result<(), String> {

@@ -1,0 +1,241 @@
+//! Operations that no engine has, with all that a description may say: what is written for them is as each language's formatter
+//! would have it. They stand where a line just fits, and where it does not.
+
+use std::path::{Path, PathBuf};
+
+use super::description::{family, Family};
+use crate::tools;
+use crate::workspace::{make_dir, remove_dir, Workspace};
+
+const TRIALS: &str = r#"
+title = "Trials"
+
+[plain]
+number = 1
+class = "elementwise"
+doc = "a itself"
+formula = "c[i] = a[i]"
+shapes = "c has a's shape"
+types = "F32"
+result = "first operand's"
+gradient = "da = g"
+operands = [{ name = "a", role = "read" }]
+
+[every_kind_given]
+number = 2
+class = "other"
+doc = "a by attributes that must be given"
+formula = "c[i] = a[i]"
+shapes = "{n, m}, as `every_kind_left_out`"
+types = "F32"
+result = "i32"
+gradient = "none: it counts"
+operands = [{ name = "a", role = "read", never = "it is only counted" }]
+attributes = [
+    { name = "flag", kind = "bool", required = true, doc = "whether" },
+    { name = "count", kind = "integer", required = true, range = [1, 8], doc = "how many" },
+    { name = "factor", kind = "number", required = true, nan = true, doc = "by what" },
+    { name = "axes", kind = "integers", length = [4, 4], required = true, doc = "which" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, doc = "where to" },
+    { name = "to", kind = "type", required = true, names = { zig = "dtype" }, doc = "into what" },
+]
+
+[every_kind_left_out]
+number = 3
+class = "other"
+doc = "a by attributes that may be left out"
+formula = "c[i] = a[i]"
+shapes = "c has a's shape"
+types = "F32"
+gradient = "da = g"
+operands = [{ name = "a", role = "read" }]
+attributes = [
+    { name = "flag", kind = "bool", doc = "whether" },
+    { name = "count", kind = "integer", range = [1, 8], default = 1, doc = "how many" },
+    { name = "eps", kind = "number", range = [1e-9, 1], default = 1e-5, doc = "what keeps it from 0" },
+    { name = "sections", kind = "integers", length = [2, 2], doc = "which" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], doc = "where to" },
+]
+
+[one_optional]
+number = 4
+class = "row"
+doc = "a and, where it is given, b"
+formula = "c[i] = a[i] + b[i]"
+shapes = "c has a's shape"
+types = "F32"
+result = "first operand's"
+gradient = "da = g"
+operands = [{ name = "a", role = "read" }, { name = "b", role = "read", optional = true }]
+
+[optional_in_the_middle]
+number = 5
+class = "row"
+doc = "a's rows of these numbers, which b changes"
+formula = "a's rows, changed"
+shapes = "c has a's shape"
+types = "F32; rows I32"
+result = "f32"
+refuses = "a number that is no row's"
+gradient = "da = g"
+operands = [
+    { name = "a", role = "written", never = "it is overwritten" },
+    { name = "range", role = "read", optional = true, names = { go = "span" } },
+    { name = "rows", role = "indices", never = "its elements are numbers of rows" },
+]
+
+[optional_with_attributes]
+number = 6
+class = "row"
+doc = "The softmax of a's rows"
+formula = "c[i] = exp(a[i] scale + mask[i]) / sum"
+shapes = "mask {n, m}, sinks {m}"
+types = "F32"
+result = "first operand's"
+gradient = "by its decomposition"
+names = { go = "OptionalWithAttrs" }
+operands = [
+    { name = "a", role = "read" },
+    { name = "mask", role = "read", optional = true },
+    { name = "sinks", role = "read", optional = true, never = "they are constants of a model" },
+]
+attributes = [
+    { name = "scale", kind = "number", required = true, doc = "the factor" },
+    { name = "max_bias", kind = "number", range = [0, 1024], doc = "the steepest slope" },
+    { name = "sections", kind = "integers", length = [4, 4], doc = "which" },
+]
+
+[operands_for_more_than_a_line_of_any_language]
+number = 7
+class = "other"
+doc = "All of them"
+formula = "c[i] = queries[i]"
+shapes = "c has queries' shape"
+types = "F32"
+result = "i64"
+gradient = "none: it counts"
+operands = [
+    { name = "queries", role = "read" },
+    { name = "keys_of_all_heads", role = "read" },
+    { name = "values_of_all_heads", role = "read", optional = true },
+    { name = "mask_of_all_heads", role = "read", optional = true },
+    { name = "positions", role = "indices", optional = true, never = "its elements are numbers of places" },
+    { name = "frequency_factors", role = "read" },
+    { name = "sinks", role = "read", optional = true },
+    { name = "slopes", role = "read", optional = true },
+    { name = "state", role = "read" },
+    { name = "the_last_one", role = "read", optional = true },
+]
+
+[operands_for_a_line]
+number = 8
+class = "other"
+doc = "Three"
+formula = "c[i] = a[i]"
+shapes = "c has a's shape"
+types = "F32"
+gradient = "none: it counts"
+operands = [
+    { name = "the_first_operand", role = "read" },
+    { name = "the_second_operand", role = "read" },
+    { name = "the_third_operand", role = "read", optional = true },
+]
+
+[by_hand]
+number = 9
+signature = "by hand"
+class = "other"
+doc = "a in its own way"
+formula = "c[i] = a[i]"
+shapes = "c has a's shape"
+types = "F32"
+gradient = "da = g"
+operands = [{ name = "a", role = "read" }, { name = "b", role = "read", optional = true }]
+attributes = [{ name = "ne", kind = "integers", length = [1, 4], doc = "the shape" }]
+"#;
+
+/// Written into a folder in which the formatters find the tree's settings.
+fn written() -> (Workspace, Vec<PathBuf>) {
+    let ws = Workspace::find().unwrap();
+    let families = [family("trials", TRIALS).unwrap()];
+    let folder = ws.out.join("trials");
+    remove_dir(&folder).unwrap();
+    let mut files = Vec::new();
+    let mut whole = super::whole(&families);
+    super::laid_out(&ws, &mut whole, &folder).unwrap();
+    for (file, text) in whole.into_iter().chain(regions(&families)) {
+        let path = folder.join(file);
+        make_dir(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        files.push(path);
+    }
+    (ws, files)
+}
+
+/// What stands around a region where its formatter needs it.
+fn regions(families: &[Family]) -> impl Iterator<Item = (&'static str, String)> {
+    super::regions(families).into_iter().map(|(file, text)| match file {
+        "bindings/zig/src/context.zig" => (file, format!("pub const Context = struct {{\n{text}}};\n")),
+        _ => (file, text),
+    })
+}
+
+fn ending<'a>(files: &'a [PathBuf], endings: &[&str]) -> Vec<&'a Path> {
+    let chosen = |file: &&PathBuf| endings.iter().any(|ending| file.extension().is_some_and(|of| of == *ending));
+    let files: Vec<_> = files.iter().filter(chosen).map(PathBuf::as_path).collect();
+    assert!(files.len() > 1, "{endings:?}");
+    files
+}
+
+#[test]
+fn what_is_written_is_formatted() {
+    let (ws, files) = written();
+    let c = ending(&files, &["c", "h", "cpp", "hpp"]);
+    tools::clang_format().unwrap().dir(&ws.root).args(["--dry-run", "--Werror"]).args(c).capture().unwrap();
+    let rustfmt = ws.cmd("rustfmt").args(["--check", "--edition", "2021"]);
+    rustfmt.args(ending(&files, &["rs"])).capture().unwrap();
+    let gofmt = ws.cmd(tools::gofmt(&ws).unwrap()).arg("-d");
+    assert_eq!(gofmt.args(ending(&files, &["go"])).capture().unwrap(), "");
+    tools::zig().unwrap().dir(&ws.root).args(["fmt", "--check"]).args(ending(&files, &["zig"])).capture().unwrap();
+}
+
+#[test]
+fn optional_operands_are_the_languages_own() {
+    let families = [family("trials", TRIALS).unwrap()];
+    let files = super::whole(&families);
+    let has = |file: &str, text: &str| {
+        let (_, content) = files.iter().find(|(name, _)| *name == file).unwrap();
+        assert!(content.contains(text), "{file} lacks {text}:\n{content}");
+    };
+    has("cpp/ops/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
+    has("cpp/ops/op_facts.hpp", ".never = \"they are constants of a model\"");
+    has("cpp/ops/op_facts.hpp", ".result = ResultType::i64,");
+    has("docs/ops.md", "- `mask` may be left out.");
+    has("docs/ops.md", "- `rows` has no gradient: its elements are numbers of rows.");
+    has("docs/ops.md", "- Types: F32. Result: a's.");
+    has("rust/tensorlib-sys/src/op_functions.rs", "`b` may be tl_none(): left out.");
+    has("capi/src/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
+    has(
+        "cpp/include/tensorlib/op_functions.hpp",
+        "Tensor one_optional(const Tensor &a, const std::optional<Tensor> &b);",
+    );
+    has("cpp/include/tensorlib/op_functions.hpp", "mask and sinks may be std::nullopt: left out.");
+    has("cpp/api/op_functions.cpp", "{&a, if_given(b)}");
+    has(
+        "rust/tensorlib/src/op_functions.rs",
+        "pub fn one_optional(&self, a: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {",
+    );
+    has("rust/tensorlib/src/op_functions.rs", "youngest(self, &[b]).one_optional(self, b)");
+    has(
+        "rust/tensorlib/src/op_functions.rs",
+        "youngest(self, &[range, Some(rows)]).optional_in_the_middle(self, range, rows)",
+    );
+    has("bindings/go/op_functions.go", "\tmask, sinks = orNone(mask), orNone(sinks)\n");
+    has("bindings/zig/src/op_functions.zig", "pub fn oneOptional(self: Context, a: Tensor, b: ?Tensor) Error!Tensor {");
+    has("bindings/zig/src/op_functions.zig", ".{ a.handle, Tensor.handleOrNone(b) }");
+    has("tests/cpp/case_ops.hpp", "return tl::one_optional(s.at(0), s.at_if_given(1));");
+    has("tests/capi/case_ops.h", "operands(run, words, n, 2, s);");
+    has("rust/tensorlib/tests/case_ops/mod.rs", "\"one_optional\" => s[0].one_optional(s.if_given(1)),");
+    has("bindings/go/case_ops_test.go", "made, err = c.OneOptional(src[0], src[1])");
+    has("bindings/zig/tests/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),");
+}
