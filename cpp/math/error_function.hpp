@@ -19,10 +19,16 @@ TL_MATH_INLINE Real<V> erf(Real<V> x) {
     return with_sign(Real<V>::select(a < 0.8f, fma(a, p, a), large), x);
 }
 
+// max(x, 0), -0 where x is negative: added to a tail that rounds to 0, fused or not, it leaves the tail its sign.
+template <class V>
+TL_MATH_INLINE Real<V> positive_part(Real<V> x) {
+    return max(Real<V>(-0.0f), x);
+}
+
 // x Phi(x), where Phi(x) = (1 + erf(x / sqrt 2)) / 2: max(x, 0) - y Phi(-y) with y = |x|, where nothing cancels but x - x / 2.
 // Phi(-y) = e^(-y^2 / 2) t g(t) for t = 4 / (y + 4), g the minimax polynomial for the relative error up to y = 14.6: 6.4e-8. At y = 14.5
 // the tail is less than 2^-150. The exponent, up to 105, needs more than a float's digits: r is taken from the product itself. The tail is
-// scaled last, as its digits would be lost below 2^-126.
+// lowered last, as its digits would be lost below 2^-126.
 template <class V>
 TL_MATH_INLINE Real<V> gelu_erf(Real<V> x) {
     const Real<V> y = min(Real<V>(14.5f), x.magnitude()), half = y * -0.5f;
@@ -31,7 +37,7 @@ TL_MATH_INLINE Real<V> gelu_erf(Real<V> x) {
     const Real<V> t = Real<V>(4.0f) / (y + 4.0f);
     const Real<V> g = polynomial(t, 0.0997919589f, 0.0986077338f, 0.103117175f, 0.0353272744f, 0.196244299f, -0.197943434f, 0.289372176f,
                                  -0.149584815f, 0.0250675995f);
-    return max(Real<V>(0.0f), x) - scaled(exp_of_rest(r) * (y * t * g), n);
+    return fma(exp_of_rest(r) * power_of_two<64>(n) * (y * t * g), Real<V>(-lower), positive_part(x));
 }
 
 }  // namespace TL_MATH

@@ -118,4 +118,18 @@ TL_MATH_INLINE Real<V> tanh(Real<V> x) {
     return with_sign(Real<V>::select(a < 0.55f, fma(a * u, p, a), large), x);
 }
 
+// 2^64 e^w for w = a (h + h_low) ln 2 from -131 to 0, where h_low is half an ulp of h or so: raised, so that a tail keeps its digits below
+// 2^-126 until it is multiplied by `lower`, last. w goes to -104 and further, where half an ulp of it is 4e-6: so what is left of the
+// exponent is taken from the product itself. 2^f = 1 + f g(f), g the minimax polynomial for the relative error up to 1/2: 9.7e-8, enough
+// for 1e-6.
+constexpr float lower = 0x1p-64f;
+constexpr float log2_e_low = 0x1.4ae0cp-26f;
+template <class V>
+TL_MATH_INLINE Real<V> raised_exp(Real<V> a, Real<V> h, Real<V> h_low) {
+    const Real<V> n = fma(a, h, Real<V>(whole_in_bits)) - Real<V>(whole_in_bits);
+    const Real<V> f = fma(a, h_low, fused_sum(a, h, n.negated()));
+    const Real<V> p = fma(f, polynomial(f, 0.693146944f, 0.24022229f, 0.0555080175f, 0.00967235398f, 0.00132395863f), Real<V>(1.0f));
+    return p * power_of_two<64>(n);
+}
+
 }  // namespace TL_MATH

@@ -116,10 +116,10 @@ TL_MATH_INLINE Real<V> fused_sum(Real<V> a, Real<V> b, Real<V> c) {
 // Whole numbers n, |n| < 2^22, added to it are in its low bits.
 constexpr float whole_in_bits = 0x1.8p23f;
 
-// 2^n for whole n from -126 to 127; some number where n is NaN.
-template <class V>
+// 2^(n + more) for a whole n + more from -126 to 127; some number where n is NaN.
+template <int more = 0, class V>
 TL_MATH_INLINE Real<V> power_of_two(Real<V> n) {
-    return Real<V>::of_bits(V::left(V::bits((n + Real<V>(whole_in_bits + 127)).reg), 23));
+    return Real<V>::of_bits(V::left(V::bits((n + Real<V>(whole_in_bits + (more + 127))).reg), 23));
 }
 
 // x 2^n for whole n from -252 to 254, rounded once where x 2^(n / 2) is not below 2^-126; NaN where x is.
