@@ -53,6 +53,7 @@ void report_weights(const Bench &bench);
 void report_experts(const Bench &bench);
 void report_add(const Bench &bench);
 void report_copies(const Bench &bench);
+void report_tiles(const Bench &bench);
 void report_threads(const Bench &bench);
 void report_accuracy(const Bench &bench);
 void report_formats(const Bench &bench);

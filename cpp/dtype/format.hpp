@@ -10,16 +10,10 @@
 // same; only the grouping decides the sign of a zero.
 #pragma once
 
+#include "dtype/host_device.hpp"
+
 #include <cstdint>
 #include <cstring>
-
-// Lets a format's decode run on the host and, compiled by nvcc, on a device.
-#if defined(TL_HOST_DEVICE)  // the simulated GPU's kernel files bring their own
-#elif defined(__CUDACC__)
-#define TL_HOST_DEVICE __host__ __device__
-#else
-#define TL_HOST_DEVICE
-#endif
 
 // Where the formats live. Each instruction-set level of cpu/leaf compiles a copy of its own into its own namespace: one
 // copy for all would be whichever the linker kept.

@@ -6,6 +6,8 @@
 // definition per program, and the linker might keep the one compiled for a processor that this is not.
 #pragma once
 
+#include "math/tile_op.hpp"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,6 +50,16 @@ struct ByteColumns {
 };
 constexpr int scaled_bytes = 256;
 constexpr int largest_shift = 12;  // of the parts of a scale
+
+// What a loop over a tile works on: n floats of each operand; bit i of `repeated` says that operand i is one float for all n. dst may be
+// one of the operands, from the same float on. params: as many as the formula has (math/tile_ops.inc).
+struct TileArgs {
+    int64_t n;
+    const float *src[max_tile_operands];
+    unsigned repeated;
+    float *dst;
+    const float *params;
+};
 
 struct LeafTable {
     using GemmF32 = void (*)(int64_t k, const void *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
@@ -149,6 +161,12 @@ struct LeafTable {
         void (*add_stream)(int64_t n, const float *a, const float *b, float *dst);
         void (*add_scalar)(int64_t n, const float *a, float b, float *dst);
     } elementwise;
+
+    // The formulas of elementwise operations, by TileOp. A float's result depends neither on n nor on its place.
+    using TileLoop = void (*)(const TileArgs &args);
+    struct Tiles {
+        TileLoop loops[n_tile_ops];
+    } tiles;
 
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().

@@ -49,6 +49,36 @@ struct Vec {
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
     }
 
+    // For cpp/math, whose lanes.hpp says what each does. A mask is the signs of its lanes.
+    using Whole = __m256i;
+    using Mask = __m256;
+    static constexpr bool fused = true;
+    static inline Reg load_part(const float *p, int n) { return _mm256_maskload_ps(p, first(n)); }
+    static inline void store_part(float *p, Reg v, int n) { _mm256_maskstore_ps(p, first(n), v); }
+    static inline Whole first(int n) { return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
+    static inline Reg div(Reg a, Reg b) { return _mm256_div_ps(a, b); }
+    static inline Reg sqrt(Reg v) { return _mm256_sqrt_ps(v); }
+    static inline Reg min(Reg a, Reg b) { return _mm256_min_ps(a, b); }
+    static inline Reg max(Reg a, Reg b) { return _mm256_max_ps(a, b); }
+    static inline Reg nearest(Reg v) { return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+    static inline Mask less(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
+    static inline Mask less_equal(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
+    static inline Mask equal(Reg a, Reg b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
+    static inline Mask signs(Reg v) { return v; }
+    static inline Mask both(Mask a, Mask b) { return _mm256_and_ps(a, b); }
+    static inline Mask either(Mask a, Mask b) { return _mm256_or_ps(a, b); }
+    static inline bool all(Mask m) { return _mm256_movemask_ps(m) == 0xff; }
+    static inline Reg select(Mask m, Reg yes, Reg no) { return _mm256_blendv_ps(no, yes, m); }
+    static inline Whole bits(Reg v) { return _mm256_castps_si256(v); }
+    static inline Reg floats(Whole v) { return _mm256_castsi256_ps(v); }
+    static inline Whole whole(int32_t x) { return _mm256_set1_epi32(x); }
+    static inline Whole add(Whole a, Whole b) { return _mm256_add_epi32(a, b); }
+    static inline Whole bit_and(Whole a, Whole b) { return _mm256_and_si256(a, b); }
+    static inline Whole bit_or(Whole a, Whole b) { return _mm256_or_si256(a, b); }
+    static inline Whole bit_xor(Whole a, Whole b) { return _mm256_xor_si256(a, b); }
+    static inline Whole left(Whole v, int n) { return _mm256_slli_epi32(v, n); }
+    static inline Whole right(Whole v, int n) { return _mm256_srli_epi32(v, n); }
+
     // Rows to columns: pairs, quads, then 128-bit lanes.
     static inline void transpose(Reg r[8]) {
         Reg t[8];

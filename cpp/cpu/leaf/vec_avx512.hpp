@@ -49,6 +49,37 @@ struct Vec {
     // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
     static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
 
+    // For cpp/math, whose lanes.hpp says what each does.
+    using Whole = __m512i;
+    using Mask = __mmask16;
+    static constexpr bool fused = true;
+    static inline Reg load_part(const float *p, int n) { return _mm512_maskz_loadu_ps(first(n), p); }
+    static inline void store_part(float *p, Reg v, int n) { _mm512_mask_storeu_ps(p, first(n), v); }
+    static inline Mask first(int n) { return static_cast<Mask>((1u << n) - 1); }
+    static inline Reg div(Reg a, Reg b) { return _mm512_div_ps(a, b); }
+    static inline Reg sqrt(Reg v) { return _mm512_sqrt_ps(v); }
+    static inline Reg min(Reg a, Reg b) { return _mm512_min_ps(a, b); }
+    static inline Reg max(Reg a, Reg b) { return _mm512_max_ps(a, b); }
+    static inline Reg nearest(Reg v) { return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+    static inline Reg scale(Reg v, Reg n) { return _mm512_scalef_ps(v, n); }
+    static inline Mask less(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
+    static inline Mask less_equal(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
+    static inline Mask equal(Reg a, Reg b) { return _mm512_cmp_ps_mask(a, b, _CMP_EQ_OQ); }
+    static inline Mask signs(Reg v) { return _mm512_movepi32_mask(_mm512_castps_si512(v)); }
+    static inline Mask both(Mask a, Mask b) { return _kand_mask16(a, b); }
+    static inline Mask either(Mask a, Mask b) { return _kor_mask16(a, b); }
+    static inline bool all(Mask m) { return m == 0xffff; }
+    static inline Reg select(Mask m, Reg yes, Reg no) { return _mm512_mask_blend_ps(m, no, yes); }
+    static inline Whole bits(Reg v) { return _mm512_castps_si512(v); }
+    static inline Reg floats(Whole v) { return _mm512_castsi512_ps(v); }
+    static inline Whole whole(int32_t x) { return _mm512_set1_epi32(x); }
+    static inline Whole add(Whole a, Whole b) { return _mm512_add_epi32(a, b); }
+    static inline Whole bit_and(Whole a, Whole b) { return _mm512_and_si512(a, b); }
+    static inline Whole bit_or(Whole a, Whole b) { return _mm512_or_si512(a, b); }
+    static inline Whole bit_xor(Whole a, Whole b) { return _mm512_xor_si512(a, b); }
+    static inline Whole left(Whole v, int n) { return _mm512_slli_epi32(v, static_cast<unsigned>(n)); }
+    static inline Whole right(Whole v, int n) { return _mm512_srli_epi32(v, static_cast<unsigned>(n)); }
+
     // Rows to columns. Four rounds, each of which doubles the run of elements that are in place: pairs, quads, then
     // whole 128-bit lanes twice.
     static inline void transpose(Reg r[16]) {

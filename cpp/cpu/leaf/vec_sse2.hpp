@@ -2,6 +2,7 @@
 #pragma once
 
 #include <emmintrin.h>
+#include <stdint.h>
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -24,12 +25,56 @@ struct Vec {
     static inline void stream_end() { _mm_sfence(); }
     static inline Reg broadcast(float x) { return _mm_set1_ps(x); }
     static inline Reg add(Reg a, Reg b) { return _mm_add_ps(a, b); }
+    static inline Reg sub(Reg a, Reg b) { return _mm_sub_ps(a, b); }
+    static inline Reg mul(Reg a, Reg b) { return _mm_mul_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
     static inline float sum(Reg v) {
         const Reg s = _mm_add_ps(v, _mm_movehl_ps(v, v));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
     }
     static inline void transpose(Reg r[4]) { _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]); }
+
+    // For cpp/math, whose lanes.hpp says what each does. A mask is all bits of its lanes.
+    using Whole = __m128i;
+    using Mask = __m128;
+    static constexpr bool fused = false;
+    static inline Reg load_part(const float *p, int n) {
+        float lanes[4] = {0, 0, 0, 0};
+        for (int i = 0; i < n; i++) lanes[i] = p[i];
+        return load(lanes);
+    }
+    static inline void store_part(float *p, Reg v, int n) {
+        float lanes[4];
+        store(lanes, v);
+        for (int i = 0; i < n; i++) p[i] = lanes[i];
+    }
+    static inline Reg div(Reg a, Reg b) { return _mm_div_ps(a, b); }
+    static inline Reg sqrt(Reg v) { return _mm_sqrt_ps(v); }
+    static inline Reg min(Reg a, Reg b) { return _mm_min_ps(a, b); }
+    static inline Reg max(Reg a, Reg b) { return _mm_max_ps(a, b); }
+    // There is no instruction for it: floats of 2^23 and more are whole, and the sum of a smaller magnitude and 2^23 is rounded to one.
+    static inline Reg nearest(Reg v) {
+        const Reg sign = _mm_and_ps(v, _mm_set1_ps(-0.0f)), magnitude = _mm_xor_ps(v, sign), whole = _mm_set1_ps(8388608.0f);
+        const Reg rounded = _mm_or_ps(_mm_sub_ps(_mm_add_ps(magnitude, whole), whole), sign);
+        return select(less(magnitude, whole), rounded, v);
+    }
+    static inline Mask less(Reg a, Reg b) { return _mm_cmplt_ps(a, b); }
+    static inline Mask less_equal(Reg a, Reg b) { return _mm_cmple_ps(a, b); }
+    static inline Mask equal(Reg a, Reg b) { return _mm_cmpeq_ps(a, b); }
+    static inline Mask signs(Reg v) { return _mm_castsi128_ps(_mm_srai_epi32(_mm_castps_si128(v), 31)); }
+    static inline Mask both(Mask a, Mask b) { return _mm_and_ps(a, b); }
+    static inline Mask either(Mask a, Mask b) { return _mm_or_ps(a, b); }
+    static inline bool all(Mask m) { return _mm_movemask_ps(m) == 0xf; }
+    static inline Reg select(Mask m, Reg yes, Reg no) { return _mm_or_ps(_mm_and_ps(m, yes), _mm_andnot_ps(m, no)); }
+    static inline Whole bits(Reg v) { return _mm_castps_si128(v); }
+    static inline Reg floats(Whole v) { return _mm_castsi128_ps(v); }
+    static inline Whole whole(int32_t x) { return _mm_set1_epi32(x); }
+    static inline Whole add(Whole a, Whole b) { return _mm_add_epi32(a, b); }
+    static inline Whole bit_and(Whole a, Whole b) { return _mm_and_si128(a, b); }
+    static inline Whole bit_or(Whole a, Whole b) { return _mm_or_si128(a, b); }
+    static inline Whole bit_xor(Whole a, Whole b) { return _mm_xor_si128(a, b); }
+    static inline Whole left(Whole v, int n) { return _mm_slli_epi32(v, n); }
+    static inline Whole right(Whole v, int n) { return _mm_srli_epi32(v, n); }
 };
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

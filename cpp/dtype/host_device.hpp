@@ -1,0 +1,9 @@
+// Lets what is written once (a format's decode, cpp/math's formulas) run on the host and, compiled by nvcc, on a device.
+#pragma once
+
+#if defined(TL_HOST_DEVICE)  // the simulated GPU's kernel files bring their own
+#elif defined(__CUDACC__)
+#define TL_HOST_DEVICE __host__ __device__
+#else
+#define TL_HOST_DEVICE
+#endif
