@@ -37,8 +37,10 @@ Cost add_cost(const Tensor &node) {
     return cost;
 }
 
+Formula add_formula(const Tensor &) noexcept { return {.op = TileOp::add, .sources = {{{0, 0}, {1, 0}}}}; }
+
 }  // namespace
 
-constexpr OpDef add{facts::add, {.infer = add_infer, .cost = add_cost}};
+constexpr OpDef add{facts::add, {.infer = add_infer, .cost = add_cost, .formula = add_formula}};
 
 }  // namespace tensorlib::core::ops

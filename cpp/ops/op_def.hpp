@@ -3,8 +3,10 @@
 #pragma once
 
 #include "graph/context.hpp"
+#include "math/tile_op.hpp"
 #include "ops/attrs.hpp"
 
+#include <array>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -52,6 +54,19 @@ struct OpFacts {
     const char *doc;
 };
 
+// What an elementwise operation computes of each element (math/tile_ops.inc): the formula, its parameters, and for each of its operands
+// which of the node's that is, from which element of dimension 0 on: a gated operation's may be two halves of one. Extents that the result
+// has more of than an operand repeat.
+struct Formula {
+    TileOp op;
+    std::array<float, 4> parameters{};
+    struct Source {
+        std::uint8_t operand = 0;
+        std::int64_t first = 0;
+    };
+    std::array<Source, max_tile_operands> sources{};
+};
+
 // What it computes with.
 struct OpCode {
     // The only validator and shape rule: throws an Error whose message names the operation, the shapes and what would
@@ -66,6 +81,10 @@ struct OpCode {
     // valid for one, for the message. Null for operations that take all values.
     unsigned (*checked_operands)(const Tensor &node) noexcept = nullptr;
     std::string (*valid_values)(const Tensor &node, int operand) = nullptr;
+
+    // Of an elementwise operation, whose result is contiguous; null for others. It has no kernels of its own: programs are made of formulas
+    // (runtime/program.hpp).
+    Formula (*formula)(const Tensor &node) noexcept = nullptr;
 };
 
 struct OpDef : OpFacts, OpCode {};
