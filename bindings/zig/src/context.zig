@@ -164,12 +164,44 @@ pub const Context = struct {
 
     // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
     pub const add = op_functions.add;
+    pub const sub = op_functions.sub;
+    pub const mul = op_functions.mul;
+    pub const div = op_functions.div;
+    pub const maximum = op_functions.maximum;
+    pub const minimum = op_functions.minimum;
+    pub const pow = op_functions.pow;
+    pub const eq = op_functions.eq;
+    pub const ne = op_functions.ne;
+    pub const lt = op_functions.lt;
+    pub const le = op_functions.le;
+    pub const gt = op_functions.gt;
+    pub const ge = op_functions.ge;
+    pub const add1 = op_functions.add1;
+    pub const where = op_functions.where;
+    pub const scale = op_functions.scale;
+    pub const clamp = op_functions.clamp;
+    pub const fill = op_functions.fill;
     pub const transpose = op_functions.transpose;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
     pub const dup = op_functions.dup;
     pub const getRows = op_functions.getRows;
     pub const setRows = op_functions.setRows;
+    pub const abs = op_functions.abs;
+    pub const neg = op_functions.neg;
+    pub const sqr = op_functions.sqr;
+    pub const sqrt = op_functions.sqrt;
+    pub const log = op_functions.log;
+    pub const exp = op_functions.exp;
+    pub const expm1 = op_functions.expm1;
+    pub const sin = op_functions.sin;
+    pub const cos = op_functions.cos;
+    pub const sgn = op_functions.sgn;
+    pub const step = op_functions.step;
+    pub const floor = op_functions.floor;
+    pub const ceil = op_functions.ceil;
+    pub const round = op_functions.round;
+    pub const trunc = op_functions.trunc;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
