@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph/tensor.hpp"
+#include "math/tile_op.hpp"
 
 #include <array>
 #include <cstddef>
@@ -15,11 +16,42 @@ namespace tensorlib::core {
 
 class Backend;
 
-// A node to be computed, and by whom.
+// An operand where it lies now: shape, strides and address.
+struct TensorRef {
+    DType type;
+    Extents ne;
+    Strides nb;
+    std::byte *data;
+};
+
+inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept { return row_place(t.nb, r); }
+inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept { return t.data + row_place(t, r); }
+
+// One operation of a program: a formula of tiles. `from`: the program's inputs, from 0 on, or the results of earlier instructions, from
+// max_program_inputs on by their registers. The result goes to register `to` (or is the program's) and is rounded to the type.
+constexpr int max_program_inputs = 10, max_program_registers = 6, max_program_instructions = 16;
+struct Instruction {
+    TileOp op;
+    DType type;
+    std::uint8_t to;
+    std::array<std::uint8_t, max_tile_operands> from;
+    std::array<float, 4> parameters;
+};
+
+// What is computed of each element (runtime/program.hpp). An input's extent is the result's or divides it: then its elements repeat.
+struct Program {
+    std::span<const Instruction> instructions;
+    std::span<const TensorRef> inputs;
+
+    bool empty() const noexcept { return instructions.empty(); }
+};
+
+// A node to be computed, and by whom. Of an elementwise one, and what is joined with it, the program, whose inputs have no addresses yet.
 struct Problem {
     const Tensor &node;
     Backend &backend;
     int n_threads;
+    Program program{};
 };
 
 // What a step does one after the other: set-up is done once, before anything else, where the operands' values decide how the rest goes;
@@ -46,8 +78,8 @@ struct KernelPlan {
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
     // what it needs of them. Their addresses are null then. Others are rebuilt before the step.
     unsigned unread = 0;
-    // Sources (a bit each) that the result may lie on, where they die there: elements at the same places, each read before it is written,
-    // by the same thread. Sources without the bit are somewhere else then.
+    // Sources (a bit each; of a step with a program its inputs) that the result may lie on, where they die there: elements at the same
+    // places, each read before it is written, by the same thread. Sources without the bit are somewhere else then.
     unsigned overlaid = 0;
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
@@ -70,12 +102,12 @@ struct KernelPlan {
 };
 
 struct Kernel {
-    Op op;
+    Op op;  // Op::leaf: any operation that has a formula
     const char *name;
     // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. In one step, so that what is found
     // out by the way is found out once.
     const char *(*plan)(const Problem &problem, KernelPlan &plan) noexcept;
-    bool fuses = false;  // whether it applies epilogues (runtime/epilogue.hpp)
+    bool fuses = false;  // whether it runs the step's program on its result
 };
 
 // A kernel's plan() of two parts: why it does not take a problem, and what it needs for one.
@@ -93,33 +125,23 @@ const char *plan_always(const Problem &problem, KernelPlan &needs) noexcept {
     return nullptr;
 }
 
-// An operand where it lies now: shape, strides and address.
-struct TensorRef {
-    DType type;
-    Extents ne;
-    Strides nb;
-    std::byte *data;
-};
-
-inline std::size_t row_place(const TensorRef &t, const RowIndex &r) noexcept { return row_place(t.nb, r); }
-inline std::byte *row_address(const TensorRef &t, const RowIndex &r) noexcept { return t.data + row_place(t, r); }
-
 // A leaf without its original that a step reads: to be rebuilt before it, all of it.
 struct Rebuilt {
     const Tensor *root;
     std::byte *to;
 };
 
-// One node of a plan, ready to run.
+// One node of a plan, ready to run, or several that run together.
 struct Step {
     const Kernel *kernel;
     Tensor *node;
     KernelPlan plan;
+    // The node whose result dst is: another one than `node` where a program is joined with it.
+    const Tensor *result;
     TensorRef dst;
-    std::span<const TensorRef> src;  // without an address where an operand is left out
-    // Where another node was fused with this one: that node, whose result dst is, and its other operand.
-    const Tensor *epilogue;
-    TensorRef epilogue_operand;
+    std::span<const TensorRef> src;  // the node's; without an address where an operand is left out. Empty where all is in the program
+    // Of an elementwise step, or what follows a product, whose own result is one of the inputs then, where dst is.
+    Program program;
     std::span<const Rebuilt> rebuilt;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that
@@ -171,12 +193,15 @@ public:
             }
         }
     }
-    std::span<const K> of(Op op) const noexcept { return by_op_[static_cast<std::size_t>(op)]; }
+    // Those of elementwise operations are the ones of Op::leaf.
+    std::span<const K> of(const Problem &problem) const noexcept {
+        return by_op_[static_cast<std::size_t>(problem.program.empty() ? problem.node.op : Op::leaf)];
+    }
 
     // The first kernel that takes the problem: the one place that answers "is it supported?", "how much workspace?" and "which kernel
     // runs?".
     Choice choose(const Problem &problem) const noexcept {
-        for (const K &kernel : of(problem.node.op)) {
+        for (const K &kernel : of(problem)) {
             Choice choice{&kernel, {}};
             if (!kernel.plan(problem, choice.plan)) return choice;
         }
@@ -185,7 +210,7 @@ public:
     // What each of those before `chosen` said (all, where that is null), for messages and for the plan's text.
     std::string refusals(const Problem &problem, const Kernel *chosen) const {
         std::string text;
-        for (const K &kernel : of(problem.node.op)) {
+        for (const K &kernel : of(problem)) {
             if (&kernel == chosen) break;
             KernelPlan unused;
             const char *reason = kernel.plan(problem, unused);

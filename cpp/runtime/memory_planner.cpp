@@ -62,7 +62,8 @@ private:
 }  // namespace
 
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::span<const unsigned> overlaid, std::size_t alignment) {
+                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
+                       std::size_t alignment) {
     const auto nodes = graph.nodes();
     MemoryPlan plan;
     plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
@@ -95,22 +96,30 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
 
     Offsets offsets;
     const auto size_of = [&](std::size_t i) { return std::max(round_up(nodes[i]->layout.nbytes(), alignment), alignment); };
-    // The root that node i may lie on, as nobody needs it afterwards and all who read it at node i allow it; null where there is none.
+    // What a node that runs in node i reads of a root, for all of these nodes.
+    std::vector<std::vector<std::uint32_t>> run_in(runs_in.empty() ? 0 : nodes.size());
+    for (std::size_t i = 0; i < run_in.size(); i++) {
+        if (runs_in[i] != i) run_in[runs_in[i]].push_back(static_cast<std::uint32_t>(i));
+    }
+    // The root that node i may lie on, as nobody needs it afterwards and all that is read of it where node i runs allows it; null where
+    // there is none.
     const auto dying_operand = [&](std::size_t i) -> const std::uint32_t * {
-        const Tensor &node = *nodes[i];
-        for (std::size_t s = 0; s < node.n_src; s++) {
-            const auto allows = [&](std::size_t operand) { return (overlaid[i] >> operand & 1) != 0; };
-            if (!node.src[s] || !allows(s)) continue;
-            const Tensor *root = node.src[s]->root;
+        const auto allows = [&](const Tensor *operand) { return std::ranges::find(overlaid[i], operand) != overlaid[i].end(); };
+        for (const Tensor *operand : overlaid[i]) {
+            const Tensor *root = operand->root;
             const auto *index_of_root = index.find(root);
             if (!index_of_root || !is_intermediate[*index_of_root] || last_use[*index_of_root] != i) continue;
             if (size_of(*index_of_root) != size_of(i)) continue;
-            bool all_allow = true;
-            for (std::size_t other = 0; other < node.n_src; other++) {
-                if (node.src[other] && node.src[other]->root == root)
-                    all_allow = all_allow && allows(other) && node.src[other]->root_offset == 0;
+            const auto all_allow = [&](const Tensor &node) {
+                for (const Tensor *other : node.sources()) {
+                    if (other->root == root && (!allows(other) || other->root_offset != 0)) return false;
+                }
+                return true;
+            };
+            if (!all_allow(*nodes[i])) continue;
+            if (run_in.empty() || std::ranges::all_of(run_in[i], [&](std::uint32_t member) { return all_allow(*nodes[member]); })) {
+                return index_of_root;
             }
-            if (all_allow) return index_of_root;
         }
         return nullptr;
     };

@@ -27,8 +27,9 @@ struct CheckedNode {
     std::uint32_t step;  // of the plan, which computes the node
     unsigned operands;
 };
-// overlaid[i]: KernelPlan::overlaid of node i.
+// overlaid[i]: what node i's result may lie on (KernelPlan::overlaid).
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::span<const unsigned> overlaid, std::size_t alignment);
+                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
+                       std::size_t alignment);
 
 }  // namespace tensorlib::core

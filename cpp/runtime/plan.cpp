@@ -31,7 +31,7 @@ void Plan::bind(Graph &graph) {
     }
     for (std::size_t i = 0; i < steps_.size(); i++) {
         steps_[i].node = graph.nodes()[step_nodes_[i].computed];
-        if (steps_[i].epilogue) steps_[i].epilogue = graph.nodes()[step_nodes_[i].epilogue];
+        steps_[i].result = graph.nodes()[step_nodes_[i].result];
     }
     for (std::size_t i = 0; i < rebuilt_.size(); i++) rebuilt_[i].root = graph.at(rebuilt_leafs_[i]);
     bool moved = false;
@@ -58,8 +58,8 @@ void Plan::place(std::byte *block) noexcept {
 std::size_t Plan::own_bytes() const noexcept {
     const auto bytes = [](const auto &...vectors) { return (... + (vectors.capacity() * sizeof *vectors.data())); };
     return sizeof *this + structure_.bytes() +
-           bytes(steps_, step_nodes_, done_, operands_, rebuilt_, rebuilt_leafs_, in_graph_, in_block_, fusions_.runs_in, fusions_.product,
-                 intermediates_.offset, checked_, owned_, targets_);
+           bytes(steps_, step_nodes_, done_, operands_, inputs_, instructions_, rebuilt_, rebuilt_leafs_, in_graph_, in_block_,
+                 fusions_.runs_in, intermediates_.offset, checked_, owned_, targets_);
 }
 
 // Outputs' data belong to their contexts and outlive the graph.
@@ -177,7 +177,7 @@ std::string Plan::text(Backend &backend) const {
         }
         const Step &step = steps_[next_step++];
         text += step.kernel->name;
-        if (step.epilogue) text += std::string(" + ") + op_name(node.op);
+        if (!step.program.empty()) text += (step.src.empty() ? ": " : " + ") + program_text(step.program);
         for (std::size_t s = 0; s < n_stages; s++) {
             if (step.plan.n_chunks[s] == 0) continue;
             text += format_text(", %s in %lld", stage_names[s], static_cast<long long>(step.plan.n_chunks[s]));
@@ -195,7 +195,8 @@ std::string Plan::text(Backend &backend) const {
             if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
         }
         for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
-        const std::string refused = backend.refusals({*step.node, backend, backend.n_threads()}, step.kernel);
+        const Problem problem{*step.node, backend, backend.n_threads(), step.src.empty() ? step.program : Program{}};
+        const std::string refused = backend.refusals(problem, step.kernel);
         text += refused.empty() ? "\n" : " (" + refused + ")\n";
     }
     return text;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "runtime/backend.hpp"
-#include "runtime/epilogue.hpp"
 #include "runtime/graph_structure.hpp"
 #include "runtime/memory_planner.hpp"
+#include "runtime/program.hpp"
 
 #include <string>
 
@@ -82,9 +82,9 @@ private:
         std::byte **address;
         std::size_t offset;
     };
-    // The nodes' indices in the graph; epilogue is the computed node's where there is none.
+    // The indices of Step::node and Step::result in the graph.
     struct StepNodes {
-        std::uint32_t computed, epilogue;
+        std::uint32_t computed, result;
     };
 
     Graph *graph_ = nullptr;
@@ -94,9 +94,10 @@ private:
     std::vector<Step> steps_;
     std::vector<StepNodes> step_nodes_;
     std::vector<std::size_t> done_;
-    std::vector<TensorRef> operands_;          // of all steps
-    std::vector<Rebuilt> rebuilt_;             // of all steps
-    std::vector<Graph::Place> rebuilt_leafs_;  // the same ones' places
+    std::vector<TensorRef> operands_, inputs_;  // of all steps
+    std::vector<Instruction> instructions_;     // the same
+    std::vector<Rebuilt> rebuilt_;              // of all steps
+    std::vector<Graph::Place> rebuilt_leafs_;   // the same ones' places
     std::vector<InGraph> in_graph_;
     std::vector<InBlock> in_block_;
     Fusions fusions_;

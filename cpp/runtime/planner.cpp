@@ -6,7 +6,6 @@
 #include "ops/op_def.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace tensorlib::core {
 
@@ -16,8 +15,13 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
         places_.insert(graph.leafs()[i], static_cast<Graph::Place>(i) | Graph::leaf_bit, added);
     }
-    const std::vector<Choice> choices = choose_kernels(backend);
-    if (backend.fuses()) find_fusions(choices);
+    std::vector<Choice> choices = choose_kernels(backend);
+    if (backend.fuses()) {
+        std::vector<bool> takes_epilogue(choices.size());
+        for (std::size_t i = 0; i < choices.size(); i++) takes_epilogue[i] = choices[i].kernel && choices[i].kernel->fuses;
+        plan_.fusions_ = find_fusions(graph_, takes_epilogue);
+    }
+    make_programs(backend, choices);
     make_steps(choices);
     place_intermediates();
     find_addresses();
@@ -47,36 +51,19 @@ void check_sizes(const Tensor &node) {
 
 }  // namespace
 
-// A product is fused with the node that reads it where that is its only use, and where nothing between the two writes into a leaf, which
-// the product might read.
-void Planner::find_fusions(const std::vector<Choice> &choices) {
-    const auto nodes = graph_.nodes();
-    std::size_t last_writer = 0;  // its index + 1
-    for (std::size_t i = 0; i < nodes.size(); i++) {
-        const Tensor &node = *nodes[i];
-        if (node.writes()) last_writer = i + 1;
-        const EpilogueDef *epilogue = find_epilogue(node.op);
-        if (!epilogue) continue;
-        for (const Tensor *source : node.sources()) {
-            const auto *product = places_.find(source);
-            if (source->op != Op::mul_mat || graph_.uses()[*product] != 1 || last_writer > *product) continue;
-            if (epilogue->other_operand(node, *source) < 0) continue;
-            // A step has one word for faults, and it is the product's.
-            if (checked_operands(node) != 0) continue;
-            if (!choices[*product].kernel->fuses) continue;
-            if (!plan_.fusions_.any()) {
-                plan_.fusions_.runs_in.resize(nodes.size());
-                std::iota(plan_.fusions_.runs_in.begin(), plan_.fusions_.runs_in.end(), 0u);
-                plan_.fusions_.product = plan_.fusions_.runs_in;
-            }
-            plan_.fusions_.runs_in[*product] = static_cast<std::uint32_t>(i);
-            plan_.fusions_.product[i] = *product;
-            break;
-        }
-    }
+namespace {
+
+[[noreturn]] void fail_without_kernel(const Problem &problem) {
+    const Backend &backend = problem.backend;
+    const Tensor &node = problem.node;
+    const std::string reasons = backend.refusals(problem, nullptr);
+    fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), sources_text(node).c_str(),
+         layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
 }
 
-// By the nodes' indices; pure views have none.
+}  // namespace
+
+// By the nodes' indices. Pure views have none; elementwise nodes get theirs with their programs.
 std::vector<Choice> Planner::choose_kernels(Backend &backend) const {
     const auto nodes = graph_.nodes();
     std::vector<Choice> choices(nodes.size());
@@ -84,14 +71,52 @@ std::vector<Choice> Planner::choose_kernels(Backend &backend) const {
         const Tensor &node = *nodes[i];
         if (node.is_pure_view()) continue;
         check_sizes(node);
+        if (op_def(node.op).formula) continue;
         const Problem problem{node, backend, backend.n_threads()};
         choices[i] = backend.choose_kernel(problem);
-        if (choices[i].kernel) continue;
-        const std::string reasons = backend.refusals(problem, nullptr);
-        fail(Status::unsupported, "%s of %s to %s: no kernel of %s takes it%s%s", op_name(node.op), sources_text(node).c_str(),
-             layout_text(node.layout).c_str(), backend.device().name(), reasons.empty() ? "" : ": ", reasons.c_str());
+        if (!choices[i].kernel) fail_without_kernel(problem);
     }
     return choices;
+}
+
+// One for each elementwise node that others do not take along.
+void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
+    const auto nodes = graph_.nodes();
+    std::vector<std::vector<Tensor *>> members(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        if (plan_.fusions_.is_fused(i)) members[plan_.fusions_.runs_in[i]].push_back(nodes[i]);
+    }
+    programs_.resize(nodes.size());
+    std::size_t n_instructions = 0, n_inputs = 0;
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        if (!op_def(nodes[i]->op).formula || plan_.fusions_.is_fused(i)) continue;
+        members[i].push_back(nodes[i]);
+        const auto product = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
+        Joined &joined = programs_[i];
+        if (product != members[i].end()) joined.product = *product;
+        joined.program = make_program(members[i], joined.product);
+        n_instructions += joined.program.instructions.size();
+        n_inputs += joined.program.inputs.size();
+    }
+    // (Room for all, as spans of these are taken.)
+    plan_.instructions_.reserve(n_instructions);
+    plan_.inputs_.reserve(n_inputs);
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        Joined &joined = programs_[i];
+        const std::size_t first_instruction = plan_.instructions_.size(), first_input = plan_.inputs_.size();
+        plan_.instructions_.insert(plan_.instructions_.end(), joined.program.instructions.begin(), joined.program.instructions.end());
+        for (const ProgramPlan::Input &input : joined.program.inputs) {
+            TensorRef ref = ref_of(*input.tensor);
+            ref.ne[0] = input.n0;
+            plan_.inputs_.push_back(ref);
+        }
+        joined.first_input = first_input;
+        joined.spans = {std::span(plan_.instructions_).subspan(first_instruction), std::span(plan_.inputs_).subspan(first_input)};
+        if (joined.spans.empty() || joined.product) continue;
+        const Problem problem{*nodes[i], backend, backend.n_threads(), joined.spans};
+        choices[i] = backend.choose_kernel(problem);
+        if (!choices[i].kernel) fail_without_kernel(problem);
+    }
 }
 
 void Planner::make_steps(const std::vector<Choice> &choices) {
@@ -107,13 +132,14 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
             if (!plan_.done_.empty()) plan_.done_.back() = i + 1;
             continue;
         }
-        const std::size_t computed = plan_.fusions_.product_of(i);
+        const std::size_t computed = programs_[i].product ? *places_.find(programs_[i].product) : i;
         Tensor &node = *nodes[computed];
         Step step{};
         step.kernel = choices[computed].kernel;
         step.plan = choices[computed].plan;
         step.node = &node;
-        if (&node != nodes[i]) step.epilogue = nodes[i];
+        step.result = nodes[i];
+        step.program = programs_[i].spans;
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (node.writes(s) && node.src[s]->root->is_leaf()) plan_.targets_.push_back(*places_.find(node.src[s]->root));
         }
@@ -126,24 +152,17 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
     }
 }
 
-namespace {
-
-const Tensor &other_operand(const Step &step) noexcept {
-    return *step.epilogue->src[find_epilogue(step.epilogue->op)->other_operand(*step.epilogue, *step.node)];
-}
-
-}  // namespace
-
 // The roots without their originals, each once, that the step reads.
 std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     std::vector<const Tensor *> roots;
     const auto add = [&](const Tensor &t) {
         if (is_dropped(t) && std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
     };
-    for (std::size_t s = 0; s < step.node->n_src; s++) {
+    const bool is_program = op_def(step.node->op).formula != nullptr;
+    for (std::size_t s = 0; s < step.node->n_src && !is_program; s++) {
         if (step.node->src[s] && !(step.plan.unread >> s & 1)) add(*step.node->src[s]);
     }
-    if (step.epilogue) add(other_operand(step));
+    for (const ProgramPlan::Input &input : programs_[*places_.find(step.result)].program.inputs) add(*input.tensor);
     return roots;
 }
 
@@ -158,10 +177,15 @@ void Planner::place_intermediates() {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !plan_.fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire) &&
                              !std::ranges::binary_search(outputs, nodes[i]);
     }
-    std::vector<unsigned> overlaid(nodes.size());
+    // What each node's result may lie on. Behind a product none: its last part would be read behind the first that is written.
+    std::vector<std::vector<const Tensor *>> overlaid(nodes.size());
     for (const Step &step : plan_.steps_) {
-        // Of a fused node the product's last part would be read behind the first that is written.
-        if (!step.epilogue) overlaid[*places_.find(step.node)] = step.plan.overlaid;
+        const std::size_t i = *places_.find(step.result);
+        if (programs_[i].product) continue;
+        const auto &inputs = programs_[i].program.inputs;
+        for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {
+            if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? step.node->src[s] : inputs[s].tensor);
+        }
     }
     plan_.intermediates_ = plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overlaid, unit);
     // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
@@ -184,9 +208,9 @@ void Planner::place_intermediates() {
     }
 }
 
-// Where the tensor's first element is when the step runs: in the block, or behind a root's data.
-void Planner::find_address(const Tensor &t, const Step &step, std::byte *&address) {
-    const auto in_block = [&](std::size_t offset) { plan_.in_block_.push_back({&address, offset + t.root_offset}); };
+// Where the tensor's first element is when the step runs, and so many bytes behind it: in the block, or behind a root's data.
+void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address) {
+    const auto in_block = [&](std::size_t offset) { plan_.in_block_.push_back({&address, offset + t.root_offset + behind}); };
     for (std::size_t offset = rebuilt_offset_; const Rebuilt &r : step.rebuilt) {
         if (r.root == t.root) return in_block(offset);
         offset += round_up(r.root->layout.nbytes(), plan_.memory_.alignment());
@@ -195,13 +219,14 @@ void Planner::find_address(const Tensor &t, const Step &step, std::byte *&addres
     if (!(root & Graph::leaf_bit) && plan_.intermediates_.offset[root] != MemoryPlan::nowhere) {
         return in_block(plan_.intermediates_offset_ + plan_.intermediates_.offset[root]);
     }
-    plan_.in_graph_.push_back({&address, root, t.root_offset});
+    plan_.in_graph_.push_back({&address, root, t.root_offset + behind});
 }
 
 void Planner::find_addresses() {
-    std::size_t n_operands = 0;
-    for (const Step &step : plan_.steps_) n_operands += step.node->n_src;
-    plan_.operands_.reserve(n_operands);
+    const auto n_operands = [](const Step &step) -> std::size_t { return op_def(step.node->op).formula ? 0 : step.node->n_src; };
+    std::size_t n = 0;
+    for (const Step &step : plan_.steps_) n += n_operands(step);
+    plan_.operands_.reserve(n);
     for (Step &step : plan_.steps_) {
         const std::size_t first_rebuilt = plan_.rebuilt_.size(), first_operand = plan_.operands_.size();
         std::size_t offset = rebuilt_offset_;
@@ -212,17 +237,20 @@ void Planner::find_addresses() {
             offset += round_up(root->layout.nbytes(), plan_.memory_.alignment());
         }
         step.rebuilt = std::span(plan_.rebuilt_).subspan(first_rebuilt);
-        const Tensor &result = step.epilogue ? *step.epilogue : *step.node;
-        step.dst = ref_of(result);
-        find_address(result, step, step.dst.data);
-        if (step.epilogue) {
-            step.epilogue_operand = ref_of(other_operand(step));
-            find_address(other_operand(step), step, step.epilogue_operand.data);
+        step.dst = ref_of(*step.result);
+        find_address(*step.result, 0, step, step.dst.data);
+        const Joined &joined = programs_[*places_.find(step.result)];
+        for (std::size_t i = 0; i < joined.program.inputs.size(); i++) {
+            const ProgramPlan::Input &input = joined.program.inputs[i];
+            // The product's is where its result's is.
+            const Tensor &tensor = input.tensor == joined.product ? *step.result : *input.tensor;
+            TensorRef &ref = plan_.inputs_[joined.first_input + i];
+            find_address(tensor, static_cast<std::size_t>(input.first) * ref.nb[0], step, ref.data);
         }
-        for (std::size_t s = 0; s < step.node->n_src; s++) {
+        for (std::size_t s = 0; s < n_operands(step); s++) {
             const Tensor *source = step.node->src[s];
             plan_.operands_.push_back(source ? ref_of(*source) : TensorRef{});
-            if (source) find_address(*source, step, plan_.operands_.back().data);
+            if (source) find_address(*source, 0, step, plan_.operands_.back().data);
         }
         step.src = std::span(plan_.operands_).subspan(first_operand);
         plan_.in_block_.push_back({&step.workspace, workspace_offset_});

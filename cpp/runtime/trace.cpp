@@ -4,6 +4,7 @@
 #include "base/platform.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/program.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -205,9 +206,9 @@ void Trace::write_step(const Step &step, double seconds) {
     number("{\"step\":", static_cast<double>(&step - first_step_));
     buffer_ += ",\"kernel\":";
     text(step.kernel->name);
-    if (step.epilogue) {
-        buffer_ += ",\"epilogue\":";
-        text(op_name(step.epilogue->op));
+    if (!step.program.empty()) {
+        buffer_ += ",\"program\":";
+        text(program_text(step.program));
     }
     buffer_ += ",\"node\":";
     text(node.context->name_of(node).c_str());

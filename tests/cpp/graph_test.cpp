@@ -156,6 +156,7 @@ TEST(Plan, intermediates_share_memory_but_never_while_needed) {
 
 // A sum lies on the operand that ends there; of a chain of those that cannot, one reads what the one before has written.
 TEST(Plan, a_chain_takes_one_intermediate_or_two) {
+    const support::Environment fuse("TENSORLIB_FUSE", "0");
     tl::Context ctx;
     const auto x = leaf(ctx, {32, 32}, 1);
     auto sum = x, turned = x;
@@ -248,6 +249,7 @@ TEST(Plan, leafs_may_be_rewritten_and_graphs_repeated_without_growth) {
 }
 
 TEST(Progress, counts_up_stops_and_throws) {
+    const support::Environment fuse("TENSORLIB_FUSE", "0");  // a step for each node
     const tl::Backend cpu("cpu", {2});
     tl::Context ctx;
     const auto x = leaf(ctx, {4, 4}, 1);

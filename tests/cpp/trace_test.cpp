@@ -312,6 +312,7 @@ TEST(Trace, a_graph_that_cannot_be_planned_is_there) {
 
 // More steps, and more chunks of one step, than the buffers hold.
 TEST(Trace, long_runs_are_written_in_parts) {
+    const support::Environment fuse("TENSORLIB_FUSE", "0");  // a step for each node
     const Folder folder;
     const auto context = core::Context::create({});
     core::Tensor *one = context->new_leaf(core::contiguous_layout("test", core::DType::f32, std::vector<std::int64_t>{8}));

@@ -4,7 +4,7 @@
 
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
-#include "cpu/epilogues.hpp"
+#include "cpu/programs.hpp"
 
 #include <algorithm>
 #include <cstring>

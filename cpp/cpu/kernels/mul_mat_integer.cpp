@@ -14,7 +14,7 @@
 // the order of k, then of KC, whatever thread or chunk it falls to.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
-#include "cpu/epilogues.hpp"
+#include "cpu/programs.hpp"
 #include "cpu/kernels/mul_mat.hpp"
 #include "ops/op_def.hpp"
 

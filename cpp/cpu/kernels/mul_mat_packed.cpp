@@ -20,7 +20,7 @@
 // it falls to, so results do not depend on the number of threads.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
-#include "cpu/epilogues.hpp"
+#include "cpu/programs.hpp"
 #include "cpu/kernels/mul_mat.hpp"
 #include "ops/op_def.hpp"
 

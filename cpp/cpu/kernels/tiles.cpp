@@ -1,0 +1,83 @@
+// Elementwise operations, one or several that are joined: a program over tiles (runtime/program.hpp), whatever the operations are.
+//
+// The result is contiguous. Where every input has its shape and lies side by side, all of it is one long row; else it is cut into rows of
+// dimension 0, and row (i1, i2, i3) meets row (i1 mod n1, i2 mod n2, i3 mod n3) of an input, which repeats along dimension 0 where it has
+// fewer elements there.
+#include "cpu/programs.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+bool contiguous(const TensorRef &t) noexcept { return Layout{t.type, max_dims, t.ne, t.nb}.contiguous(); }
+
+const char *refuse_unless_flat(const Problem &p) noexcept {
+    for (const TensorRef &input : p.program.inputs) {
+        if (input.ne != p.node.layout.ne) return "an operand repeats";
+        if (!contiguous(input)) return "an operand is not contiguous";
+    }
+    return nullptr;
+}
+
+// The inputs whose elements lie as the result's do, and may lie under them.
+unsigned alike(const Problem &p) noexcept {
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < p.program.inputs.size(); i++) {
+        const TensorRef &input = p.program.inputs[i];
+        if (input.type == p.node.layout.type && input.ne == p.node.layout.ne && input.nb == p.node.layout.nb) bits |= 1u << i;
+    }
+    return bits;
+}
+
+// What a chunk's size follows from: memory, or arithmetic at 8 bytes for each 20 operations of a formula.
+std::int64_t work(const Problem &p) noexcept {
+    const std::int64_t n = p.node.layout.n_elements();
+    const auto per_element = static_cast<std::int64_t>(traits(p.node.layout.type).size + 4 * p.program.inputs.size());
+    return n * std::max<std::int64_t>(per_element, 4 * static_cast<std::int64_t>(p.program.instructions.size()));
+}
+
+std::int64_t tiles_of(std::int64_t n) noexcept { return (n + tile_floats - 1) / tile_floats; }
+
+void plan_flat(const Problem &p, KernelPlan &plan) noexcept {
+    plan.overlaid = alike(p);
+    plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_elements(), work(p), p.n_threads);
+}
+
+void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
+    plan.overlaid = alike(p);
+    plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows() * tiles_of(p.node.layout.ne[0]), work(p), p.n_threads);
+}
+
+void run_flat(const Step &step, const Slice &slice) noexcept {
+    const Range part = part_of(step.result->layout.n_elements(), slice.chunk, step.plan.chunks(Stage::compute));
+    ProgramRun run(step, slice.leaf, {.flat = true, .stream = streams(*step.result)});
+    run.row({0, 0, 0}, part.begin, part.end - part.begin);
+    run.end();
+}
+
+void run_rows(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &c = step.dst;
+    const std::int64_t tiles = tiles_of(c.ne[0]);
+    if (tiles == 0) return;
+    const Range units = part_of(step.result->layout.n_rows() * tiles, slice.chunk, step.plan.chunks(Stage::compute));
+    ProgramRun run(step, slice.leaf, {.stream = streams(*step.result)});
+    for (std::int64_t unit = units.begin; unit < units.end;) {
+        const std::int64_t row = unit / tiles, first = unit % tiles, count = std::min(tiles - first, units.end - unit);
+        run.row(row_index(c.ne, row), first * tile_floats, std::min(count * tile_floats, c.ne[0] - first * tile_floats));
+        unit += count;
+    }
+    run.end();
+}
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::leaf, .name = "tiles_flat", .plan = plan_unless<refuse_unless_flat, plan_flat>}, run_flat},
+    {{.op = Op::leaf, .name = "tiles_rows", .plan = plan_always<plan_rows>}, run_rows},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::tiles = table;
+
+}  // namespace tensorlib::core

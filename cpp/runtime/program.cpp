@@ -1,0 +1,187 @@
+#include "runtime/program.hpp"
+
+#include "graph/tensor_set.hpp"
+#include "ops/op_def.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tensorlib::core {
+
+namespace {
+
+bool is_elementwise(const Tensor &node) noexcept { return op_def(node.op).formula != nullptr; }
+
+// Calls f(tensor, first, n0) for each operand of a node's formula.
+template <class F>
+void for_each_operand(const Tensor &node, const Formula &formula, F f) {
+    const int n = tile_op_traits[static_cast<std::size_t>(formula.op)].operands;
+    for (int k = 0; k < n; k++) {
+        const Formula::Source &source = formula.sources[static_cast<std::size_t>(k)];
+        const Tensor &t = *node.src[source.operand];
+        f(t, source.first, std::min(t.layout.ne[0], node.layout.ne[0]));
+    }
+}
+
+// Which register each instruction's result goes to; false where there are too few. One is free again for the result that is made of it.
+bool allocate_registers(ProgramPlan &program) {
+    std::vector<Instruction> &all = program.instructions;
+    // Operands are the instructions' numbers behind max_program_inputs up to here.
+    std::vector<std::size_t> last_use(all.size());
+    for (std::size_t i = 0; i < all.size(); i++) {
+        last_use[i] = i;
+        for (const std::uint8_t from : all[i].from) {
+            if (from >= max_program_inputs) last_use[from - max_program_inputs] = i;
+        }
+    }
+    std::array<bool, max_program_registers> taken{};
+    for (std::size_t i = 0; i < all.size(); i++) {
+        for (std::size_t j = 0; j < i; j++) {
+            if (last_use[j] == i) taken[all[j].to] = false;
+        }
+        for (std::uint8_t &from : all[i].from) {
+            if (from >= max_program_inputs) from = static_cast<std::uint8_t>(max_program_inputs + all[from - max_program_inputs].to);
+        }
+        const auto free = std::ranges::find(taken, false);
+        if (free == taken.end()) return false;
+        *free = true;
+        all[i].to = static_cast<std::uint8_t>(free - taken.begin());
+    }
+    return true;
+}
+
+// False where it has more of something than a program may have.
+bool try_program(std::span<Tensor *const> members, const Tensor *product, ProgramPlan &program) {
+    std::vector<const Tensor *> results;
+    for (const Tensor *member : members) {
+        if (member == product) continue;
+        const Formula formula = op_def(member->op).formula(*member);
+        Instruction instruction{formula.op, member->layout.type, 0, {}, formula.parameters};
+        std::size_t k = 0;
+        for_each_operand(*member, formula, [&](const Tensor &t, std::int64_t first, std::int64_t n0) {
+            std::size_t place;
+            if (const auto result = std::ranges::find(results, &t); result != results.end()) {
+                place = max_program_inputs + static_cast<std::size_t>(result - results.begin());
+            } else {
+                const auto same = [&](const ProgramPlan::Input &i) { return i.tensor == &t && i.first == first && i.n0 == n0; };
+                const auto input = std::ranges::find_if(program.inputs, same);
+                place = static_cast<std::size_t>(input - program.inputs.begin());
+                if (input == program.inputs.end()) program.inputs.push_back({&t, first, n0});
+            }
+            instruction.from[k++] = static_cast<std::uint8_t>(place);
+        });
+        results.push_back(member);
+        program.instructions.push_back(instruction);
+    }
+    return program.inputs.size() <= max_program_inputs && program.instructions.size() <= max_program_instructions &&
+           allocate_registers(program);
+}
+
+// A group as it grows from its last node towards the first.
+class Group {
+public:
+    Group(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, const std::vector<bool> &takes_epilogue,
+          std::uint32_t root)
+        : graph_(graph), places_(places), writers_(writers), takes_epilogue_(takes_epilogue), root_(root) {
+        members_.push_back(graph.nodes()[root]);
+        read_by(*members_.front());
+        // From the last candidate on, so that all that may read one has been looked at.
+        while (!candidates_.empty()) {
+            const auto last = std::ranges::max_element(candidates_, {}, &Candidate::node);
+            const Candidate candidate = *last;
+            candidates_.erase(last);
+            if (may_join(candidate)) join(candidate.node);
+        }
+    }
+    std::span<Tensor *const> members() const noexcept { return members_; }
+
+private:
+    struct Candidate {
+        std::uint32_t node, reads;
+    };
+
+    void read_by(const Tensor &reader) {
+        for (const Tensor *source : reader.sources()) {
+            const auto *place = places_.find(source);
+            if (!place) continue;
+            const auto known = std::ranges::find(candidates_, *place, &Candidate::node);
+            if (known != candidates_.end()) {
+                known->reads++;
+            } else {
+                candidates_.push_back({*place, 1});
+            }
+        }
+    }
+    // Nobody else reads it; it has the result's shape; and nothing in between writes into a leaf, which it might read.
+    bool may_join(const Candidate &candidate) const {
+        const Tensor &node = *graph_.nodes()[candidate.node], &result = *graph_.nodes()[root_];
+        if (candidate.reads != graph_.uses()[candidate.node] || node.layout.ne != result.layout.ne) return false;
+        if (writers_[candidate.node] != writers_[root_]) return false;
+        if (is_elementwise(node)) return true;
+        // A product's tile lies where the result's will.
+        return takes_epilogue_[candidate.node] && !product_ && result.layout.type == DType::f32;
+    }
+    void join(std::uint32_t index) {
+        Tensor *node = graph_.nodes()[index];
+        members_.insert(members_.begin(), node);
+        const Tensor *before = product_;
+        if (!is_elementwise(*node)) product_ = node;
+        ProgramPlan program;
+        if (try_program(members_, product_, program)) {
+            if (!product_ || product_ != node) read_by(*node);
+        } else {
+            members_.erase(members_.begin());
+            product_ = before;
+        }
+    }
+
+    const Graph &graph_;
+    const TensorSet &places_;
+    const std::vector<std::size_t> &writers_;
+    const std::vector<bool> &takes_epilogue_;
+    const std::uint32_t root_;
+    std::vector<Tensor *> members_;
+    std::vector<Candidate> candidates_;
+    const Tensor *product_ = nullptr;
+};
+
+}  // namespace
+
+Fusions find_fusions(const Graph &graph, const std::vector<bool> &takes_epilogue) {
+    const auto nodes = graph.nodes();
+    Fusions fusions;
+    TensorSet places;
+    std::vector<std::size_t> writers(nodes.size());  // up to the node, itself included
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        bool added;
+        places.insert(nodes[i], static_cast<std::uint32_t>(i), added);
+        writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
+    }
+    for (std::size_t i = nodes.size(); i-- > 0;) {
+        if (!is_elementwise(*nodes[i]) || fusions.is_fused(i)) continue;
+        const Group group(graph, places, writers, takes_epilogue, static_cast<std::uint32_t>(i));
+        if (group.members().size() == 1) continue;
+        if (fusions.runs_in.empty()) {
+            fusions.runs_in.resize(nodes.size());
+            std::iota(fusions.runs_in.begin(), fusions.runs_in.end(), 0u);
+        }
+        for (const Tensor *member : group.members()) fusions.runs_in[*places.find(member)] = static_cast<std::uint32_t>(i);
+    }
+    return fusions;
+}
+
+ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product) {
+    ProgramPlan program;
+    try_program(members, product, program);
+    return program;
+}
+
+std::string program_text(const Program &program) {
+    std::string text;
+    for (const Instruction &instruction : program.instructions) {
+        text += (text.empty() ? "" : " + ") + std::string(tile_op_traits[static_cast<std::size_t>(instruction.op)].name);
+    }
+    return text;
+}
+
+}  // namespace tensorlib::core

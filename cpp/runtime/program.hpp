@@ -1,0 +1,48 @@
+// Programs: elementwise operations of one shape, joined so that a tile of the result passes through all of them before the next is read.
+//
+// A chain of any length then costs one pass over memory, as does what follows a product: the program is its epilogue, run on a tile while
+// that is in the cache. Results have the bits of separate steps: what an operation gives is rounded to its node's type before the next
+// one takes it.
+#pragma once
+
+#include "graph/graph.hpp"
+#include "math/tile_op.hpp"
+#include "runtime/kernel.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tensorlib::core {
+
+// "mul + add + silu", for messages and the plan's text.
+std::string program_text(const Program &program);
+
+// Which nodes run together: for each node the index of the one at whose place it runs, its own where it runs by itself. A group is an
+// elementwise node and what it takes, directly or not, that nobody else reads: elementwise nodes, and one product at most.
+struct Fusions {
+    std::vector<std::uint32_t> runs_in;
+
+    bool is_fused(std::size_t i) const noexcept { return !runs_in.empty() && runs_in[i] != i; }
+};
+
+// Of each node: whether it is a product whose kernel runs epilogues. Empty where nodes run one by one.
+Fusions find_fusions(const Graph &graph, const std::vector<bool> &takes_epilogue);
+
+// The program of a group as nodes and tensors; `members` in the order in which they run, the last one gives the result.
+struct ProgramPlan {
+    std::vector<Instruction> instructions;
+    struct Input {
+        const Tensor *tensor;  // that of the product for its tile
+        std::int64_t first;    // element of dimension 0
+        std::int64_t n0;       // so many of them
+    };
+    std::vector<Input> inputs;
+};
+// `product`: which of the members is one, whose result is an input; or null.
+ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product);
+
+}  // namespace tensorlib::core
