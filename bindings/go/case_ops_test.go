@@ -6,45 +6,59 @@ package tensorlib
 // these.
 func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err error) {
 	operands := map[string]int{
-		"add":       2,
-		"sub":       2,
-		"mul":       2,
-		"div":       2,
-		"maximum":   2,
-		"minimum":   2,
-		"pow":       2,
-		"eq":        2,
-		"ne":        2,
-		"lt":        2,
-		"le":        2,
-		"gt":        2,
-		"ge":        2,
-		"add1":      2,
-		"where":     3,
-		"scale":     1,
-		"clamp":     1,
-		"fill":      1,
-		"transpose": 1,
-		"cont":      1,
-		"cpy":       2,
-		"dup":       1,
-		"get_rows":  2,
-		"set_rows":  3,
-		"abs":       1,
-		"neg":       1,
-		"sqr":       1,
-		"sqrt":      1,
-		"log":       1,
-		"exp":       1,
-		"expm1":     1,
-		"sin":       1,
-		"cos":       1,
-		"sgn":       1,
-		"step":      1,
-		"floor":     1,
-		"ceil":      1,
-		"round":     1,
-		"trunc":     1,
+		"add":         2,
+		"sub":         2,
+		"mul":         2,
+		"div":         2,
+		"maximum":     2,
+		"minimum":     2,
+		"pow":         2,
+		"eq":          2,
+		"ne":          2,
+		"lt":          2,
+		"le":          2,
+		"gt":          2,
+		"ge":          2,
+		"add1":        2,
+		"where":       3,
+		"scale":       1,
+		"clamp":       1,
+		"fill":        1,
+		"transpose":   1,
+		"cont":        1,
+		"cpy":         2,
+		"dup":         1,
+		"get_rows":    2,
+		"set_rows":    3,
+		"abs":         1,
+		"neg":         1,
+		"sqr":         1,
+		"sqrt":        1,
+		"log":         1,
+		"exp":         1,
+		"expm1":       1,
+		"sin":         1,
+		"cos":         1,
+		"sgn":         1,
+		"step":        1,
+		"floor":       1,
+		"ceil":        1,
+		"round":       1,
+		"trunc":       1,
+		"relu":        1,
+		"sigmoid":     1,
+		"tanh":        1,
+		"elu":         1,
+		"softplus":    1,
+		"silu":        1,
+		"gelu":        1,
+		"gelu_erf":    1,
+		"gelu_quick":  1,
+		"hardswish":   1,
+		"hardsigmoid": 1,
+		"leaky_relu":  1,
+		"xielu":       1,
+		"glu":         2,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -131,6 +145,40 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Round(src[0])
 	case "trunc":
 		made, err = c.Trunc(src[0])
+	case "relu":
+		made, err = c.Relu(src[0])
+	case "sigmoid":
+		made, err = c.Sigmoid(src[0])
+	case "tanh":
+		made, err = c.Tanh(src[0])
+	case "elu":
+		made, err = c.Elu(src[0])
+	case "softplus":
+		made, err = c.Softplus(src[0])
+	case "silu":
+		made, err = c.Silu(src[0])
+	case "gelu":
+		made, err = c.Gelu(src[0])
+	case "gelu_erf":
+		made, err = c.GeluErf(src[0])
+	case "gelu_quick":
+		made, err = c.GeluQuick(src[0])
+	case "hardswish":
+		made, err = c.Hardswish(src[0])
+	case "hardsigmoid":
+		made, err = c.Hardsigmoid(src[0])
+	case "leaky_relu":
+		made, err = c.LeakyRelu(src[0], s.number("slope"))
+	case "xielu":
+		made, err = c.Xielu(src[0], s.number("alpha_n"), s.number("alpha_p"), s.number("beta"), s.number("eps"))
+	case "glu":
+		options := &GluOptions{
+			Split:   s.integer("split") != 0,
+			Swapped: s.integer("swapped") != 0,
+			Alpha:   s.number("alpha"),
+			Limit:   s.number("limit"),
+		}
+		made, err = c.Glu(src[0], src[1], GluOp(s.choice("op", "reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai")), options)
 	}
 	return made, true, err
 }

@@ -45,8 +45,8 @@ func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
 //
 // The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each
 // dimension of b is 1 or divides that of a, and a zero one meets only a zero in
-// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. Of
-// zeros infinities, and NaN of two. The result is of a's type.
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By
+// 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
 func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
 	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_div(c.ptr, a.ptr, b.ptr)
@@ -474,5 +474,212 @@ func (c *Context) Round(a *Tensor) (*Tensor, error) {
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_trunc(c.ptr, a.ptr)
+	})
+}
+
+// Relu is each element where it is above 0, and 0 elsewhere.
+//
+// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16
+// or BF16; computed in F32 and rounded once. NaN stays. The result is of a's
+// type.
+func (c *Context) Relu(a *Tensor) (*Tensor, error) {
+	return c.construct("relu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_relu(c.ptr, a.ptr)
+	})
+}
+
+// Sigmoid is the logistic function of each element.
+//
+// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
+	return c.construct("sigmoid", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sigmoid(c.ptr, a.ptr)
+	})
+}
+
+// Tanh is the hyperbolic tangent of each element.
+//
+// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's
+// type.
+func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
+	return c.construct("tanh", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_tanh(c.ptr, a.ptr)
+	})
+}
+
+// Elu is each element where it is above 0, and e to its power less 1 elsewhere.
+//
+// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) Elu(a *Tensor) (*Tensor, error) {
+	return c.construct("elu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_elu(c.ptr, a.ptr)
+	})
+}
+
+// Softplus is the logarithm of 1 + e to the power of each element.
+//
+// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+// The result is of a's type.
+func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
+	return c.construct("softplus", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_softplus(c.ptr, a.ptr)
+	})
+}
+
+// Silu is each element times its [Context.Sigmoid] (swish).
+//
+// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+func (c *Context) Silu(a *Tensor) (*Tensor, error) {
+	return c.construct("silu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_silu(c.ptr, a.ptr)
+	})
+}
+
+// Gelu is the Gaussian error linear unit of each element, by its approximation
+// with tanh.
+//
+// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
+// a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+// within 1e-6 of the result, and rounded once. The result is of a's type.
+func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu(c.ptr, a.ptr)
+	})
+}
+
+// GeluErf is the Gaussian error linear unit of each element, by the error
+// function.
+//
+// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu_erf", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu_erf(c.ptr, a.ptr)
+	})
+}
+
+// GeluQuick is the Gaussian error linear unit of each element, by its
+// approximation with [Context.Sigmoid].
+//
+// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+// rounded once. The result is of a's type.
+func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu_quick", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu_quick(c.ptr, a.ptr)
+	})
+}
+
+// Hardswish is each element times its [Context.Hardsigmoid].
+//
+// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
+	return c.construct("hardswish", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_hardswish(c.ptr, a.ptr)
+	})
+}
+
+// Hardsigmoid is [Context.Sigmoid] of each element by three straight lines.
+//
+// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+// rounded once. The result is of a's type.
+func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
+	return c.construct("hardsigmoid", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_hardsigmoid(c.ptr, a.ptr)
+	})
+}
+
+// LeakyRelu is each element where it is above 0, and slope times it elsewhere.
+//
+// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+// The result is of a's type. slope: what elements below 0 are multiplied by.
+func (c *Context) LeakyRelu(a *Tensor, slope float64) (*Tensor, error) {
+	return c.construct("leaky_relu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_leaky_relu(c.ptr, a.ptr, C.double(slope))
+	})
+}
+
+// Xielu is the integrated exponential linear unit of each element (arXiv
+// 2411.13010).
+//
+// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
+// min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands,
+// and rounded once. The result is of a's type. alphaN: what multiplies below 0;
+// it is taken as it is, without a softplus first. alphaP: what multiplies the
+// square above 0, as it is too. beta: the slope at 0. eps: what the exponent
+// below 0 is at most; models have -1e-6.
+func (c *Context) Xielu(a *Tensor, alphaN float64, alphaP float64, beta float64, eps float64) (*Tensor, error) {
+	return c.construct("xielu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_xielu(c.ptr, a.ptr, C.double(alphaN), C.double(alphaP), C.double(beta), C.double(eps))
+	})
+}
+
+// GluOp is what [Context.Glu] takes: the activation: [Context.Relu],
+// [Context.Gelu], [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of
+// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
+// and up is first brought between -limit and limit, and 1 added.
+type GluOp int32
+
+// The values of GluOp.
+const (
+	GluOpReglu      GluOp = C.TL_GLU_OP_REGLU
+	GluOpGeglu      GluOp = C.TL_GLU_OP_GEGLU
+	GluOpSwiglu     GluOp = C.TL_GLU_OP_SWIGLU
+	GluOpGegluErf   GluOp = C.TL_GLU_OP_GEGLU_ERF
+	GluOpGegluQuick GluOp = C.TL_GLU_OP_GEGLU_QUICK
+	GluOpSwigluOai  GluOp = C.TL_GLU_OP_SWIGLU_OAI
+)
+
+// GluOptions is what [Context.Glu] may be given. Zeros are the defaults.
+type GluOptions struct {
+	// 1: gate and up are two operands, and b must be there.
+	Split bool
+	// 1: gate and up change places.
+	Swapped bool
+	// Of swiglu_oai alone: the factor inside of its logistic function; 0 =
+	// the default, 1.702.
+	Alpha float64
+	// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the
+	// default, 7.
+	Limit float64
+}
+
+// Glu is one operand through an activation, times another (a gated linear
+// unit).
+//
+// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has
+// a's shape, gate is a and up is b, and c has a's shape. Without it a is
+// (2 n, m, x, y) and c (n, m, x, y): gate is the first half of each row, up the
+// second. Types: a and b each F32, F16 or BF16; computed in F32, the activation
+// within 1e-6, its product rounded once. The result is of a's type. b may be
+// nil: left out. op: the activation: [Context.Relu], [Context.Gelu],
+// [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g
+// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first
+// brought between -limit and limit, and 1 added.
+func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, error) {
+	b = orNone(b)
+	params := C.tl_glu_params{struct_size: C.sizeof_tl_glu_params}
+	if options != nil {
+		params.split = C.bool(options.Split)
+		params.swapped = C.bool(options.Swapped)
+		params.alpha = C.double(options.Alpha)
+		params.limit = C.double(options.Limit)
+	}
+	return c.construct("glu", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
 	})
 }

@@ -112,3 +112,60 @@ tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cei
 tl_tensor *tl_round(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::round, {a}); }
 
 tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::trunc, {a}); }
+
+tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::relu, {a}); }
+
+tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sigmoid, {a}); }
+
+tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::tanh, {a}); }
+
+tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::elu, {a}); }
+
+tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::softplus, {a}); }
+
+tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::silu, {a}); }
+
+tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu, {a}); }
+
+tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu_erf, {a}); }
+
+tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu_quick, {a}); }
+
+tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::hardswish, {a}); }
+
+tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::hardsigmoid, {a}); }
+
+tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("slope", slope),
+        };
+        return node<1>(context, Op::leaky_relu, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double alpha_p, double beta, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("alpha_n", alpha_n),
+            Attr::of_number("alpha_p", alpha_p),
+            Attr::of_number("beta", beta),
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::xielu, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, const tl_glu_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_glu_params options = options_of(params, "glu");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),
+            Attr::of_int("split", options.split),
+            Attr::of_int("swapped", options.swapped),
+            Attr::of_number("alpha", options.alpha),
+            Attr::of_number("limit", options.limit),
+        };
+        return node<2>(context, Op::glu, {a, b}, attrs);
+    });
+}

@@ -103,6 +103,54 @@ Tensor ContextOps::round(const Tensor &a) const { return Nodes::make(*this, core
 
 Tensor ContextOps::trunc(const Tensor &a) const { return Nodes::make(*this, core::Op::trunc, {&a}); }
 
+Tensor ContextOps::relu(const Tensor &a) const { return Nodes::make(*this, core::Op::relu, {&a}); }
+
+Tensor ContextOps::sigmoid(const Tensor &a) const { return Nodes::make(*this, core::Op::sigmoid, {&a}); }
+
+Tensor ContextOps::tanh(const Tensor &a) const { return Nodes::make(*this, core::Op::tanh, {&a}); }
+
+Tensor ContextOps::elu(const Tensor &a) const { return Nodes::make(*this, core::Op::elu, {&a}); }
+
+Tensor ContextOps::softplus(const Tensor &a) const { return Nodes::make(*this, core::Op::softplus, {&a}); }
+
+Tensor ContextOps::silu(const Tensor &a) const { return Nodes::make(*this, core::Op::silu, {&a}); }
+
+Tensor ContextOps::gelu(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu, {&a}); }
+
+Tensor ContextOps::gelu_erf(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu_erf, {&a}); }
+
+Tensor ContextOps::gelu_quick(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu_quick, {&a}); }
+
+Tensor ContextOps::hardswish(const Tensor &a) const { return Nodes::make(*this, core::Op::hardswish, {&a}); }
+
+Tensor ContextOps::hardsigmoid(const Tensor &a) const { return Nodes::make(*this, core::Op::hardsigmoid, {&a}); }
+
+Tensor ContextOps::leaky_relu(const Tensor &a, double slope) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("slope", slope),
+    };
+    return Nodes::make(*this, core::Op::leaky_relu, {&a}, attrs);
+}
+
+Tensor ContextOps::xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("alpha_n", alpha_n),
+        core::Attr::of_number("alpha_p", alpha_p),
+        core::Attr::of_number("beta", beta),
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::xielu, {&a}, attrs);
+}
+
+Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("op", static_cast<std::int64_t>(op)), core::Attr::of_int("split", options.split),
+        core::Attr::of_int("swapped", options.swapped),          core::Attr::of_number("alpha", options.alpha),
+        core::Attr::of_number("limit", options.limit),
+    };
+    return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -183,6 +231,38 @@ Tensor round(const Tensor &a) { return Nodes::youngest_of({&a}).round(a); }
 
 Tensor trunc(const Tensor &a) { return Nodes::youngest_of({&a}).trunc(a); }
 
+Tensor relu(const Tensor &a) { return Nodes::youngest_of({&a}).relu(a); }
+
+Tensor sigmoid(const Tensor &a) { return Nodes::youngest_of({&a}).sigmoid(a); }
+
+Tensor tanh(const Tensor &a) { return Nodes::youngest_of({&a}).tanh(a); }
+
+Tensor elu(const Tensor &a) { return Nodes::youngest_of({&a}).elu(a); }
+
+Tensor softplus(const Tensor &a) { return Nodes::youngest_of({&a}).softplus(a); }
+
+Tensor silu(const Tensor &a) { return Nodes::youngest_of({&a}).silu(a); }
+
+Tensor gelu(const Tensor &a) { return Nodes::youngest_of({&a}).gelu(a); }
+
+Tensor gelu_erf(const Tensor &a) { return Nodes::youngest_of({&a}).gelu_erf(a); }
+
+Tensor gelu_quick(const Tensor &a) { return Nodes::youngest_of({&a}).gelu_quick(a); }
+
+Tensor hardswish(const Tensor &a) { return Nodes::youngest_of({&a}).hardswish(a); }
+
+Tensor hardsigmoid(const Tensor &a) { return Nodes::youngest_of({&a}).hardsigmoid(a); }
+
+Tensor leaky_relu(const Tensor &a, double slope) { return Nodes::youngest_of({&a}).leaky_relu(a, slope); }
+
+Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) {
+    return Nodes::youngest_of({&a}).xielu(a, alpha_n, alpha_p, beta, eps);
+}
+
+Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options) {
+    return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
+}
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -226,5 +306,33 @@ Tensor TensorOps::ceil() const { return tensorlib::ceil(static_cast<const Tensor
 Tensor TensorOps::round() const { return tensorlib::round(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::trunc() const { return tensorlib::trunc(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::relu() const { return tensorlib::relu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sigmoid() const { return tensorlib::sigmoid(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::tanh() const { return tensorlib::tanh(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::elu() const { return tensorlib::elu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::softplus() const { return tensorlib::softplus(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::silu() const { return tensorlib::silu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu() const { return tensorlib::gelu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu_erf() const { return tensorlib::gelu_erf(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu_quick() const { return tensorlib::gelu_quick(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::hardswish() const { return tensorlib::hardswish(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::hardsigmoid() const { return tensorlib::hardsigmoid(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(static_cast<const Tensor &>(*this), slope); }
+
+Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
+    return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
+}
 
 }  // namespace tensorlib

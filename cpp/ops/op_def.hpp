@@ -92,7 +92,7 @@ struct OpDef : OpFacts, OpCode {};
 // A node's attributes; A is its operation's struct (ops/op_facts.hpp).
 template <class A>
 const A &attrs_of(const Tensor &node) noexcept {
-    assert(node.op == A::op);
+    assert(node.op == A::operation);
     return *static_cast<const A *>(node.attrs);
 }
 

@@ -542,12 +542,176 @@ inline constexpr OpFacts trunc{
     .doc = "Each element without its fraction",
 };
 
+// ---- activations
+
+inline constexpr Operand relu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts relu{
+    .op = Op::relu,
+    .name = "relu",
+    .operands = relu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, 0 elsewhere",
+    .doc = "Each element where it is above 0, and 0 elsewhere",
+};
+
+inline constexpr Operand sigmoid_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sigmoid{
+    .op = Op::sigmoid,
+    .name = "sigmoid",
+    .operands = sigmoid_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g c (1 - c)",
+    .doc = "The logistic function of each element",
+};
+
+inline constexpr Operand tanh_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts tanh{
+    .op = Op::tanh,
+    .name = "tanh",
+    .operands = tanh_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g (1 - c^2)",
+    .doc = "The hyperbolic tangent of each element",
+};
+
+inline constexpr Operand elu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts elu{
+    .op = Op::elu,
+    .name = "elu",
+    .operands = elu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, g (c + 1) elsewhere",
+    .doc = "Each element where it is above 0, and e to its power less 1 elsewhere",
+};
+
+inline constexpr Operand softplus_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts softplus{
+    .op = Op::softplus,
+    .name = "softplus",
+    .operands = softplus_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g sigmoid(a)",
+    .doc = "The logarithm of 1 + e to the power of each element",
+};
+
+inline constexpr Operand silu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts silu{
+    .op = Op::silu,
+    .name = "silu",
+    .operands = silu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g s (1 + a (1 - s)), s = sigmoid(a)",
+    .doc = "Each element times its sigmoid (swish)",
+};
+
+inline constexpr Operand gelu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu{
+    .op = Op::gelu,
+    .name = "gelu",
+    .operands = gelu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g ((1 + t) / 2 + a (1 - t^2) h / 2), t = tanh(sqrt(2 / pi) (a + 0.044715 a^3)), h = sqrt(2 / pi) (1 + 0.134145 a^2)",
+    .doc = "The Gaussian error linear unit of each element, by its approximation with tanh",
+};
+
+inline constexpr Operand gelu_erf_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu_erf{
+    .op = Op::gelu_erf,
+    .name = "gelu_erf",
+    .operands = gelu_erf_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g ((1 + erf(a / sqrt(2))) / 2 + a e^(-a^2 / 2) / sqrt(2 pi))",
+    .doc = "The Gaussian error linear unit of each element, by the error function",
+};
+
+inline constexpr Operand gelu_quick_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu_quick{
+    .op = Op::gelu_quick,
+    .name = "gelu_quick",
+    .operands = gelu_quick_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g s (1 + 1.702 a (1 - s)), s = sigmoid(1.702 a)",
+    .doc = "The Gaussian error linear unit of each element, by its approximation with sigmoid",
+};
+
+inline constexpr Operand hardswish_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts hardswish{
+    .op = Op::hardswish,
+    .name = "hardswish",
+    .operands = hardswish_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 between",
+    .doc = "Each element times its hardsigmoid",
+};
+
+inline constexpr Operand hardsigmoid_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts hardsigmoid{
+    .op = Op::hardsigmoid,
+    .name = "hardsigmoid",
+    .operands = hardsigmoid_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g / 6 for -3 < a < 3, 0 elsewhere",
+    .doc = "sigmoid of each element by three straight lines",
+};
+
+inline constexpr Operand leaky_relu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef leaky_relu_attrs[] = {
+    {.name = "slope", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts leaky_relu{
+    .op = Op::leaky_relu,
+    .name = "leaky_relu",
+    .operands = leaky_relu_operands,
+    .attrs = leaky_relu_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, slope g elsewhere",
+    .doc = "Each element where it is above 0, and slope times it elsewhere",
+};
+
+inline constexpr Operand xielu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef xielu_attrs[] = {
+    {.name = "alpha_n", .kind = AttrKind::number, .required = true},
+    {.name = "alpha_p", .kind = AttrKind::number, .required = true},
+    {.name = "beta", .kind = AttrKind::number, .required = true},
+    {.name = "eps", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts xielu{
+    .op = Op::xielu,
+    .name = "xielu",
+    .operands = xielu_operands,
+    .attrs = xielu_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g (2 alpha_p a + beta) where a > 0, g (alpha_n (h - 1) + beta) elsewhere, h = e^a where a < eps and 0 elsewhere",
+    .doc = "The integrated exponential linear unit of each element (arXiv 2411.13010)",
+};
+
+inline constexpr Operand glu_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read, .optional = true}};
+inline constexpr const char *glu_op_values[] = {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"};
+inline constexpr AttrDef glu_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = glu_op_values},
+    {.name = "split", .kind = AttrKind::ints, .required = false},
+    {.name = "swapped", .kind = AttrKind::ints, .required = false},
+    {.name = "alpha", .kind = AttrKind::number, .required = false},
+    {.name = "limit", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1e38},
+};
+inline constexpr OpFacts glu{
+    .op = Op::glu,
+    .name = "glu",
+    .operands = glu_operands,
+    .attrs = glu_attrs,
+    .result = ResultType::of_first,
+    .gradient =
+        "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
+        "where limit holds",
+    .doc = "One operand through an activation, times another (a gated linear unit)",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
 
 struct ScaleAttrs {
-    static constexpr Op op = Op::scale;
+    static constexpr Op operation = Op::scale;
 
     double scale;
     double bias;
@@ -556,7 +720,7 @@ struct ScaleAttrs {
 };
 
 struct ClampAttrs {
-    static constexpr Op op = Op::clamp;
+    static constexpr Op operation = Op::clamp;
 
     double min;
     double max;
@@ -565,7 +729,7 @@ struct ClampAttrs {
 };
 
 struct FillAttrs {
-    static constexpr Op op = Op::fill;
+    static constexpr Op operation = Op::fill;
 
     double value;
 
@@ -573,7 +737,7 @@ struct FillAttrs {
 };
 
 struct MulMatAttrs {
-    static constexpr Op op = Op::mul_mat;
+    static constexpr Op operation = Op::mul_mat;
 
     bool exact;
 
@@ -581,7 +745,7 @@ struct MulMatAttrs {
 };
 
 struct MulMatIdAttrs {
-    static constexpr Op op = Op::mul_mat_id;
+    static constexpr Op operation = Op::mul_mat_id;
 
     bool exact;
 
@@ -589,7 +753,7 @@ struct MulMatIdAttrs {
 };
 
 struct ViewAttrs {
-    static constexpr Op op = Op::view;
+    static constexpr Op operation = Op::view;
 
     IntList ne;
     IntList nb;
@@ -601,7 +765,7 @@ struct ViewAttrs {
 };
 
 struct ReshapeAttrs {
-    static constexpr Op op = Op::reshape;
+    static constexpr Op operation = Op::reshape;
 
     IntList ne;
 
@@ -609,7 +773,7 @@ struct ReshapeAttrs {
 };
 
 struct PermuteAttrs {
-    static constexpr Op op = Op::permute;
+    static constexpr Op operation = Op::permute;
 
     IntList axes;
 
@@ -617,11 +781,53 @@ struct PermuteAttrs {
 };
 
 struct CastAttrs {
-    static constexpr Op op = Op::cast;
+    static constexpr Op operation = Op::cast;
 
     DType to;
 
     explicit CastAttrs(const Attrs &given) : to(given.type("cast", "to")) {}
+};
+
+struct LeakyReluAttrs {
+    static constexpr Op operation = Op::leaky_relu;
+
+    double slope;
+
+    explicit LeakyReluAttrs(const Attrs &given) : slope(given.number("slope", 0.0)) {}
+};
+
+struct XieluAttrs {
+    static constexpr Op operation = Op::xielu;
+
+    double alpha_n;
+    double alpha_p;
+    double beta;
+    double eps;
+
+    explicit XieluAttrs(const Attrs &given)
+        : alpha_n(given.number("alpha_n", 0.0)),
+          alpha_p(given.number("alpha_p", 0.0)),
+          beta(given.number("beta", 0.0)),
+          eps(given.number("eps", 0.0)) {}
+};
+
+enum class GluOp : std::int32_t { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+struct GluAttrs {
+    static constexpr Op operation = Op::glu;
+
+    GluOp op;
+    bool split;
+    bool swapped;
+    double alpha;
+    double limit;
+
+    explicit GluAttrs(const Attrs &given)
+        : op(static_cast<GluOp>(given.integer("op", 0))),
+          split(given.flag("glu", "split")),
+          swapped(given.flag("glu", "swapped")),
+          alpha(given.number("alpha", 1.702)),
+          limit(given.number("limit", 7.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

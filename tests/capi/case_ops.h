@@ -203,5 +203,81 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_trunc(ctx, s[0]);
         return true;
     }
+    if (strcmp(op, "relu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_relu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sigmoid") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sigmoid(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "tanh") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_tanh(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "elu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_elu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "softplus") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_softplus(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "silu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_silu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu_erf") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu_erf(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu_quick") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu_quick(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "hardswish") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_hardswish(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "hardsigmoid") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_hardsigmoid(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "leaky_relu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_leaky_relu(ctx, s[0], case_number(run, words, n, "slope"));
+        return true;
+    }
+    if (strcmp(op, "xielu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_xielu(ctx, s[0], case_number(run, words, n, "alpha_n"), case_number(run, words, n, "alpha_p"),
+                         case_number(run, words, n, "beta"), case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "glu") == 0) {
+        operands(run, words, n, 2, s);
+        tl_glu_params params = {.struct_size = sizeof params};
+        params.split = case_int(run, words, n, "split") != 0;
+        params.swapped = case_int(run, words, n, "swapped") != 0;
+        params.alpha = case_number(run, words, n, "alpha");
+        params.limit = case_number(run, words, n, "limit");
+        *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
+        return true;
+    }
     return false;
 }

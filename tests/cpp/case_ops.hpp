@@ -51,5 +51,28 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "ceil") return s.at(0).ceil();
     if (op == "round") return s.at(0).round();
     if (op == "trunc") return s.at(0).trunc();
+    if (op == "relu") return s.at(0).relu();
+    if (op == "sigmoid") return s.at(0).sigmoid();
+    if (op == "tanh") return s.at(0).tanh();
+    if (op == "elu") return s.at(0).elu();
+    if (op == "softplus") return s.at(0).softplus();
+    if (op == "silu") return s.at(0).silu();
+    if (op == "gelu") return s.at(0).gelu();
+    if (op == "gelu_erf") return s.at(0).gelu_erf();
+    if (op == "gelu_quick") return s.at(0).gelu_quick();
+    if (op == "hardswish") return s.at(0).hardswish();
+    if (op == "hardsigmoid") return s.at(0).hardsigmoid();
+    if (op == "leaky_relu") return s.at(0).leaky_relu(attrs.number("slope"));
+    if (op == "xielu") return s.at(0).xielu(attrs.number("alpha_n"), attrs.number("alpha_p"), attrs.number("beta"), attrs.number("eps"));
+    if (op == "glu") {
+        tl::GluOptions options;
+        options.split = attrs.integer("split") != 0;
+        options.swapped = attrs.integer("swapped") != 0;
+        options.alpha = attrs.number("alpha");
+        options.limit = attrs.number("limit");
+        return tl::glu(s.at(0), s.at_if_given(1),
+                       static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
+                       options);
+    }
     return std::nullopt;
 }

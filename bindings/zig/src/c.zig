@@ -313,6 +313,47 @@ pub extern fn tl_floor(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_ceil(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_round(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_trunc(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_relu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sigmoid(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_tanh(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_elu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_softplus(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_silu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu_erf(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu_quick(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_hardswish(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_hardsigmoid(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_leaky_relu(ctx: ?*tl_context, a: ?*tl_tensor, slope: f64) ?*tl_tensor;
+pub extern fn tl_xielu(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    alpha_n: f64,
+    alpha_p: f64,
+    beta: f64,
+    eps: f64,
+) ?*tl_tensor;
+pub const tl_glu_op = i32;
+pub const TL_GLU_OP_REGLU: tl_glu_op = 0;
+pub const TL_GLU_OP_GEGLU: tl_glu_op = 1;
+pub const TL_GLU_OP_SWIGLU: tl_glu_op = 2;
+pub const TL_GLU_OP_GEGLU_ERF: tl_glu_op = 3;
+pub const TL_GLU_OP_GEGLU_QUICK: tl_glu_op = 4;
+pub const TL_GLU_OP_SWIGLU_OAI: tl_glu_op = 5;
+pub const tl_glu_params = extern struct {
+    struct_size: usize = @sizeOf(tl_glu_params),
+    split: bool = false,
+    swapped: bool = false,
+    alpha: f64 = 0,
+    limit: f64 = 0,
+};
+pub extern fn tl_glu(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    op: tl_glu_op,
+    params: ?*const tl_glu_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

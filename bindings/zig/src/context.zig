@@ -202,6 +202,20 @@ pub const Context = struct {
     pub const ceil = op_functions.ceil;
     pub const round = op_functions.round;
     pub const trunc = op_functions.trunc;
+    pub const relu = op_functions.relu;
+    pub const sigmoid = op_functions.sigmoid;
+    pub const tanh = op_functions.tanh;
+    pub const elu = op_functions.elu;
+    pub const softplus = op_functions.softplus;
+    pub const silu = op_functions.silu;
+    pub const gelu = op_functions.gelu;
+    pub const geluErf = op_functions.geluErf;
+    pub const geluQuick = op_functions.geluQuick;
+    pub const hardswish = op_functions.hardswish;
+    pub const hardsigmoid = op_functions.hardsigmoid;
+    pub const leakyRelu = op_functions.leakyRelu;
+    pub const xielu = op_functions.xielu;
+    pub const glu = op_functions.glu;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

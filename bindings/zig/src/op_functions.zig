@@ -37,7 +37,7 @@ pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 ///
 /// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
 /// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
-/// rounded once. Of zeros infinities, and NaN of two. The result is of a's type.
+/// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
 pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_div, .{ a.handle, b.handle });
 }
@@ -351,4 +351,147 @@ pub fn round(self: Context, a: Tensor) Error!Tensor {
 /// f32 and rounded once. The result is of a's type.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});
+}
+
+/// Each element where it is above 0, and 0 elsewhere.
+///
+/// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and
+/// rounded once. NaN stays. The result is of a's type.
+pub fn relu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_relu, .{a.handle});
+}
+
+/// The logistic function of each element.
+///
+/// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sigmoid, .{a.handle});
+}
+
+/// The hyperbolic tangent of each element.
+///
+/// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. The result is of a's type.
+pub fn tanh(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_tanh, .{a.handle});
+}
+
+/// Each element where it is above 0, and e to its power less 1 elsewhere.
+///
+/// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn elu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_elu, .{a.handle});
+}
+
+/// The logarithm of 1 + e to the power of each element.
+///
+/// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn softplus(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_softplus, .{a.handle});
+}
+
+/// Each element times its `sigmoid` (swish).
+///
+/// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn silu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_silu, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by its approximation with tanh.
+///
+/// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape.
+/// Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once. The result is of a's
+/// type.
+pub fn gelu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by the error function.
+///
+/// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu_erf, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by its approximation with `sigmoid`.
+///
+/// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed
+/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu_quick, .{a.handle});
+}
+
+/// Each element times its `hardsigmoid`.
+///
+/// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_hardswish, .{a.handle});
+}
+
+/// `sigmoid` of each element by three straight lines.
+///
+/// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16; computed
+/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_hardsigmoid, .{a.handle});
+}
+
+/// Each element where it is above 0, and slope times it elsewhere.
+///
+/// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
+/// multiplied by.
+pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
+    return self.construct(c.tl_leaky_relu, .{ a.handle, slope });
+}
+
+/// The integrated exponential linear unit of each element (arXiv 2411.13010).
+///
+/// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+/// a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two
+/// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it
+/// is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at
+/// 0. `eps`: what the exponent below 0 is at most; models have -1e-6.
+pub fn xielu(self: Context, a: Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) Error!Tensor {
+    return self.construct(c.tl_xielu, .{ a.handle, alpha_n, alpha_p, beta, eps });
+}
+
+/// The activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate,
+/// limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+pub const GluOp = enum(i32) { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+/// What `glu` may be given.
+pub const GluOptions = struct {
+    /// 1: gate and up are two operands, and b must be there.
+    split: bool = false,
+    /// 1: gate and up change places.
+    swapped: bool = false,
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    alpha: f64 = 1.702,
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    limit: f64 = 7.0,
+};
+
+/// One operand through an activation, times another (a gated linear unit).
+///
+/// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has a's shape, gate is a and up is b,
+/// and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
+/// the second. Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product
+/// rounded once. The result is of a's type. `b` may be `null`: left out. `op`: the activation: `relu`, `gelu`,
+/// `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
+/// and up is first brought between -limit and limit, and 1 added.
+pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions) Error!Tensor {
+    const params: c.tl_glu_params = .{
+        .split = options.split,
+        .swapped = options.swapped,
+        .alpha = options.alpha,
+        .limit = options.limit,
+    };
+    return self.construct(c.tl_glu, .{ a.handle, Tensor.handleOrNone(b), @intFromEnum(op), &params });
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace tensorlib {
 
@@ -12,6 +13,22 @@ enum class Type : std::int32_t;
 struct ScaleOptions {
     // What is added.
     double bias = 0.0;
+};
+
+// The activation: relu, gelu, silu, gelu_erf, gelu_quick; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and
+// up is first brought between -limit and limit, and 1 added.
+enum class GluOp : std::int32_t { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+// What glu() may be given.
+struct GluOptions {
+    // 1: gate and up are two operands, and b must be there.
+    bool split = false;
+    // 1: gate and up change places.
+    bool swapped = false;
+    // Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    double alpha = 1.702;
+    // Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    double limit = 7.0;
 };
 
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
@@ -57,6 +74,20 @@ public:
     Tensor ceil(const Tensor &a) const;
     Tensor round(const Tensor &a) const;
     Tensor trunc(const Tensor &a) const;
+    Tensor relu(const Tensor &a) const;
+    Tensor sigmoid(const Tensor &a) const;
+    Tensor tanh(const Tensor &a) const;
+    Tensor elu(const Tensor &a) const;
+    Tensor softplus(const Tensor &a) const;
+    Tensor silu(const Tensor &a) const;
+    Tensor gelu(const Tensor &a) const;
+    Tensor gelu_erf(const Tensor &a) const;
+    Tensor gelu_quick(const Tensor &a) const;
+    Tensor hardswish(const Tensor &a) const;
+    Tensor hardsigmoid(const Tensor &a) const;
+    Tensor leaky_relu(const Tensor &a, double slope) const;
+    Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -83,6 +114,19 @@ public:
     Tensor ceil() const;
     Tensor round() const;
     Tensor trunc() const;
+    Tensor relu() const;
+    Tensor sigmoid() const;
+    Tensor tanh() const;
+    Tensor elu() const;
+    Tensor softplus() const;
+    Tensor silu() const;
+    Tensor gelu() const;
+    Tensor gelu_erf() const;
+    Tensor gelu_quick() const;
+    Tensor hardswish() const;
+    Tensor hardsigmoid() const;
+    Tensor leaky_relu(double slope) const;
+    Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -100,7 +144,7 @@ Tensor sub(const Tensor &a, const Tensor &b);
 Tensor mul(const Tensor &a, const Tensor &b);
 // a / b, element by element; b repeats into a. The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b
 // is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
-// Of zeros infinities, and NaN of two. The result is of a's type.
+// By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
 Tensor div(const Tensor &a, const Tensor &b);
 // The larger of a and b, element by element; b repeats into a. The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape;
 // each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in
@@ -228,5 +272,56 @@ Tensor round(const Tensor &a);
 // Each element without its fraction. The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: F32, F16 or BF16;
 // computed in F32 and rounded once. The result is of a's type.
 Tensor trunc(const Tensor &a);
+// Each element where it is above 0, and 0 elsewhere. The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32 and rounded once. NaN stays. The result is of a's type.
+Tensor relu(const Tensor &a);
+// The logistic function of each element. The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor sigmoid(const Tensor &a);
+// The hyperbolic tangent of each element. The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+// F32, within 2 ulp, and rounded once. The result is of a's type.
+Tensor tanh(const Tensor &a);
+// Each element where it is above 0, and e to its power less 1 elsewhere. The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c
+// has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor elu(const Tensor &a);
+// The logarithm of 1 + e to the power of each element. The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor softplus(const Tensor &a);
+// Each element times its sigmoid (swish). The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor silu(const Tensor &a);
+// The Gaussian error linear unit of each element, by its approximation with tanh. The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) *
+// (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+Tensor gelu(const Tensor &a);
+// The Gaussian error linear unit of each element, by the error function. The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes:
+// c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor gelu_erf(const Tensor &a);
+// The Gaussian error linear unit of each element, by its approximation with sigmoid. The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
+// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+// type.
+Tensor gelu_quick(const Tensor &a);
+// Each element times its hardsigmoid. The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor hardswish(const Tensor &a);
+// sigmoid of each element by three straight lines. The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor hardsigmoid(const Tensor &a);
+// Each element where it is above 0, and slope times it elsewhere. The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has
+// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is of a's type. slope: what elements below 0
+// are multiplied by.
+Tensor leaky_relu(const Tensor &a, double slope);
+// The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0
+// else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6
+// of the larger of the two summands, and rounded once. The result is of a's type. alpha_n: what multiplies below 0; it is taken as it is,
+// without a softplus first. alpha_p: what multiplies the square above 0, as it is too. beta: the slope at 0. eps: what the exponent below 0
+// is at most; models have -1e-6.
+Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps);
+// One operand through an activation, times another (a gated linear unit). The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b,
+// which has a's shape, gate is a and up is b, and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first
+// half of each row, up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product rounded
+// once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
+// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
 
 }  // namespace tensorlib

@@ -17,6 +17,39 @@ pub struct tl_scale_params {
     pub bias: f64,
 }
 
+/// tl_glu_op: the activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of
+/// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought
+/// between -limit and limit, and 1 added.
+pub type tl_glu_op = i32;
+/// reglu.
+pub const TL_GLU_OP_REGLU: tl_glu_op = 0;
+/// geglu.
+pub const TL_GLU_OP_GEGLU: tl_glu_op = 1;
+/// swiglu.
+pub const TL_GLU_OP_SWIGLU: tl_glu_op = 2;
+/// geglu_erf.
+pub const TL_GLU_OP_GEGLU_ERF: tl_glu_op = 3;
+/// geglu_quick.
+pub const TL_GLU_OP_GEGLU_QUICK: tl_glu_op = 4;
+/// swiglu_oai.
+pub const TL_GLU_OP_SWIGLU_OAI: tl_glu_op = 5;
+
+/// What tl_glu() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_glu_params {
+    /// sizeof(tl_glu_params).
+    pub struct_size: usize,
+    /// 1: gate and up are two operands, and b must be there.
+    pub split: bool,
+    /// 1: gate and up change places.
+    pub swapped: bool,
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    pub alpha: f64,
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    pub limit: f64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -38,9 +71,9 @@ extern "C" {
 
     /// a / b, element by element; b repeats into a. The result c: `c[i] = a[i] / b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
-    /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. Of zeros
-    /// infinities, and NaN of two. The result is of a's type. The context owns the result; NULL on failure.
-    /// Since 0.1.
+    /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an
+    /// infinity, 0 by 0 NaN. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
     pub fn tl_div(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
     /// The larger of a and b, element by element; b repeats into a. The result c: `c[i] = max(a[i],
@@ -268,4 +301,102 @@ extern "C" {
     /// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The
     /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_trunc(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
+    /// has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+    /// of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_relu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The logistic function of each element. The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's
+    /// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The
+    /// result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sigmoid(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The hyperbolic tangent of each element. The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+    /// The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_tanh(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and e to its power less 1 elsewhere. The result c: `c[i] = a[i] if
+    /// a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_elu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The logarithm of 1 + e to the power of each element. The result c: `c[i] = log(1 + e ^ a[i])`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+    /// rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_softplus(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element times its tl_sigmoid() (swish). The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes:
+    /// c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+    /// once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_silu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by its approximation with tanh. The result c: `c[i]
+    /// = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+    /// type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_gelu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by the error function. The result c: `c[i] = a[i] /
+    /// 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_gelu_erf(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by its approximation with tl_sigmoid(). The result
+    /// c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type. The context
+    /// owns the result; NULL on failure. Since 0.1.
+    pub fn tl_gelu_quick(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element times its tl_hardsigmoid(). The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+    /// rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_hardswish(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// tl_sigmoid() of each element by three straight lines. The result c: `c[i] = min(max(a[i] + 3, 0), 6)
+    /// / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+    /// and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_hardsigmoid(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and slope times it elsewhere. The result c: `c[i] = a[i] if a[i] >
+    /// 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN stays. The result is of a's type. `slope`: what elements below 0 are multiplied by. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_leaky_relu(ctx: *mut tl_context, a: *mut tl_tensor, slope: f64) -> *mut tl_tensor;
+
+    /// The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: `c[i] =
+    /// alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the
+    /// two summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is
+    /// taken as it is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is
+    /// too. `beta`: the slope at 0. `eps`: what the exponent below 0 is at most; models have -1e-6. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_xielu(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        alpha_n: f64,
+        alpha_p: f64,
+        beta: f64,
+        eps: f64,
+    ) -> *mut tl_tensor;
+
+    /// One operand through an activation, times another (a gated linear unit). The result c: `c[i] =
+    /// activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b, and c has
+    /// a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
+    /// the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its
+    /// product rounded once. The result is of a's type. `b` may be tl_none(): left out. `op`: the
+    /// activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of swiglu_oai g s(alpha
+    /// g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and
+    /// limit, and 1 added. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_glu(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        op: tl_glu_op,
+        params: *const tl_glu_params,
+    ) -> *mut tl_tensor;
 }

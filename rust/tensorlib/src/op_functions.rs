@@ -1,6 +1,6 @@
 //! Operations, a method each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-use crate::ops::shapes;
+use crate::ops::{raw_or_none, shapes, youngest};
 use crate::{Context, Result, Tensor};
 use tensorlib_sys as sys;
 
@@ -28,6 +28,81 @@ impl ScaleOptions {
     #[must_use]
     pub fn bias(mut self, bias: f64) -> Self {
         self.raw.bias = bias;
+        self
+    }
+}
+
+/// The activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
+/// [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is
+/// first brought between -limit and limit, and 1 added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GluOp {
+    /// `reglu`.
+    Reglu = sys::TL_GLU_OP_REGLU as isize,
+    /// `geglu`.
+    Geglu = sys::TL_GLU_OP_GEGLU as isize,
+    /// `swiglu`.
+    Swiglu = sys::TL_GLU_OP_SWIGLU as isize,
+    /// `geglu_erf`.
+    GegluErf = sys::TL_GLU_OP_GEGLU_ERF as isize,
+    /// `geglu_quick`.
+    GegluQuick = sys::TL_GLU_OP_GEGLU_QUICK as isize,
+    /// `swiglu_oai`.
+    SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
+}
+
+/// What [`Context::glu`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct GluOptions {
+    raw: sys::tl_glu_params,
+}
+
+impl Default for GluOptions {
+    fn default() -> Self {
+        let raw = sys::tl_glu_params {
+            struct_size: size_of::<sys::tl_glu_params>(),
+            split: false,
+            swapped: false,
+            alpha: 0.0,
+            limit: 0.0,
+        };
+        Self { raw }
+    }
+}
+
+impl GluOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// 1: gate and up are two operands, and b must be there.
+    #[must_use]
+    pub fn split(mut self, split: bool) -> Self {
+        self.raw.split = split;
+        self
+    }
+
+    /// 1: gate and up change places.
+    #[must_use]
+    pub fn swapped(mut self, swapped: bool) -> Self {
+        self.raw.swapped = swapped;
+        self
+    }
+
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.raw.alpha = alpha;
+        self
+    }
+
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    #[must_use]
+    pub fn limit(mut self, limit: f64) -> Self {
+        self.raw.limit = limit;
         self
     }
 }
@@ -76,7 +151,7 @@ impl Context {
     ///
     /// The result c: `c[i] = a[i] / b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
     /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
-    /// rounded once. Of zeros infinities, and NaN of two. The result is of a's type.
+    /// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
     ///
     /// # Errors
     /// As [`Context::op`].
@@ -564,6 +639,197 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
     }
+
+    /// Each element where it is above 0, and 0 elsewhere.
+    ///
+    /// The result c: `c[i] = max(a[i], 0)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+    /// rounded once. NaN stays. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn relu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
+    }
+
+    /// The logistic function of each element.
+    ///
+    /// The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sigmoid(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
+    }
+
+    /// The hyperbolic tangent of each element.
+    ///
+    /// The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn tanh(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
+    }
+
+    /// Each element where it is above 0, and e to its power less 1 elsewhere.
+    ///
+    /// The result c: `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn elu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
+    }
+
+    /// The logarithm of 1 + e to the power of each element.
+    ///
+    /// The result c: `c[i] = log(1 + e ^ a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn softplus(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
+    }
+
+    /// Each element times its [`Context::sigmoid`] (swish).
+    ///
+    /// The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+    /// F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn silu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by its approximation with tanh.
+    ///
+    /// The result c: `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+    /// type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by the error function.
+    ///
+    /// The result c: `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu_erf(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by its approximation with [`Context::sigmoid`].
+    ///
+    /// The result c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu_quick(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
+    }
+
+    /// Each element times its [`Context::hardsigmoid`].
+    ///
+    /// The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn hardswish(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
+    }
+
+    /// [`Context::sigmoid`] of each element by three straight lines.
+    ///
+    /// The result c: `c[i] = min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed
+    /// in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn hardsigmoid(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
+    }
+
+    /// Each element where it is above 0, and slope times it elsewhere.
+    ///
+    /// The result c: `c[i] = a[i] if a[i] > 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
+    /// multiplied by.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn leaky_relu(&self, a: &Tensor, slope: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
+    }
+
+    /// The integrated exponential linear unit of each element (arXiv 2411.13010).
+    ///
+    /// The result c: `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+    /// a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two
+    /// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it is,
+    /// without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at 0.
+    /// `eps`: what the exponent below 0 is at most; models have -1e-6.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn xielu(&self, a: &Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
+    }
+
+    /// One operand through an activation, times another (a gated linear unit).
+    ///
+    /// The result c: `c[i] = activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b,
+    /// and c has a's shape. Without it a is `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row,
+    /// up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product
+    /// rounded once. The result is of a's type. `b` may be `None`: left out. `op`: the activation: [`Context::relu`],
+    /// [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g)
+    /// for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1
+    /// added.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, GluOp, GluOptions};
+    /// let ctx = Context::new();
+    /// let gate_and_up = ctx.tensor([4, 1], &[-1f32, 2., 3., 4.])?;
+    /// let c = gate_and_up.glu(None, GluOp::Reglu, GluOptions::new())?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [0., 8.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn glu(&self, a: &Tensor, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -878,5 +1144,117 @@ impl Tensor {
     /// As [`Context::trunc`].
     pub fn trunc(&self) -> Result<Tensor> {
         self.context().trunc(self)
+    }
+
+    /// [`Context::relu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::relu`].
+    pub fn relu(&self) -> Result<Tensor> {
+        self.context().relu(self)
+    }
+
+    /// [`Context::sigmoid`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sigmoid`].
+    pub fn sigmoid(&self) -> Result<Tensor> {
+        self.context().sigmoid(self)
+    }
+
+    /// [`Context::tanh`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::tanh`].
+    pub fn tanh(&self) -> Result<Tensor> {
+        self.context().tanh(self)
+    }
+
+    /// [`Context::elu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::elu`].
+    pub fn elu(&self) -> Result<Tensor> {
+        self.context().elu(self)
+    }
+
+    /// [`Context::softplus`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::softplus`].
+    pub fn softplus(&self) -> Result<Tensor> {
+        self.context().softplus(self)
+    }
+
+    /// [`Context::silu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::silu`].
+    pub fn silu(&self) -> Result<Tensor> {
+        self.context().silu(self)
+    }
+
+    /// [`Context::gelu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu`].
+    pub fn gelu(&self) -> Result<Tensor> {
+        self.context().gelu(self)
+    }
+
+    /// [`Context::gelu_erf`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu_erf`].
+    pub fn gelu_erf(&self) -> Result<Tensor> {
+        self.context().gelu_erf(self)
+    }
+
+    /// [`Context::gelu_quick`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu_quick`].
+    pub fn gelu_quick(&self) -> Result<Tensor> {
+        self.context().gelu_quick(self)
+    }
+
+    /// [`Context::hardswish`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::hardswish`].
+    pub fn hardswish(&self) -> Result<Tensor> {
+        self.context().hardswish(self)
+    }
+
+    /// [`Context::hardsigmoid`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::hardsigmoid`].
+    pub fn hardsigmoid(&self) -> Result<Tensor> {
+        self.context().hardsigmoid(self)
+    }
+
+    /// [`Context::leaky_relu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::leaky_relu`].
+    pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
+        self.context().leaky_relu(self, slope)
+    }
+
+    /// [`Context::xielu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::xielu`].
+    pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
+        self.context().xielu(self, alpha_n, alpha_p, beta, eps)
+    }
+
+    /// [`Context::glu`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::glu`].
+    pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
+        youngest(self, &[b]).glu(self, b, op, options)
     }
 }

@@ -57,6 +57,45 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "ceil" => s[0].ceil(),
         "round" => s[0].round(),
         "trunc" => s[0].trunc(),
+        "relu" => s[0].relu(),
+        "sigmoid" => s[0].sigmoid(),
+        "tanh" => s[0].tanh(),
+        "elu" => s[0].elu(),
+        "softplus" => s[0].softplus(),
+        "silu" => s[0].silu(),
+        "gelu" => s[0].gelu(),
+        "gelu_erf" => s[0].gelu_erf(),
+        "gelu_quick" => s[0].gelu_quick(),
+        "hardswish" => s[0].hardswish(),
+        "hardsigmoid" => s[0].hardsigmoid(),
+        "leaky_relu" => {
+            let slope = attrs.number("slope");
+            s[0].leaky_relu(slope)
+        }
+        "xielu" => {
+            let alpha_n = attrs.number("alpha_n");
+            let alpha_p = attrs.number("alpha_p");
+            let beta = attrs.number("beta");
+            let eps = attrs.number("eps");
+            s[0].xielu(alpha_n, alpha_p, beta, eps)
+        }
+        "glu" => {
+            let op = match attrs.text("op") {
+                "" | "reglu" => tensorlib::GluOp::Reglu,
+                "geglu" => tensorlib::GluOp::Geglu,
+                "swiglu" => tensorlib::GluOp::Swiglu,
+                "geglu_erf" => tensorlib::GluOp::GegluErf,
+                "geglu_quick" => tensorlib::GluOp::GegluQuick,
+                "swiglu_oai" => tensorlib::GluOp::SwigluOai,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let options = tensorlib::GluOptions::new();
+            let options = options.split(attrs.integer("split") != 0);
+            let options = options.swapped(attrs.integer("swapped") != 0);
+            let options = options.alpha(attrs.number("alpha"));
+            let options = options.limit(attrs.number("limit"));
+            s[0].glu(s.if_given(1), op, options)
+        }
         _ => return None,
     })
 }
