@@ -66,7 +66,7 @@ CudaBackend::~CudaBackend() {
 namespace {
 
 const KernelTable<CudaKernel> &table() noexcept {
-    static const KernelTable<CudaKernel> all{cuda_kernels::add, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies,
+    static const KernelTable<CudaKernel> all{cuda_kernels::tiles, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies,
                                              cuda_kernels::rows};
     return all;
 }

@@ -142,6 +142,8 @@ struct Step {
     std::span<const TensorRef> src;  // the node's; without an address where an operand is left out. Empty where all is in the program
     // Of an elementwise step, or what follows a product, whose own result is one of the inputs then, where dst is.
     Program program;
+    // Whether several nodes run in it.
+    bool joins() const noexcept { return node != result || program.instructions.size() > 1; }
     std::span<const Rebuilt> rebuilt;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that

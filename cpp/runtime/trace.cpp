@@ -206,7 +206,7 @@ void Trace::write_step(const Step &step, double seconds) {
     number("{\"step\":", static_cast<double>(&step - first_step_));
     buffer_ += ",\"kernel\":";
     text(step.kernel->name);
-    if (!step.program.empty()) {
+    if (step.joins()) {
         buffer_ += ",\"program\":";
         text(program_text(step.program));
     }

@@ -47,6 +47,7 @@ TEST_F(Devices, say_what_they_are) {
 
 // The host's part: each step once as it is launched, then the whole graph as it was recorded.
 TEST_F(Devices, a_trace_has_graphs_and_what_was_handed_over) {
+    const support::Environment fuse("TENSORLIB_FUSE", "0");  // a step for each node
     const support::TempFolder folder;
     const std::string path = folder.path("t.json");
     {
@@ -249,6 +250,7 @@ TEST_F(Graphs, a_cache_that_is_written_through_views_is_read_by_later_nodes) {
 }
 
 TEST_F(Graphs, progress_counts_what_is_done_and_can_stop) {
+    const support::Environment fuse("TENSORLIB_FUSE", "0");  // a step for each node
     const tl::Backend gpu("cuda:0");
     const tl::Context ctx(gpu);
     auto t = leaf(ctx, {16}, 1);

@@ -89,7 +89,7 @@ TEST_F(Failing, a_launch_that_is_refused_leaves_the_device_usable) {
             const std::string second = error_of([&] { gpu.compute({sum}); });
             report(first + " | then: '" + second + "' " + std::to_string(sum.read_f32()[0] == 2 * a.read_f32()[0]));
         },
-        testing::ExitedWithCode(0), "graph_compute: add of .10. f32, .10. f32 to .10. f32 by add_f32_flat: cuda:0: .* then: '' 1");
+        testing::ExitedWithCode(0), "graph_compute: add of .10. f32, .10. f32 to .10. f32 by tiles_flat: cuda:0: .* then: '' 1");
 }
 
 // Zeroing is queued on the device: memory that is given back before it ran would be written by it later, which ends the device.
@@ -161,7 +161,7 @@ TEST_F(Failing, debug_mode_names_the_operation) {
             auto product = mul_mat(a, a);
             report(error_of([&] { gpu.compute({product + product}); }));
         },
-        testing::ExitedWithCode(0), "12 graph_compute: add of .1. f32, .1. f32 to .1. f32 by add_f32_flat: cuda:0");
+        testing::ExitedWithCode(0), "12 graph_compute: add of .1. f32, .1. f32 to .1. f32 by tiles_flat: cuda:0");
 }
 
 // Each of the first calls that give memory fails once; what was there stays, and the next try succeeds.

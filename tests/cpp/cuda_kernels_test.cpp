@@ -187,18 +187,18 @@ TEST_F(Kernels, add_of_all_shapes) {
         tl::Shape a, b;
     };
     const Sum sums[] = {
-        {"add_f32_flat", {1}, {1}},
-        {"add_f32_flat", {3}, {3}},
-        {"add_f32_flat", {1024}, {1024}},
-        {"add_f32_flat", {33, 5, 2, 3}, {33, 5, 2, 3}},
-        {"add_f32_rows", {64, 5}, {64}},
-        {"add_f32_rows", {63, 5}, {63}},
-        {"add_f32_rows", {64, 5}, {1}},
-        {"add_f32_rows", {63, 7}, {1, 7}},
-        {"add_f32_rows", {24, 7}, {8, 7}},
-        {"add_f32_rows", {21, 7}, {7}},
-        {"add_f32_rows", {5000, 3, 4, 2}, {5000, 1, 2}},
-        {"add_f32_flat", {0, 3}, {0, 3}},
+        {"tiles_flat", {1}, {1}},
+        {"tiles_flat", {3}, {3}},
+        {"tiles_flat", {1024}, {1024}},
+        {"tiles_flat", {33, 5, 2, 3}, {33, 5, 2, 3}},
+        {"tiles_rows", {64, 5}, {64}},
+        {"tiles_rows", {63, 5}, {63}},
+        {"tiles_rows", {64, 5}, {1}},
+        {"tiles_rows", {63, 7}, {1, 7}},
+        {"tiles_rows", {24, 7}, {8, 7}},
+        {"tiles_rows", {21, 7}, {7}},
+        {"tiles_rows", {5000, 3, 4, 2}, {5000, 1, 2}},
+        {"tiles_flat", {0, 3}, {0, 3}},
     };
     const auto backend = gpu();
     for (const Sum &s : sums) {
@@ -213,18 +213,18 @@ TEST_F(Kernels, add_of_strided_and_other_types) {
     const tl::Context ctx(backend);
     const auto t = leaf(ctx, {5, 6, 2}, 1).transpose();
     const auto u = leaf(ctx, {6, 5}, 2);
-    EXPECT_EQ(compute(t + u, "add_any", backend), sum_of(t, u));
+    EXPECT_EQ(compute(t + u, "tiles_rows", backend), sum_of(t, u));
     const auto gaps = leaf(ctx, {7, 5}, 3).view({6, 5}, std::vector<std::size_t>{28});
-    EXPECT_EQ(compute(u + gaps, "add_f32_rows", backend), sum_of(u, gaps));
+    EXPECT_EQ(compute(u + gaps, "tiles_rows", backend), sum_of(u, gaps));
     // Rows that begin at odd floats: no vectors.
     const auto odd = leaf(ctx, {9, 6}, 3).view({8, 6}, std::vector<std::size_t>{36}, 4);
-    EXPECT_EQ(compute(odd + leaf(ctx, {8}, 4), "add_f32_rows", backend), sum_of(odd, leaf(ctx, {8}, 4)));
+    EXPECT_EQ(compute(odd + leaf(ctx, {8}, 4), "tiles_rows", backend), sum_of(odd, leaf(ctx, {8}, 4)));
     const auto tail = leaf(ctx, {65}, 5).view({64}, {}, 4);
-    EXPECT_EQ(compute(tail + leaf(ctx, {64}, 6), "add_f32_flat", backend), sum_of(tail, leaf(ctx, {64}, 6)));
+    EXPECT_EQ(compute(tail + leaf(ctx, {64}, 6), "tiles_flat", backend), sum_of(tail, leaf(ctx, {64}, 6)));
     // 1 + 2^-9 in bf16 falls back to 1; in f16 it stays. The values are multiples of 1/512: their f16 sums are exact.
     const auto half = leaf(ctx, {40}, 7, tl::Type::f16), brain = leaf(ctx, {40}, 8, tl::Type::bf16);
-    EXPECT_EQ(compute(half + half, "add_any", backend), sum_of(half, half));
-    const auto mixed = compute(brain + half, "add_any", backend);
+    EXPECT_EQ(compute(half + half, "tiles_rows", backend), sum_of(half, half));
+    const auto mixed = compute(brain + half, "tiles_rows", backend);
     const auto exact = sum_of(brain, half);
     for (std::size_t i = 0; i < mixed.size(); i++) EXPECT_NEAR(mixed[i], exact[i], std::fabs(exact[i]) * std::ldexp(1.0f, -8));
 }
@@ -275,9 +275,9 @@ TEST_F(Kernels, a_million_elements_and_long_rows) {
     const auto backend = gpu();
     const tl::Context ctx(backend);
     const auto a = leaf(ctx, {1 << 18, 3}, 1), b = leaf(ctx, {1 << 18}, 2);
-    EXPECT_EQ(compute(a + b, "add_f32_rows", backend), sum_of(a, b));
+    EXPECT_EQ(compute(a + b, "tiles_rows", backend), sum_of(a, b));
     const auto many = leaf(ctx, {1, 70000}, 3);  // more rows than a grid has blocks
-    EXPECT_EQ(compute(many + leaf(ctx, {1}, 4), "add_f32_rows", backend), sum_of(many, leaf(ctx, {1}, 4)));
+    EXPECT_EQ(compute(many + leaf(ctx, {1}, 4), "tiles_rows", backend), sum_of(many, leaf(ctx, {1}, 4)));
 }
 
 // The plan's text shows why the kernels before the one that was taken were not.

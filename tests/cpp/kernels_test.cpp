@@ -224,11 +224,11 @@ TEST_P(Add, is_exact) {
 }
 
 INSTANTIATE_TEST_SUITE_P(shapes, Add,
-                         testing::Values(Sum{"add_f32_flat", {1}, {1}}, Sum{"add_f32_flat", {0, 3}, {0, 3}},
-                                         Sum{"add_f32_flat", {67, 3}, {67, 3}}, Sum{"add_f32_flat", {200000}, {200000}},
-                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {1}}, Sum{"add_f32_rows", {33, 5, 2, 3}, {33}},
-                                         Sum{"add_f32_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"add_f32_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
-                                         Sum{"add_f32_rows", {400, 300}, {1, 300}}));
+                         testing::Values(Sum{"tiles_flat", {1}, {1}}, Sum{"tiles_flat", {0, 3}, {0, 3}},
+                                         Sum{"tiles_flat", {67, 3}, {67, 3}}, Sum{"tiles_flat", {200000}, {200000}},
+                                         Sum{"tiles_rows", {33, 5, 2, 3}, {1}}, Sum{"tiles_rows", {33, 5, 2, 3}, {33}},
+                                         Sum{"tiles_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"tiles_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
+                                         Sum{"tiles_rows", {400, 300}, {1, 300}}));
 
 // What every level has is filled by the baseline, so that a level may leave out what it does no better; and so of every level.
 TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
