@@ -6,13 +6,59 @@ package tensorlib
 // these.
 func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err error) {
 	operands := map[string]int{
-		"add":       2,
-		"transpose": 1,
-		"cont":      1,
-		"cpy":       2,
-		"dup":       1,
-		"get_rows":  2,
-		"set_rows":  3,
+		"add":         2,
+		"sub":         2,
+		"mul":         2,
+		"div":         2,
+		"maximum":     2,
+		"minimum":     2,
+		"pow":         2,
+		"eq":          2,
+		"ne":          2,
+		"lt":          2,
+		"le":          2,
+		"gt":          2,
+		"ge":          2,
+		"add1":        2,
+		"where":       3,
+		"scale":       1,
+		"clamp":       1,
+		"fill":        1,
+		"transpose":   1,
+		"cont":        1,
+		"cpy":         2,
+		"dup":         1,
+		"get_rows":    2,
+		"set_rows":    3,
+		"abs":         1,
+		"neg":         1,
+		"sqr":         1,
+		"sqrt":        1,
+		"log":         1,
+		"exp":         1,
+		"expm1":       1,
+		"sin":         1,
+		"cos":         1,
+		"sgn":         1,
+		"step":        1,
+		"floor":       1,
+		"ceil":        1,
+		"round":       1,
+		"trunc":       1,
+		"relu":        1,
+		"sigmoid":     1,
+		"tanh":        1,
+		"elu":         1,
+		"softplus":    1,
+		"silu":        1,
+		"gelu":        1,
+		"gelu_erf":    1,
+		"gelu_quick":  1,
+		"hardswish":   1,
+		"hardsigmoid": 1,
+		"leaky_relu":  1,
+		"xielu":       1,
+		"glu":         2,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -20,6 +66,43 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 	switch s.op {
 	case "add":
 		made, err = c.Add(src[0], src[1])
+	case "sub":
+		made, err = c.Sub(src[0], src[1])
+	case "mul":
+		made, err = c.Mul(src[0], src[1])
+	case "div":
+		made, err = c.Div(src[0], src[1])
+	case "maximum":
+		made, err = c.Maximum(src[0], src[1])
+	case "minimum":
+		made, err = c.Minimum(src[0], src[1])
+	case "pow":
+		made, err = c.Pow(src[0], src[1])
+	case "eq":
+		made, err = c.Eq(src[0], src[1])
+	case "ne":
+		made, err = c.Ne(src[0], src[1])
+	case "lt":
+		made, err = c.Lt(src[0], src[1])
+	case "le":
+		made, err = c.Le(src[0], src[1])
+	case "gt":
+		made, err = c.Gt(src[0], src[1])
+	case "ge":
+		made, err = c.Ge(src[0], src[1])
+	case "add1":
+		made, err = c.Add1(src[0], src[1])
+	case "where":
+		made, err = c.Where(src[0], src[1], src[2])
+	case "scale":
+		options := &ScaleOptions{
+			Bias: s.number("bias"),
+		}
+		made, err = c.Scale(src[0], s.number("scale"), options)
+	case "clamp":
+		made, err = c.Clamp(src[0], s.number("min"), s.number("max"))
+	case "fill":
+		made, err = c.Fill(src[0], s.number("value"))
 	case "transpose":
 		made, err = c.Transpose(src[0])
 	case "cont":
@@ -32,6 +115,70 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.GetRows(src[0], src[1])
 	case "set_rows":
 		made, err = c.SetRows(src[0], src[1], src[2])
+	case "abs":
+		made, err = c.Abs(src[0])
+	case "neg":
+		made, err = c.Neg(src[0])
+	case "sqr":
+		made, err = c.Sqr(src[0])
+	case "sqrt":
+		made, err = c.Sqrt(src[0])
+	case "log":
+		made, err = c.Log(src[0])
+	case "exp":
+		made, err = c.Exp(src[0])
+	case "expm1":
+		made, err = c.Expm1(src[0])
+	case "sin":
+		made, err = c.Sin(src[0])
+	case "cos":
+		made, err = c.Cos(src[0])
+	case "sgn":
+		made, err = c.Sgn(src[0])
+	case "step":
+		made, err = c.Step(src[0])
+	case "floor":
+		made, err = c.Floor(src[0])
+	case "ceil":
+		made, err = c.Ceil(src[0])
+	case "round":
+		made, err = c.Round(src[0])
+	case "trunc":
+		made, err = c.Trunc(src[0])
+	case "relu":
+		made, err = c.Relu(src[0])
+	case "sigmoid":
+		made, err = c.Sigmoid(src[0])
+	case "tanh":
+		made, err = c.Tanh(src[0])
+	case "elu":
+		made, err = c.Elu(src[0])
+	case "softplus":
+		made, err = c.Softplus(src[0])
+	case "silu":
+		made, err = c.Silu(src[0])
+	case "gelu":
+		made, err = c.Gelu(src[0])
+	case "gelu_erf":
+		made, err = c.GeluErf(src[0])
+	case "gelu_quick":
+		made, err = c.GeluQuick(src[0])
+	case "hardswish":
+		made, err = c.Hardswish(src[0])
+	case "hardsigmoid":
+		made, err = c.Hardsigmoid(src[0])
+	case "leaky_relu":
+		made, err = c.LeakyRelu(src[0], s.number("slope"))
+	case "xielu":
+		made, err = c.Xielu(src[0], s.number("alpha_n"), s.number("alpha_p"), s.number("beta"), s.number("eps"))
+	case "glu":
+		options := &GluOptions{
+			Split:   s.integer("split") != 0,
+			Swapped: s.integer("swapped") != 0,
+			Alpha:   s.number("alpha"),
+			Limit:   s.number("limit"),
+		}
+		made, err = c.Glu(src[0], src[1], GluOp(s.choice("op", "reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai")), options)
 	}
 	return made, true, err
 }

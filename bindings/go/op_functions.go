@@ -17,6 +17,228 @@ func (c *Context) Add(a, b *Tensor) (*Tensor, error) {
 	})
 }
 
+// Sub is a - b, element by element; b repeats into a.
+//
+// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each
+// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// The result is of a's type.
+func (c *Context) Sub(a, b *Tensor) (*Tensor, error) {
+	return c.construct("sub", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_sub(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Mul is a * b, element by element; b repeats into a.
+//
+// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each
+// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// The result is of a's type.
+func (c *Context) Mul(a, b *Tensor) (*Tensor, error) {
+	return c.construct("mul", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_mul(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Div is a / b, element by element; b repeats into a.
+//
+// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each
+// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By
+// 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+func (c *Context) Div(a, b *Tensor) (*Tensor, error) {
+	return c.construct("div", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_div(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Maximum is the larger of a and b, element by element; b repeats into a.
+//
+// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape;
+// each dimension of b is 1 or divides that of a, and a zero one meets only a
+// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+// once. NaN where one of the two is; 0 is more than -0. The result is of a's
+// type.
+func (c *Context) Maximum(a, b *Tensor) (*Tensor, error) {
+	return c.construct("maximum", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_maximum(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Minimum is the smaller of a and b, element by element; b repeats into a.
+//
+// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape;
+// each dimension of b is 1 or divides that of a, and a zero one meets only a
+// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+// once. NaN where one of the two is; 0 is more than -0. The result is of a's
+// type.
+func (c *Context) Minimum(a, b *Tensor) (*Tensor, error) {
+	return c.construct("minimum", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_minimum(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Pow is a to the power of b, element by element; b repeats into a.
+//
+// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each
+// dimension of b is 1 or divides that of a, and a zero one meets only a zero in
+// a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is
+// not whole, 1 for b = 0 whatever a is. The result is of a's type.
+func (c *Context) Pow(a, b *Tensor) (*Tensor, error) {
+	return c.construct("pow", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_pow(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Eq is 1 where a equals b and 0 elsewhere, element by element; b repeats into
+// a.
+//
+// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has
+// a's shape; each dimension of b is 1 or divides that of a, and a zero one
+// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Eq(a, b *Tensor) (*Tensor, error) {
+	return c.construct("eq", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_eq(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Ne is 1 where a is not b and 0 elsewhere, element by element; b repeats into
+// a.
+//
+// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has
+// a's shape; each dimension of b is 1 or divides that of a, and a zero one
+// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Ne(a, b *Tensor) (*Tensor, error) {
+	return c.construct("ne", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_ne(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Lt is 1 where a is less than b and 0 elsewhere, element by element; b repeats
+// into a.
+//
+// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's
+// shape; each dimension of b is 1 or divides that of a, and a zero one meets
+// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
+// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Lt(a, b *Tensor) (*Tensor, error) {
+	return c.construct("lt", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_lt(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Le is 1 where a is at most b and 0 elsewhere, element by element; b repeats
+// into a.
+//
+// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has
+// a's shape; each dimension of b is 1 or divides that of a, and a zero one
+// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Le(a, b *Tensor) (*Tensor, error) {
+	return c.construct("le", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_le(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Gt is 1 where a is more than b and 0 elsewhere, element by element; b repeats
+// into a.
+//
+// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's
+// shape; each dimension of b is 1 or divides that of a, and a zero one meets
+// only a zero in a. Types: a and b each F32, F16 or BF16; compared in F32. With
+// NaN it is 0; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Gt(a, b *Tensor) (*Tensor, error) {
+	return c.construct("gt", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_gt(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Ge is 1 where a is at least b and 0 elsewhere, element by element; b repeats
+// into a.
+//
+// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has
+// a's shape; each dimension of b is 1 or divides that of a, and a zero one
+// meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+func (c *Context) Ge(a, b *Tensor) (*Tensor, error) {
+	return c.construct("ge", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_ge(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Add1 is a + b for a b of one element.
+//
+// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element.
+// Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The
+// result is of a's type.
+func (c *Context) Add1(a, b *Tensor) (*Tensor, error) {
+	return c.construct("add1", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_add1(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// Where is a where the condition is not 0, and b elsewhere, element by element;
+// condition and b repeat into a.
+//
+// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else
+// b[i mod b's shape]. Shapes: c has a's shape; each dimension of condition and
+// of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
+// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN
+// as a condition is not 0.
+func (c *Context) Where(condition, a, b *Tensor) (*Tensor, error) {
+	return c.construct("where", []*Tensor{condition, a, b}, func() *C.tl_tensor {
+		return C.tl_where(c.ptr, condition.ptr, a.ptr, b.ptr)
+	})
+}
+
+// ScaleOptions is what [Context.Scale] may be given. Zeros are the defaults.
+type ScaleOptions struct {
+	// What is added.
+	Bias float64
+}
+
+// Scale is a * scale + bias, element by element.
+//
+// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32, where product and sum are each rounded.
+// The result is of a's type. scale: what each element is multiplied by.
+func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tensor, error) {
+	params := C.tl_scale_params{struct_size: C.sizeof_tl_scale_params}
+	if options != nil {
+		params.bias = C.double(options.Bias)
+	}
+	return c.construct("scale", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_scale(c.ptr, a.ptr, C.double(scale), &params)
+	})
+}
+
+// Clamp is a, but no less than min and no more than max, element by element.
+//
+// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays; where
+// min is more than max all is max. The result is of a's type. min: the least.
+// max: the most.
+func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
+	return c.construct("clamp", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_clamp(c.ptr, a.ptr, C.double(min), C.double(max))
+	})
+}
+
+// Fill is a tensor like a of one value.
+//
+// The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16;
+// the value is rounded to it. The result is of a's type. value: all of the
+// result.
+func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
+	return c.construct("fill", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_fill(c.ptr, a.ptr, C.double(value))
+	})
+}
+
 // Transpose is a with dimensions 0 and 1 swapped.
 //
 // The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
@@ -91,5 +313,373 @@ func (c *Context) GetRows(a, rows *Tensor) (*Tensor, error) {
 func (c *Context) SetRows(a, b, rows *Tensor) (*Tensor, error) {
 	return c.construct("set_rows", []*Tensor{a, b, rows}, func() *C.tl_tensor {
 		return C.tl_set_rows(c.ptr, a.ptr, b.ptr, rows.ptr)
+	})
+}
+
+// Abs is the absolute value of each element.
+//
+// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+func (c *Context) Abs(a *Tensor) (*Tensor, error) {
+	return c.construct("abs", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_abs(c.ptr, a.ptr)
+	})
+}
+
+// Neg is -a, element by element.
+//
+// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32 and rounded once. Of 0 it is -0. The result is of a's type.
+func (c *Context) Neg(a *Tensor) (*Tensor, error) {
+	return c.construct("neg", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_neg(c.ptr, a.ptr)
+	})
+}
+
+// Sqr is the square of each element.
+//
+// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+func (c *Context) Sqr(a *Tensor) (*Tensor, error) {
+	return c.construct("sqr", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sqr(c.ptr, a.ptr)
+	})
+}
+
+// Sqrt is the square root of each element.
+//
+// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. NaN below 0. The result is of a's
+// type.
+func (c *Context) Sqrt(a *Tensor) (*Tensor, error) {
+	return c.construct("sqrt", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sqrt(c.ptr, a.ptr)
+	})
+}
+
+// Log is the natural logarithm of each element.
+//
+// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN
+// below. The result is of a's type.
+func (c *Context) Log(a *Tensor) (*Tensor, error) {
+	return c.construct("log", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_log(c.ptr, a.ptr)
+	})
+}
+
+// Exp is e to the power of each element.
+//
+// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's
+// type.
+func (c *Context) Exp(a *Tensor) (*Tensor, error) {
+	return c.construct("exp", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_exp(c.ptr, a.ptr)
+	})
+}
+
+// Expm1 is e to the power of each element, less 1, with all digits near 0.
+//
+// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: F32, F16
+// or BF16; computed in F32, within 2 ulp, and rounded once. The result is of
+// a's type.
+func (c *Context) Expm1(a *Tensor) (*Tensor, error) {
+	return c.construct("expm1", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_expm1(c.ptr, a.ptr)
+	})
+}
+
+// Sin is the sine of each element, in radians.
+//
+// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+// result is of a's type.
+func (c *Context) Sin(a *Tensor) (*Tensor, error) {
+	return c.construct("sin", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sin(c.ptr, a.ptr)
+	})
+}
+
+// Cos is the cosine of each element, in radians.
+//
+// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+// result is of a's type.
+func (c *Context) Cos(a *Tensor) (*Tensor, error) {
+	return c.construct("cos", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_cos(c.ptr, a.ptr)
+	})
+}
+
+// Sgn is the sign of each element: -1, 0 or 1.
+//
+// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has
+// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and
+// NaN stay. The result is of a's type.
+func (c *Context) Sgn(a *Tensor) (*Tensor, error) {
+	return c.construct("sgn", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sgn(c.ptr, a.ptr)
+	})
+}
+
+// Step is 1 where an element is above 0, and 0 elsewhere.
+//
+// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+// of a's type.
+func (c *Context) Step(a *Tensor) (*Tensor, error) {
+	return c.construct("step", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_step(c.ptr, a.ptr)
+	})
+}
+
+// Floor is the largest whole number that is no more than each element.
+//
+// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+func (c *Context) Floor(a *Tensor) (*Tensor, error) {
+	return c.construct("floor", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_floor(c.ptr, a.ptr)
+	})
+}
+
+// Ceil is the smallest whole number that is no less than each element.
+//
+// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+func (c *Context) Ceil(a *Tensor) (*Tensor, error) {
+	return c.construct("ceil", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_ceil(c.ptr, a.ptr)
+	})
+}
+
+// Round is the nearest whole number to each element, of two the one away from
+// 0.
+//
+// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result
+// is of a's type.
+func (c *Context) Round(a *Tensor) (*Tensor, error) {
+	return c.construct("round", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_round(c.ptr, a.ptr)
+	})
+}
+
+// Trunc is each element without its fraction.
+//
+// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
+// a's type.
+func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
+	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_trunc(c.ptr, a.ptr)
+	})
+}
+
+// Relu is each element where it is above 0, and 0 elsewhere.
+//
+// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16
+// or BF16; computed in F32 and rounded once. NaN stays. The result is of a's
+// type.
+func (c *Context) Relu(a *Tensor) (*Tensor, error) {
+	return c.construct("relu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_relu(c.ptr, a.ptr)
+	})
+}
+
+// Sigmoid is the logistic function of each element.
+//
+// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+func (c *Context) Sigmoid(a *Tensor) (*Tensor, error) {
+	return c.construct("sigmoid", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sigmoid(c.ptr, a.ptr)
+	})
+}
+
+// Tanh is the hyperbolic tangent of each element.
+//
+// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's
+// type.
+func (c *Context) Tanh(a *Tensor) (*Tensor, error) {
+	return c.construct("tanh", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_tanh(c.ptr, a.ptr)
+	})
+}
+
+// Elu is each element where it is above 0, and e to its power less 1 elsewhere.
+//
+// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) Elu(a *Tensor) (*Tensor, error) {
+	return c.construct("elu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_elu(c.ptr, a.ptr)
+	})
+}
+
+// Softplus is the logarithm of 1 + e to the power of each element.
+//
+// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once.
+// The result is of a's type.
+func (c *Context) Softplus(a *Tensor) (*Tensor, error) {
+	return c.construct("softplus", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_softplus(c.ptr, a.ptr)
+	})
+}
+
+// Silu is each element times its [Context.Sigmoid] (swish).
+//
+// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types:
+// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+func (c *Context) Silu(a *Tensor) (*Tensor, error) {
+	return c.construct("silu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_silu(c.ptr, a.ptr)
+	})
+}
+
+// Gelu is the Gaussian error linear unit of each element, by its approximation
+// with tanh.
+//
+// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715
+// a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+// within 1e-6 of the result, and rounded once. The result is of a's type.
+func (c *Context) Gelu(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu(c.ptr, a.ptr)
+	})
+}
+
+// GeluErf is the Gaussian error linear unit of each element, by the error
+// function.
+//
+// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) GeluErf(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu_erf", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu_erf(c.ptr, a.ptr)
+	})
+}
+
+// GeluQuick is the Gaussian error linear unit of each element, by its
+// approximation with [Context.Sigmoid].
+//
+// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+// rounded once. The result is of a's type.
+func (c *Context) GeluQuick(a *Tensor) (*Tensor, error) {
+	return c.construct("gelu_quick", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_gelu_quick(c.ptr, a.ptr)
+	})
+}
+
+// Hardswish is each element times its [Context.Hardsigmoid].
+//
+// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+// and rounded once. The result is of a's type.
+func (c *Context) Hardswish(a *Tensor) (*Tensor, error) {
+	return c.construct("hardswish", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_hardswish(c.ptr, a.ptr)
+	})
+}
+
+// Hardsigmoid is [Context.Sigmoid] of each element by three straight lines.
+//
+// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+// rounded once. The result is of a's type.
+func (c *Context) Hardsigmoid(a *Tensor) (*Tensor, error) {
+	return c.construct("hardsigmoid", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_hardsigmoid(c.ptr, a.ptr)
+	})
+}
+
+// LeakyRelu is each element where it is above 0, and slope times it elsewhere.
+//
+// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays.
+// The result is of a's type. slope: what elements below 0 are multiplied by.
+func (c *Context) LeakyRelu(a *Tensor, slope float64) (*Tensor, error) {
+	return c.construct("leaky_relu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_leaky_relu(c.ptr, a.ptr, C.double(slope))
+	})
+}
+
+// Xielu is the integrated exponential linear unit of each element (arXiv
+// 2411.13010).
+//
+// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^
+// min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the larger of the two summands,
+// and rounded once. The result is of a's type. alphaN: what multiplies below 0;
+// it is taken as it is, without a softplus first. alphaP: what multiplies the
+// square above 0, as it is too. beta: the slope at 0. eps: what the exponent
+// below 0 is at most; models have -1e-6.
+func (c *Context) Xielu(a *Tensor, alphaN float64, alphaP float64, beta float64, eps float64) (*Tensor, error) {
+	return c.construct("xielu", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_xielu(c.ptr, a.ptr, C.double(alphaN), C.double(alphaP), C.double(beta), C.double(eps))
+	})
+}
+
+// GluOp is what [Context.Glu] takes: the activation: [Context.Relu],
+// [Context.Gelu], [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of
+// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
+// and up is first brought between -limit and limit, and 1 added.
+type GluOp int32
+
+// The values of GluOp.
+const (
+	GluOpReglu      GluOp = C.TL_GLU_OP_REGLU
+	GluOpGeglu      GluOp = C.TL_GLU_OP_GEGLU
+	GluOpSwiglu     GluOp = C.TL_GLU_OP_SWIGLU
+	GluOpGegluErf   GluOp = C.TL_GLU_OP_GEGLU_ERF
+	GluOpGegluQuick GluOp = C.TL_GLU_OP_GEGLU_QUICK
+	GluOpSwigluOai  GluOp = C.TL_GLU_OP_SWIGLU_OAI
+)
+
+// GluOptions is what [Context.Glu] may be given. Zeros are the defaults.
+type GluOptions struct {
+	// 1: gate and up are two operands, and b must be there.
+	Split bool
+	// 1: gate and up change places.
+	Swapped bool
+	// Of swiglu_oai alone: the factor inside of its logistic function; 0 =
+	// the default, 1.702.
+	Alpha float64
+	// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the
+	// default, 7.
+	Limit float64
+}
+
+// Glu is one operand through an activation, times another (a gated linear
+// unit).
+//
+// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has
+// a's shape, gate is a and up is b, and c has a's shape. Without it a is
+// (2 n, m, x, y) and c (n, m, x, y): gate is the first half of each row, up the
+// second. Types: a and b each F32, F16 or BF16; computed in F32, the activation
+// within 1e-6, its product rounded once. The result is of a's type. b may be
+// nil: left out. op: the activation: [Context.Relu], [Context.Gelu],
+// [Context.Silu], [Context.GeluErf], [Context.GeluQuick]; of swiglu_oai g
+// s(alpha g) for g = min(gate, limit), s the logistic function, and up is first
+// brought between -limit and limit, and 1 added.
+func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, error) {
+	b = orNone(b)
+	params := C.tl_glu_params{struct_size: C.sizeof_tl_glu_params}
+	if options != nil {
+		params.split = C.bool(options.Split)
+		params.swapped = C.bool(options.Swapped)
+		params.alpha = C.double(options.Alpha)
+		params.limit = C.double(options.Limit)
+	}
+	return c.construct("glu", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
 	})
 }

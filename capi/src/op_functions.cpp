@@ -3,9 +3,73 @@
 
 using namespace tensorlib;
 using capi::build;
+using capi::constructed;
+using capi::node;
+using capi::options_of;
+using core::Attr;
 using core::Op;
 
 tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::add, {a, b}); }
+
+tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::sub, {a, b}); }
+
+tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::mul, {a, b}); }
+
+tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::div, {a, b}); }
+
+tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::maximum, {a, b}); }
+
+tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::minimum, {a, b}); }
+
+tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::pow, {a, b}); }
+
+tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::eq, {a, b}); }
+
+tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::ne, {a, b}); }
+
+tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::lt, {a, b}); }
+
+tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::le, {a, b}); }
+
+tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::gt, {a, b}); }
+
+tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::ge, {a, b}); }
+
+tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::add1, {a, b}); }
+
+tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b) {
+    return build<3>(ctx, Op::where, {condition, a, b});
+}
+
+tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl_scale_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_scale_params options = options_of(params, "scale");
+        const Attr attrs[] = {
+            Attr::of_number("scale", scale),
+            Attr::of_number("bias", options.bias),
+        };
+        return node<1>(context, Op::scale, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("min", min),
+            Attr::of_number("max", max),
+        };
+        return node<1>(context, Op::clamp, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("value", value),
+        };
+        return node<1>(context, Op::fill, {a}, attrs);
+    });
+}
 
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
@@ -18,3 +82,90 @@ tl_tensor *tl_dup(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::dup,
 tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows) { return build<2>(ctx, Op::get_rows, {a, rows}); }
 
 tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows) { return build<3>(ctx, Op::set_rows, {a, b, rows}); }
+
+tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::abs, {a}); }
+
+tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::neg, {a}); }
+
+tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sqr, {a}); }
+
+tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sqrt, {a}); }
+
+tl_tensor *tl_log(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::log, {a}); }
+
+tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::exp, {a}); }
+
+tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::expm1, {a}); }
+
+tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sin, {a}); }
+
+tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cos, {a}); }
+
+tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sgn, {a}); }
+
+tl_tensor *tl_step(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::step, {a}); }
+
+tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::floor, {a}); }
+
+tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::ceil, {a}); }
+
+tl_tensor *tl_round(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::round, {a}); }
+
+tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::trunc, {a}); }
+
+tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::relu, {a}); }
+
+tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sigmoid, {a}); }
+
+tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::tanh, {a}); }
+
+tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::elu, {a}); }
+
+tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::softplus, {a}); }
+
+tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::silu, {a}); }
+
+tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu, {a}); }
+
+tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu_erf, {a}); }
+
+tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::gelu_quick, {a}); }
+
+tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::hardswish, {a}); }
+
+tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::hardsigmoid, {a}); }
+
+tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("slope", slope),
+        };
+        return node<1>(context, Op::leaky_relu, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double alpha_p, double beta, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("alpha_n", alpha_n),
+            Attr::of_number("alpha_p", alpha_p),
+            Attr::of_number("beta", beta),
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::xielu, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, const tl_glu_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_glu_params options = options_of(params, "glu");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),
+            Attr::of_int("split", options.split),
+            Attr::of_int("swapped", options.swapped),
+            Attr::of_number("alpha", options.alpha),
+            Attr::of_number("limit", options.limit),
+        };
+        return node<2>(context, Op::glu, {a, b}, attrs);
+    });
+}

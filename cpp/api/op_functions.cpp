@@ -6,6 +6,59 @@ namespace tensorlib {
 
 Tensor ContextOps::add(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::add, {&a, &b}); }
 
+Tensor ContextOps::sub(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::sub, {&a, &b}); }
+
+Tensor ContextOps::mul(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::mul, {&a, &b}); }
+
+Tensor ContextOps::div(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::div, {&a, &b}); }
+
+Tensor ContextOps::maximum(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::maximum, {&a, &b}); }
+
+Tensor ContextOps::minimum(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::minimum, {&a, &b}); }
+
+Tensor ContextOps::pow(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::pow, {&a, &b}); }
+
+Tensor ContextOps::eq(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::eq, {&a, &b}); }
+
+Tensor ContextOps::ne(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::ne, {&a, &b}); }
+
+Tensor ContextOps::lt(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::lt, {&a, &b}); }
+
+Tensor ContextOps::le(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::le, {&a, &b}); }
+
+Tensor ContextOps::gt(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::gt, {&a, &b}); }
+
+Tensor ContextOps::ge(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::ge, {&a, &b}); }
+
+Tensor ContextOps::add1(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::add1, {&a, &b}); }
+
+Tensor ContextOps::where(const Tensor &condition, const Tensor &a, const Tensor &b) const {
+    return Nodes::make(*this, core::Op::where, {&condition, &a, &b});
+}
+
+Tensor ContextOps::scale(const Tensor &a, double scale, const ScaleOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("scale", scale),
+        core::Attr::of_number("bias", options.bias),
+    };
+    return Nodes::make(*this, core::Op::scale, {&a}, attrs);
+}
+
+Tensor ContextOps::clamp(const Tensor &a, double min, double max) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("min", min),
+        core::Attr::of_number("max", max),
+    };
+    return Nodes::make(*this, core::Op::clamp, {&a}, attrs);
+}
+
+Tensor ContextOps::fill(const Tensor &a, double value) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("value", value),
+    };
+    return Nodes::make(*this, core::Op::fill, {&a}, attrs);
+}
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
@@ -20,7 +73,121 @@ Tensor ContextOps::set_rows(const Tensor &a, const Tensor &b, const Tensor &rows
     return Nodes::make(*this, core::Op::set_rows, {&a, &b, &rows});
 }
 
+Tensor ContextOps::abs(const Tensor &a) const { return Nodes::make(*this, core::Op::abs, {&a}); }
+
+Tensor ContextOps::neg(const Tensor &a) const { return Nodes::make(*this, core::Op::neg, {&a}); }
+
+Tensor ContextOps::sqr(const Tensor &a) const { return Nodes::make(*this, core::Op::sqr, {&a}); }
+
+Tensor ContextOps::sqrt(const Tensor &a) const { return Nodes::make(*this, core::Op::sqrt, {&a}); }
+
+Tensor ContextOps::log(const Tensor &a) const { return Nodes::make(*this, core::Op::log, {&a}); }
+
+Tensor ContextOps::exp(const Tensor &a) const { return Nodes::make(*this, core::Op::exp, {&a}); }
+
+Tensor ContextOps::expm1(const Tensor &a) const { return Nodes::make(*this, core::Op::expm1, {&a}); }
+
+Tensor ContextOps::sin(const Tensor &a) const { return Nodes::make(*this, core::Op::sin, {&a}); }
+
+Tensor ContextOps::cos(const Tensor &a) const { return Nodes::make(*this, core::Op::cos, {&a}); }
+
+Tensor ContextOps::sgn(const Tensor &a) const { return Nodes::make(*this, core::Op::sgn, {&a}); }
+
+Tensor ContextOps::step(const Tensor &a) const { return Nodes::make(*this, core::Op::step, {&a}); }
+
+Tensor ContextOps::floor(const Tensor &a) const { return Nodes::make(*this, core::Op::floor, {&a}); }
+
+Tensor ContextOps::ceil(const Tensor &a) const { return Nodes::make(*this, core::Op::ceil, {&a}); }
+
+Tensor ContextOps::round(const Tensor &a) const { return Nodes::make(*this, core::Op::round, {&a}); }
+
+Tensor ContextOps::trunc(const Tensor &a) const { return Nodes::make(*this, core::Op::trunc, {&a}); }
+
+Tensor ContextOps::relu(const Tensor &a) const { return Nodes::make(*this, core::Op::relu, {&a}); }
+
+Tensor ContextOps::sigmoid(const Tensor &a) const { return Nodes::make(*this, core::Op::sigmoid, {&a}); }
+
+Tensor ContextOps::tanh(const Tensor &a) const { return Nodes::make(*this, core::Op::tanh, {&a}); }
+
+Tensor ContextOps::elu(const Tensor &a) const { return Nodes::make(*this, core::Op::elu, {&a}); }
+
+Tensor ContextOps::softplus(const Tensor &a) const { return Nodes::make(*this, core::Op::softplus, {&a}); }
+
+Tensor ContextOps::silu(const Tensor &a) const { return Nodes::make(*this, core::Op::silu, {&a}); }
+
+Tensor ContextOps::gelu(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu, {&a}); }
+
+Tensor ContextOps::gelu_erf(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu_erf, {&a}); }
+
+Tensor ContextOps::gelu_quick(const Tensor &a) const { return Nodes::make(*this, core::Op::gelu_quick, {&a}); }
+
+Tensor ContextOps::hardswish(const Tensor &a) const { return Nodes::make(*this, core::Op::hardswish, {&a}); }
+
+Tensor ContextOps::hardsigmoid(const Tensor &a) const { return Nodes::make(*this, core::Op::hardsigmoid, {&a}); }
+
+Tensor ContextOps::leaky_relu(const Tensor &a, double slope) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("slope", slope),
+    };
+    return Nodes::make(*this, core::Op::leaky_relu, {&a}, attrs);
+}
+
+Tensor ContextOps::xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("alpha_n", alpha_n),
+        core::Attr::of_number("alpha_p", alpha_p),
+        core::Attr::of_number("beta", beta),
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::xielu, {&a}, attrs);
+}
+
+Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("op", static_cast<std::int64_t>(op)), core::Attr::of_int("split", options.split),
+        core::Attr::of_int("swapped", options.swapped),          core::Attr::of_number("alpha", options.alpha),
+        core::Attr::of_number("limit", options.limit),
+    };
+    return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
+
+Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
+
+Tensor mul(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).mul(a, b); }
+
+Tensor div(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).div(a, b); }
+
+Tensor maximum(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).maximum(a, b); }
+
+Tensor minimum(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).minimum(a, b); }
+
+Tensor pow(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).pow(a, b); }
+
+Tensor eq(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).eq(a, b); }
+
+Tensor ne(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).ne(a, b); }
+
+Tensor lt(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).lt(a, b); }
+
+Tensor le(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).le(a, b); }
+
+Tensor gt(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).gt(a, b); }
+
+Tensor ge(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).ge(a, b); }
+
+Tensor add1(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add1(a, b); }
+
+Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b) {
+    return Nodes::youngest_of({&condition, &a, &b}).where(condition, a, b);
+}
+
+Tensor scale(const Tensor &a, double scale, const ScaleOptions &options) { return Nodes::youngest_of({&a}).scale(a, scale, options); }
+
+Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_of({&a}).clamp(a, min, max); }
+
+Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
 
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
@@ -34,10 +201,138 @@ Tensor get_rows(const Tensor &a, const Tensor &rows) { return Nodes::youngest_of
 
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) { return Nodes::youngest_of({&a, &b, &rows}).set_rows(a, b, rows); }
 
+Tensor abs(const Tensor &a) { return Nodes::youngest_of({&a}).abs(a); }
+
+Tensor neg(const Tensor &a) { return Nodes::youngest_of({&a}).neg(a); }
+
+Tensor sqr(const Tensor &a) { return Nodes::youngest_of({&a}).sqr(a); }
+
+Tensor sqrt(const Tensor &a) { return Nodes::youngest_of({&a}).sqrt(a); }
+
+Tensor log(const Tensor &a) { return Nodes::youngest_of({&a}).log(a); }
+
+Tensor exp(const Tensor &a) { return Nodes::youngest_of({&a}).exp(a); }
+
+Tensor expm1(const Tensor &a) { return Nodes::youngest_of({&a}).expm1(a); }
+
+Tensor sin(const Tensor &a) { return Nodes::youngest_of({&a}).sin(a); }
+
+Tensor cos(const Tensor &a) { return Nodes::youngest_of({&a}).cos(a); }
+
+Tensor sgn(const Tensor &a) { return Nodes::youngest_of({&a}).sgn(a); }
+
+Tensor step(const Tensor &a) { return Nodes::youngest_of({&a}).step(a); }
+
+Tensor floor(const Tensor &a) { return Nodes::youngest_of({&a}).floor(a); }
+
+Tensor ceil(const Tensor &a) { return Nodes::youngest_of({&a}).ceil(a); }
+
+Tensor round(const Tensor &a) { return Nodes::youngest_of({&a}).round(a); }
+
+Tensor trunc(const Tensor &a) { return Nodes::youngest_of({&a}).trunc(a); }
+
+Tensor relu(const Tensor &a) { return Nodes::youngest_of({&a}).relu(a); }
+
+Tensor sigmoid(const Tensor &a) { return Nodes::youngest_of({&a}).sigmoid(a); }
+
+Tensor tanh(const Tensor &a) { return Nodes::youngest_of({&a}).tanh(a); }
+
+Tensor elu(const Tensor &a) { return Nodes::youngest_of({&a}).elu(a); }
+
+Tensor softplus(const Tensor &a) { return Nodes::youngest_of({&a}).softplus(a); }
+
+Tensor silu(const Tensor &a) { return Nodes::youngest_of({&a}).silu(a); }
+
+Tensor gelu(const Tensor &a) { return Nodes::youngest_of({&a}).gelu(a); }
+
+Tensor gelu_erf(const Tensor &a) { return Nodes::youngest_of({&a}).gelu_erf(a); }
+
+Tensor gelu_quick(const Tensor &a) { return Nodes::youngest_of({&a}).gelu_quick(a); }
+
+Tensor hardswish(const Tensor &a) { return Nodes::youngest_of({&a}).hardswish(a); }
+
+Tensor hardsigmoid(const Tensor &a) { return Nodes::youngest_of({&a}).hardsigmoid(a); }
+
+Tensor leaky_relu(const Tensor &a, double slope) { return Nodes::youngest_of({&a}).leaky_relu(a, slope); }
+
+Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) {
+    return Nodes::youngest_of({&a}).xielu(a, alpha_n, alpha_p, beta, eps);
+}
+
+Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options) {
+    return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
+}
+
+Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
+    return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
+}
+
+Tensor TensorOps::clamp(double min, double max) const { return tensorlib::clamp(static_cast<const Tensor &>(*this), min, max); }
+
+Tensor TensorOps::fill(double value) const { return tensorlib::fill(static_cast<const Tensor &>(*this), value); }
+
 Tensor TensorOps::transpose() const { return tensorlib::transpose(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::cont() const { return tensorlib::cont(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::dup() const { return tensorlib::dup(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::abs() const { return tensorlib::abs(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::neg() const { return tensorlib::neg(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sqr() const { return tensorlib::sqr(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sqrt() const { return tensorlib::sqrt(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::log() const { return tensorlib::log(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::exp() const { return tensorlib::exp(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::expm1() const { return tensorlib::expm1(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sin() const { return tensorlib::sin(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::cos() const { return tensorlib::cos(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sgn() const { return tensorlib::sgn(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::step() const { return tensorlib::step(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::floor() const { return tensorlib::floor(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::ceil() const { return tensorlib::ceil(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::round() const { return tensorlib::round(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::trunc() const { return tensorlib::trunc(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::relu() const { return tensorlib::relu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sigmoid() const { return tensorlib::sigmoid(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::tanh() const { return tensorlib::tanh(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::elu() const { return tensorlib::elu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::softplus() const { return tensorlib::softplus(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::silu() const { return tensorlib::silu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu() const { return tensorlib::gelu(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu_erf() const { return tensorlib::gelu_erf(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::gelu_quick() const { return tensorlib::gelu_quick(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::hardswish() const { return tensorlib::hardswish(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::hardsigmoid() const { return tensorlib::hardsigmoid(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(static_cast<const Tensor &>(*this), slope); }
+
+Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
+    return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
+}
 
 }  // namespace tensorlib

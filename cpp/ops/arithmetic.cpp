@@ -1,46 +1,50 @@
 // Element-by-element arithmetic: what arithmetic.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "ops/elementwise.hpp"
 
 namespace tensorlib::core::ops {
 
 namespace {
 
-bool is_arithmetic(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
-
-void check_arithmetic(const char *op, const Tensor &a, const Tensor &b) {
-    if (is_arithmetic(a.layout.type) && is_arithmetic(b.layout.type)) return;
-    fail(Status::type_mismatch, "%s: a is %s, b is %s: each must be f32, f16 or bf16", op, tensor_text(a).c_str(), tensor_text(b).c_str());
-}
-
-// Whether b repeats into a: every dimension of a is a multiple of b's. A zero dimension of b meets only a zero in a.
-bool repeats_into(const Extents &b, const Extents &a) {
-    for (int d = 0; d < max_dims; d++) {
-        if (b[d] == 0 ? a[d] != 0 : a[d] % b[d] != 0) return false;
+void add1_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
+    if (src[1]->layout.n_elements() != 1) {
+        fail(Status::shape_mismatch, "add1: a is %s, b is %s: a b of one element is valid", tensor_text(*src[0]).c_str(),
+             tensor_text(*src[1]).c_str());
     }
-    return true;
+    elementwise_infer<>(src, given, result);
 }
 
-void add_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
-    const Tensor &a = *src[0], &b = *src[1];
-    check_arithmetic("add", a, b);
-    if (!repeats_into(b.layout.ne, a.layout.ne)) {
-        fail(Status::shape_mismatch, "add: a is %s, b is %s: each dimension of b must be 1 or divide that of a", tensor_text(a).c_str(),
-             tensor_text(b).c_str());
-    }
-    result.layout = contiguous_layout("add", a.layout.type, {a.layout.ne.data(), static_cast<std::size_t>(a.layout.n_dims)});
+Formula scale_formula(const Tensor &node) noexcept {
+    const auto &attrs = attrs_of<ScaleAttrs>(node);
+    return formula_of<TileOp::scale>({attrs.scale, attrs.bias});
 }
 
-Cost add_cost(const Tensor &node) {
-    Cost cost = copy_cost(node);
-    cost.flops = static_cast<double>(node.layout.n_elements());
-    return cost;
+Formula clamp_formula(const Tensor &node) noexcept {
+    const auto &attrs = attrs_of<ClampAttrs>(node);
+    return formula_of<TileOp::clamp>({attrs.min, attrs.max});
 }
 
-Formula add_formula(const Tensor &) noexcept { return {.op = TileOp::add, .sources = {{{0, 0}, {1, 0}}}}; }
+Formula fill_formula(const Tensor &node) noexcept { return formula_of<TileOp::fill>({attrs_of<FillAttrs>(node).value}); }
 
 }  // namespace
 
-constexpr OpDef add{facts::add, {.infer = add_infer, .cost = add_cost, .formula = add_formula}};
+constexpr OpDef add{facts::add, elementwise<TileOp::add>};
+constexpr OpDef sub{facts::sub, elementwise<TileOp::sub>};
+constexpr OpDef mul{facts::mul, elementwise<TileOp::mul>};
+constexpr OpDef div{facts::div, elementwise<TileOp::div>};
+constexpr OpDef maximum{facts::maximum, elementwise<TileOp::maximum>};
+constexpr OpDef minimum{facts::minimum, elementwise<TileOp::minimum>};
+constexpr OpDef pow{facts::pow, elementwise<TileOp::pow>};
+constexpr OpDef eq{facts::eq, elementwise<TileOp::eq>};
+constexpr OpDef ne{facts::ne, elementwise<TileOp::ne>};
+constexpr OpDef lt{facts::lt, elementwise<TileOp::lt>};
+constexpr OpDef le{facts::le, elementwise<TileOp::le>};
+constexpr OpDef gt{facts::gt, elementwise<TileOp::gt>};
+constexpr OpDef ge{facts::ge, elementwise<TileOp::ge>};
+constexpr OpDef add1{facts::add1, {.infer = add1_infer, .cost = elementwise_cost, .formula = plain_formula<TileOp::add>}};
+constexpr OpDef where{facts::where, {.infer = elementwise_infer<1>, .cost = elementwise_cost, .formula = plain_formula<TileOp::where>}};
+constexpr OpDef scale{facts::scale, {.infer = elementwise_attrs_infer<ScaleAttrs>, .cost = elementwise_cost, .formula = scale_formula}};
+constexpr OpDef clamp{facts::clamp, {.infer = elementwise_attrs_infer<ClampAttrs>, .cost = elementwise_cost, .formula = clamp_formula}};
+constexpr OpDef fill{facts::fill, {.infer = elementwise_attrs_infer<FillAttrs>, .cost = elementwise_cost, .formula = fill_formula}};
 
 }  // namespace tensorlib::core::ops

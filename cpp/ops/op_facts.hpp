@@ -19,6 +19,211 @@ inline constexpr OpFacts add{
     .doc = "a + b, element by element; b repeats into a",
 };
 
+inline constexpr Operand sub_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts sub{
+    .op = Op::sub,
+    .name = "sub",
+    .operands = sub_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = -g summed over b's repetitions",
+    .doc = "a - b, element by element; b repeats into a",
+};
+
+inline constexpr Operand mul_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts mul{
+    .op = Op::mul,
+    .name = "mul",
+    .operands = mul_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g b; db = g a summed over b's repetitions",
+    .doc = "a * b, element by element; b repeats into a",
+};
+
+inline constexpr Operand div_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts div{
+    .op = Op::div,
+    .name = "div",
+    .operands = div_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g / b; db = -g c / b summed over b's repetitions",
+    .doc = "a / b, element by element; b repeats into a",
+};
+
+inline constexpr Operand maximum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts maximum{
+    .op = Op::maximum,
+    .name = "maximum",
+    .operands = maximum_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a >= b, 0 elsewhere; db = g where a < b, 0 elsewhere, summed over b's repetitions",
+    .doc = "The larger of a and b, element by element; b repeats into a",
+};
+
+inline constexpr Operand minimum_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts minimum{
+    .op = Op::minimum,
+    .name = "minimum",
+    .operands = minimum_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a <= b, 0 elsewhere; db = g where a > b, 0 elsewhere, summed over b's repetitions",
+    .doc = "The smaller of a and b, element by element; b repeats into a",
+};
+
+inline constexpr Operand pow_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts pow{
+    .op = Op::pow,
+    .name = "pow",
+    .operands = pow_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g b a^(b - 1); db = g c log(a) summed over b's repetitions",
+    .doc = "a to the power of b, element by element; b repeats into a",
+};
+
+inline constexpr Operand eq_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts eq{
+    .op = Op::eq,
+    .name = "eq",
+    .operands = eq_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a equals b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand ne_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts ne{
+    .op = Op::ne,
+    .name = "ne",
+    .operands = ne_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a is not b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand lt_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts lt{
+    .op = Op::lt,
+    .name = "lt",
+    .operands = lt_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a is less than b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand le_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts le{
+    .op = Op::le,
+    .name = "le",
+    .operands = le_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a is at most b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand gt_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts gt{
+    .op = Op::gt,
+    .name = "gt",
+    .operands = gt_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a is more than b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand ge_operands[] = {
+    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+};
+inline constexpr OpFacts ge{
+    .op = Op::ge,
+    .name = "ge",
+    .operands = ge_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: the result does not change but where it jumps",
+    .doc = "1 where a is at least b and 0 elsewhere, element by element; b repeats into a",
+};
+
+inline constexpr Operand add1_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts add1{
+    .op = Op::add1,
+    .name = "add1",
+    .operands = add1_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = the sum of g",
+    .doc = "a + b for a b of one element",
+};
+
+inline constexpr Operand where_operands[] = {
+    {.name = "condition", .role = Role::read, .never = "it only chooses"},
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+};
+inline constexpr OpFacts where{
+    .op = Op::where,
+    .name = "where",
+    .operands = where_operands,
+    .gradient = "da = g where the condition is not 0, 0 elsewhere; db = g where it is 0, 0 elsewhere, summed over b's repetitions",
+    .doc = "a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a",
+};
+
+inline constexpr Operand scale_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef scale_attrs[] = {
+    {.name = "scale", .kind = AttrKind::number, .required = true},
+    {.name = "bias", .kind = AttrKind::number, .required = false},
+};
+inline constexpr OpFacts scale{
+    .op = Op::scale,
+    .name = "scale",
+    .operands = scale_operands,
+    .attrs = scale_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g scale",
+    .doc = "a * scale + bias, element by element",
+};
+
+inline constexpr Operand clamp_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef clamp_attrs[] = {
+    {.name = "min", .kind = AttrKind::number, .required = true},
+    {.name = "max", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts clamp{
+    .op = Op::clamp,
+    .name = "clamp",
+    .operands = clamp_operands,
+    .attrs = clamp_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where min <= a <= max, 0 elsewhere",
+    .doc = "a, but no less than min and no more than max, element by element",
+};
+
+inline constexpr Operand fill_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not depend on its elements"}};
+inline constexpr AttrDef fill_attrs[] = {
+    {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
+};
+inline constexpr OpFacts fill{
+    .op = Op::fill,
+    .name = "fill",
+    .operands = fill_operands,
+    .attrs = fill_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "A tensor like a of one value",
+};
+
 // ---- mul_mat
 
 inline constexpr Operand mul_mat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
@@ -185,12 +390,354 @@ inline constexpr OpFacts set_rows{
     .doc = "a with b's rows stored as its rows of these numbers",
 };
 
+// ---- unary
+
+inline constexpr Operand abs_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts abs{
+    .op = Op::abs,
+    .name = "abs",
+    .operands = abs_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g sgn(a)",
+    .doc = "The absolute value of each element",
+};
+
+inline constexpr Operand neg_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts neg{
+    .op = Op::neg,
+    .name = "neg",
+    .operands = neg_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = -g",
+    .doc = "-a, element by element",
+};
+
+inline constexpr Operand sqr_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sqr{
+    .op = Op::sqr,
+    .name = "sqr",
+    .operands = sqr_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 2 g a",
+    .doc = "The square of each element",
+};
+
+inline constexpr Operand sqrt_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sqrt{
+    .op = Op::sqrt,
+    .name = "sqrt",
+    .operands = sqrt_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g / (2 c)",
+    .doc = "The square root of each element",
+};
+
+inline constexpr Operand log_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts log{
+    .op = Op::log,
+    .name = "log",
+    .operands = log_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g / a",
+    .doc = "The natural logarithm of each element",
+};
+
+inline constexpr Operand exp_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts exp{
+    .op = Op::exp,
+    .name = "exp",
+    .operands = exp_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g c",
+    .doc = "e to the power of each element",
+};
+
+inline constexpr Operand expm1_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts expm1{
+    .op = Op::expm1,
+    .name = "expm1",
+    .operands = expm1_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g (c + 1)",
+    .doc = "e to the power of each element, less 1, with all digits near 0",
+};
+
+inline constexpr Operand sin_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sin{
+    .op = Op::sin,
+    .name = "sin",
+    .operands = sin_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g cos(a)",
+    .doc = "The sine of each element, in radians",
+};
+
+inline constexpr Operand cos_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts cos{
+    .op = Op::cos,
+    .name = "cos",
+    .operands = cos_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = -g sin(a)",
+    .doc = "The cosine of each element, in radians",
+};
+
+inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sgn{
+    .op = Op::sgn,
+    .name = "sgn",
+    .operands = sgn_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "The sign of each element: -1, 0 or 1",
+};
+
+inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts step{
+    .op = Op::step,
+    .name = "step",
+    .operands = step_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "1 where an element is above 0, and 0 elsewhere",
+};
+
+inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts floor{
+    .op = Op::floor,
+    .name = "floor",
+    .operands = floor_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "The largest whole number that is no more than each element",
+};
+
+inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts ceil{
+    .op = Op::ceil,
+    .name = "ceil",
+    .operands = ceil_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "The smallest whole number that is no less than each element",
+};
+
+inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts round{
+    .op = Op::round,
+    .name = "round",
+    .operands = round_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "The nearest whole number to each element, of two the one away from 0",
+};
+
+inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts trunc{
+    .op = Op::trunc,
+    .name = "trunc",
+    .operands = trunc_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0",
+    .doc = "Each element without its fraction",
+};
+
+// ---- activations
+
+inline constexpr Operand relu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts relu{
+    .op = Op::relu,
+    .name = "relu",
+    .operands = relu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, 0 elsewhere",
+    .doc = "Each element where it is above 0, and 0 elsewhere",
+};
+
+inline constexpr Operand sigmoid_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sigmoid{
+    .op = Op::sigmoid,
+    .name = "sigmoid",
+    .operands = sigmoid_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g c (1 - c)",
+    .doc = "The logistic function of each element",
+};
+
+inline constexpr Operand tanh_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts tanh{
+    .op = Op::tanh,
+    .name = "tanh",
+    .operands = tanh_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g (1 - c^2)",
+    .doc = "The hyperbolic tangent of each element",
+};
+
+inline constexpr Operand elu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts elu{
+    .op = Op::elu,
+    .name = "elu",
+    .operands = elu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, g (c + 1) elsewhere",
+    .doc = "Each element where it is above 0, and e to its power less 1 elsewhere",
+};
+
+inline constexpr Operand softplus_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts softplus{
+    .op = Op::softplus,
+    .name = "softplus",
+    .operands = softplus_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g sigmoid(a)",
+    .doc = "The logarithm of 1 + e to the power of each element",
+};
+
+inline constexpr Operand silu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts silu{
+    .op = Op::silu,
+    .name = "silu",
+    .operands = silu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g s (1 + a (1 - s)), s = sigmoid(a)",
+    .doc = "Each element times its sigmoid (swish)",
+};
+
+inline constexpr Operand gelu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu{
+    .op = Op::gelu,
+    .name = "gelu",
+    .operands = gelu_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g ((1 + t) / 2 + a (1 - t^2) h / 2), t = tanh(sqrt(2 / pi) (a + 0.044715 a^3)), h = sqrt(2 / pi) (1 + 0.134145 a^2)",
+    .doc = "The Gaussian error linear unit of each element, by its approximation with tanh",
+};
+
+inline constexpr Operand gelu_erf_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu_erf{
+    .op = Op::gelu_erf,
+    .name = "gelu_erf",
+    .operands = gelu_erf_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g ((1 + erf(a / sqrt(2))) / 2 + a e^(-a^2 / 2) / sqrt(2 pi))",
+    .doc = "The Gaussian error linear unit of each element, by the error function",
+};
+
+inline constexpr Operand gelu_quick_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts gelu_quick{
+    .op = Op::gelu_quick,
+    .name = "gelu_quick",
+    .operands = gelu_quick_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g s (1 + 1.702 a (1 - s)), s = sigmoid(1.702 a)",
+    .doc = "The Gaussian error linear unit of each element, by its approximation with sigmoid",
+};
+
+inline constexpr Operand hardswish_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts hardswish{
+    .op = Op::hardswish,
+    .name = "hardswish",
+    .operands = hardswish_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = 0 for a <= -3, g for a >= 3, g (2 a + 3) / 6 between",
+    .doc = "Each element times its hardsigmoid",
+};
+
+inline constexpr Operand hardsigmoid_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts hardsigmoid{
+    .op = Op::hardsigmoid,
+    .name = "hardsigmoid",
+    .operands = hardsigmoid_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g / 6 for -3 < a < 3, 0 elsewhere",
+    .doc = "sigmoid of each element by three straight lines",
+};
+
+inline constexpr Operand leaky_relu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef leaky_relu_attrs[] = {
+    {.name = "slope", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts leaky_relu{
+    .op = Op::leaky_relu,
+    .name = "leaky_relu",
+    .operands = leaky_relu_operands,
+    .attrs = leaky_relu_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a > 0, slope g elsewhere",
+    .doc = "Each element where it is above 0, and slope times it elsewhere",
+};
+
+inline constexpr Operand xielu_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef xielu_attrs[] = {
+    {.name = "alpha_n", .kind = AttrKind::number, .required = true},
+    {.name = "alpha_p", .kind = AttrKind::number, .required = true},
+    {.name = "beta", .kind = AttrKind::number, .required = true},
+    {.name = "eps", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts xielu{
+    .op = Op::xielu,
+    .name = "xielu",
+    .operands = xielu_operands,
+    .attrs = xielu_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g (2 alpha_p a + beta) where a > 0, g (alpha_n (h - 1) + beta) elsewhere, h = e^a where a < eps and 0 elsewhere",
+    .doc = "The integrated exponential linear unit of each element (arXiv 2411.13010)",
+};
+
+inline constexpr Operand glu_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read, .optional = true}};
+inline constexpr const char *glu_op_values[] = {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"};
+inline constexpr AttrDef glu_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = glu_op_values},
+    {.name = "split", .kind = AttrKind::ints, .required = false},
+    {.name = "swapped", .kind = AttrKind::ints, .required = false},
+    {.name = "alpha", .kind = AttrKind::number, .required = false},
+    {.name = "limit", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1e38},
+};
+inline constexpr OpFacts glu{
+    .op = Op::glu,
+    .name = "glu",
+    .operands = glu_operands,
+    .attrs = glu_attrs,
+    .result = ResultType::of_first,
+    .gradient =
+        "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
+        "where limit holds",
+    .doc = "One operand through an activation, times another (a gated linear unit)",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
 
+struct ScaleAttrs {
+    static constexpr Op operation = Op::scale;
+
+    double scale;
+    double bias;
+
+    explicit ScaleAttrs(const Attrs &given) : scale(given.number("scale", 0.0)), bias(given.number("bias", 0.0)) {}
+};
+
+struct ClampAttrs {
+    static constexpr Op operation = Op::clamp;
+
+    double min;
+    double max;
+
+    explicit ClampAttrs(const Attrs &given) : min(given.number("min", 0.0)), max(given.number("max", 0.0)) {}
+};
+
+struct FillAttrs {
+    static constexpr Op operation = Op::fill;
+
+    double value;
+
+    explicit FillAttrs(const Attrs &given) : value(given.number("value", 0.0)) {}
+};
+
 struct MulMatAttrs {
-    static constexpr Op op = Op::mul_mat;
+    static constexpr Op operation = Op::mul_mat;
 
     bool exact;
 
@@ -198,7 +745,7 @@ struct MulMatAttrs {
 };
 
 struct MulMatIdAttrs {
-    static constexpr Op op = Op::mul_mat_id;
+    static constexpr Op operation = Op::mul_mat_id;
 
     bool exact;
 
@@ -206,7 +753,7 @@ struct MulMatIdAttrs {
 };
 
 struct ViewAttrs {
-    static constexpr Op op = Op::view;
+    static constexpr Op operation = Op::view;
 
     IntList ne;
     IntList nb;
@@ -218,7 +765,7 @@ struct ViewAttrs {
 };
 
 struct ReshapeAttrs {
-    static constexpr Op op = Op::reshape;
+    static constexpr Op operation = Op::reshape;
 
     IntList ne;
 
@@ -226,7 +773,7 @@ struct ReshapeAttrs {
 };
 
 struct PermuteAttrs {
-    static constexpr Op op = Op::permute;
+    static constexpr Op operation = Op::permute;
 
     IntList axes;
 
@@ -234,11 +781,53 @@ struct PermuteAttrs {
 };
 
 struct CastAttrs {
-    static constexpr Op op = Op::cast;
+    static constexpr Op operation = Op::cast;
 
     DType to;
 
     explicit CastAttrs(const Attrs &given) : to(given.type("cast", "to")) {}
+};
+
+struct LeakyReluAttrs {
+    static constexpr Op operation = Op::leaky_relu;
+
+    double slope;
+
+    explicit LeakyReluAttrs(const Attrs &given) : slope(given.number("slope", 0.0)) {}
+};
+
+struct XieluAttrs {
+    static constexpr Op operation = Op::xielu;
+
+    double alpha_n;
+    double alpha_p;
+    double beta;
+    double eps;
+
+    explicit XieluAttrs(const Attrs &given)
+        : alpha_n(given.number("alpha_n", 0.0)),
+          alpha_p(given.number("alpha_p", 0.0)),
+          beta(given.number("beta", 0.0)),
+          eps(given.number("eps", 0.0)) {}
+};
+
+enum class GluOp : std::int32_t { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+struct GluAttrs {
+    static constexpr Op operation = Op::glu;
+
+    GluOp op;
+    bool split;
+    bool swapped;
+    double alpha;
+    double limit;
+
+    explicit GluAttrs(const Attrs &given)
+        : op(static_cast<GluOp>(given.integer("op", 0))),
+          split(given.flag("glu", "split")),
+          swapped(given.flag("glu", "swapped")),
+          alpha(given.number("alpha", 1.702)),
+          limit(given.number("limit", 7.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -22,16 +22,6 @@ constexpr OpDef leaf_def{
     {.infer = leaf_infer, .cost = ops::no_cost},
 };
 
-// Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
-std::string operands_text(const OpDef &def, std::span<Tensor *const> src) {
-    std::string text;
-    for (std::size_t i = 0; i < src.size(); i++) {
-        const std::string what = !src[i] ? "NULL" : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
-        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, what.c_str());
-    }
-    return text;
-}
-
 std::string names_of(const OpDef &def) {
     std::string text;
     for (const AttrDef &attr : def.attrs) text += (text.empty() ? "" : ", ") + std::string(attr.name);
@@ -156,6 +146,15 @@ const OpDef &op_named(std::string_view name) {
 }
 
 std::span<const OpDef *const> all_ops() noexcept { return table; }
+
+std::string operands_text(const OpFacts &def, std::span<Tensor *const> src) {
+    std::string text;
+    for (std::size_t i = 0; i < src.size(); i++) {
+        const std::string what = !src[i] ? "NULL" : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
+        text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, what.c_str());
+    }
+    return text;
+}
 
 void check_operand_count(const OpDef &def, std::size_t count) {
     std::size_t least = def.operands.size();

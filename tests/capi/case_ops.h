@@ -11,6 +11,93 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_add(ctx, s[0], s[1]);
         return true;
     }
+    if (strcmp(op, "sub") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_sub(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "mul") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_mul(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "div") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_div(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "maximum") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_maximum(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "minimum") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_minimum(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "pow") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_pow(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "eq") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_eq(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "ne") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_ne(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "lt") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_lt(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "le") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_le(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "gt") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_gt(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "ge") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_ge(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "add1") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_add1(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "where") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_where(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "scale") == 0) {
+        operands(run, words, n, 1, s);
+        tl_scale_params params = {.struct_size = sizeof params};
+        params.bias = case_number(run, words, n, "bias");
+        *made = tl_scale(ctx, s[0], case_number(run, words, n, "scale"), &params);
+        return true;
+    }
+    if (strcmp(op, "clamp") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_clamp(ctx, s[0], case_number(run, words, n, "min"), case_number(run, words, n, "max"));
+        return true;
+    }
+    if (strcmp(op, "fill") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_fill(ctx, s[0], case_number(run, words, n, "value"));
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);
@@ -39,6 +126,157 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "set_rows") == 0) {
         operands(run, words, n, 3, s);
         *made = tl_set_rows(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "abs") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_abs(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "neg") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_neg(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sqr") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sqr(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sqrt") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sqrt(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "log") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_log(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "exp") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_exp(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "expm1") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_expm1(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sin") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sin(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "cos") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_cos(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sgn") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sgn(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "step") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_step(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "floor") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_floor(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "ceil") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_ceil(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "round") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_round(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "trunc") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_trunc(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "relu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_relu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sigmoid") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sigmoid(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "tanh") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_tanh(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "elu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_elu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "softplus") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_softplus(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "silu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_silu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu_erf") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu_erf(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "gelu_quick") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_gelu_quick(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "hardswish") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_hardswish(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "hardsigmoid") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_hardsigmoid(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "leaky_relu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_leaky_relu(ctx, s[0], case_number(run, words, n, "slope"));
+        return true;
+    }
+    if (strcmp(op, "xielu") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_xielu(ctx, s[0], case_number(run, words, n, "alpha_n"), case_number(run, words, n, "alpha_p"),
+                         case_number(run, words, n, "beta"), case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "glu") == 0) {
+        operands(run, words, n, 2, s);
+        tl_glu_params params = {.struct_size = sizeof params};
+        params.split = case_int(run, words, n, "split") != 0;
+        params.swapped = case_int(run, words, n, "swapped") != 0;
+        params.alpha = case_number(run, words, n, "alpha");
+        params.limit = case_number(run, words, n, "limit");
+        *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
         return true;
     }
     return false;

@@ -31,6 +31,22 @@ TEST(Api, tensors_describe_themselves) {
     support::expect_error(tl::Status::invalid_argument, {"'q8'", "are q8_0, q8_1, q8_K"}, [] { tl::type_from_name("q8"); });
 }
 
+TEST(Api, operators) {
+    const tl::Backend cpu("cpu", {1});
+    tl::Context ctx;
+    const auto a = ctx.tensor<float>({2, 2}, {1, 2, 3, 4}), b = ctx.tensor<float>({2}, {2, 4});
+    const auto c = (a + b) * (a - b), d = -(c / b);
+    cpu.compute({c, d});
+    EXPECT_EQ(c.read<float>(), (std::vector<float>{-3, -12, 5, 0}));
+    EXPECT_EQ(d.read<float>(), (std::vector<float>{1.5f, 3, -2.5f, -0.0f}));
+    EXPECT_TRUE(std::signbit(d.read<float>()[3]));
+    const std::pair<tl::Tensor, const char *> named[] = {{a - b, "sub"}, {a * b, "mul"}, {a / b, "div"}, {-a, "neg"}};
+    for (const auto &[node, op] : named) EXPECT_EQ(node.op(), op);
+    for (const auto &refused : std::initializer_list<std::function<void()>>{[&] { b - a; }, [&] { b *a; }, [&] { b / a; }})
+        support::expect_error(tl::Status::shape_mismatch, {"[2] f32", "[2, 2] f32"}, refused);
+    support::expect_error(tl::Status::type_mismatch, {"neg", "i32"}, [&] { -ctx.zeros(tl::Type::i32, {2}); });
+}
+
 TEST(Api, devices) {
     const tl::Backend cpu("CPU", {3});
     EXPECT_EQ(cpu.device(), "cpu");

@@ -9,12 +9,70 @@
 // Nothing where it is none of these. One operand: by Tensor's method.
 inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperands &s, const CaseAttrs &attrs) {
     if (op == "add") return tl::add(s.at(0), s.at(1));
+    if (op == "sub") return tl::sub(s.at(0), s.at(1));
+    if (op == "mul") return tl::mul(s.at(0), s.at(1));
+    if (op == "div") return tl::div(s.at(0), s.at(1));
+    if (op == "maximum") return tl::maximum(s.at(0), s.at(1));
+    if (op == "minimum") return tl::minimum(s.at(0), s.at(1));
+    if (op == "pow") return tl::pow(s.at(0), s.at(1));
+    if (op == "eq") return tl::eq(s.at(0), s.at(1));
+    if (op == "ne") return tl::ne(s.at(0), s.at(1));
+    if (op == "lt") return tl::lt(s.at(0), s.at(1));
+    if (op == "le") return tl::le(s.at(0), s.at(1));
+    if (op == "gt") return tl::gt(s.at(0), s.at(1));
+    if (op == "ge") return tl::ge(s.at(0), s.at(1));
+    if (op == "add1") return tl::add1(s.at(0), s.at(1));
+    if (op == "where") return tl::where(s.at(0), s.at(1), s.at(2));
+    if (op == "scale") {
+        tl::ScaleOptions options;
+        options.bias = attrs.number("bias");
+        return s.at(0).scale(attrs.number("scale"), options);
+    }
+    if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
+    if (op == "fill") return s.at(0).fill(attrs.number("value"));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
     if (op == "dup") return s.at(0).dup();
     if (op == "get_rows") return tl::get_rows(s.at(0), s.at(1));
     if (op == "set_rows") return tl::set_rows(s.at(0), s.at(1), s.at(2));
-    (void)attrs;
+    if (op == "abs") return s.at(0).abs();
+    if (op == "neg") return s.at(0).neg();
+    if (op == "sqr") return s.at(0).sqr();
+    if (op == "sqrt") return s.at(0).sqrt();
+    if (op == "log") return s.at(0).log();
+    if (op == "exp") return s.at(0).exp();
+    if (op == "expm1") return s.at(0).expm1();
+    if (op == "sin") return s.at(0).sin();
+    if (op == "cos") return s.at(0).cos();
+    if (op == "sgn") return s.at(0).sgn();
+    if (op == "step") return s.at(0).step();
+    if (op == "floor") return s.at(0).floor();
+    if (op == "ceil") return s.at(0).ceil();
+    if (op == "round") return s.at(0).round();
+    if (op == "trunc") return s.at(0).trunc();
+    if (op == "relu") return s.at(0).relu();
+    if (op == "sigmoid") return s.at(0).sigmoid();
+    if (op == "tanh") return s.at(0).tanh();
+    if (op == "elu") return s.at(0).elu();
+    if (op == "softplus") return s.at(0).softplus();
+    if (op == "silu") return s.at(0).silu();
+    if (op == "gelu") return s.at(0).gelu();
+    if (op == "gelu_erf") return s.at(0).gelu_erf();
+    if (op == "gelu_quick") return s.at(0).gelu_quick();
+    if (op == "hardswish") return s.at(0).hardswish();
+    if (op == "hardsigmoid") return s.at(0).hardsigmoid();
+    if (op == "leaky_relu") return s.at(0).leaky_relu(attrs.number("slope"));
+    if (op == "xielu") return s.at(0).xielu(attrs.number("alpha_n"), attrs.number("alpha_p"), attrs.number("beta"), attrs.number("eps"));
+    if (op == "glu") {
+        tl::GluOptions options;
+        options.split = attrs.integer("split") != 0;
+        options.swapped = attrs.integer("swapped") != 0;
+        options.alpha = attrs.number("alpha");
+        options.limit = attrs.number("limit");
+        return tl::glu(s.at(0), s.at_if_given(1),
+                       static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
+                       options);
+    }
     return std::nullopt;
 }

@@ -266,12 +266,94 @@ pub extern fn tl_op_name(index: usize) ?[*:0]const u8;
 
 // Operations, a function each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 pub extern fn tl_add(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sub(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mul(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_div(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_maximum(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_minimum(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_pow(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_eq(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_ne(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_lt(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_le(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gt(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_ge(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_add1(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_where(ctx: ?*tl_context, condition: ?*tl_tensor, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub const tl_scale_params = extern struct {
+    struct_size: usize = @sizeOf(tl_scale_params),
+    bias: f64 = 0,
+};
+pub extern fn tl_scale(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    factor: f64,
+    params: ?*const tl_scale_params,
+) ?*tl_tensor;
+pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*tl_tensor;
+pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_get_rows(ctx: ?*tl_context, a: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_set_rows(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, rows: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_abs(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_neg(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sqr(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sqrt(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_log(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_exp(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_expm1(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sin(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cos(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sgn(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_step(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_floor(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_ceil(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_round(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_trunc(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_relu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sigmoid(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_tanh(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_elu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_softplus(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_silu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu_erf(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_gelu_quick(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_hardswish(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_hardsigmoid(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_leaky_relu(ctx: ?*tl_context, a: ?*tl_tensor, slope: f64) ?*tl_tensor;
+pub extern fn tl_xielu(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    alpha_n: f64,
+    alpha_p: f64,
+    beta: f64,
+    eps: f64,
+) ?*tl_tensor;
+pub const tl_glu_op = i32;
+pub const TL_GLU_OP_REGLU: tl_glu_op = 0;
+pub const TL_GLU_OP_GEGLU: tl_glu_op = 1;
+pub const TL_GLU_OP_SWIGLU: tl_glu_op = 2;
+pub const TL_GLU_OP_GEGLU_ERF: tl_glu_op = 3;
+pub const TL_GLU_OP_GEGLU_QUICK: tl_glu_op = 4;
+pub const TL_GLU_OP_SWIGLU_OAI: tl_glu_op = 5;
+pub const tl_glu_params = extern struct {
+    struct_size: usize = @sizeOf(tl_glu_params),
+    split: bool = false,
+    swapped: bool = false,
+    alpha: f64 = 0,
+    limit: f64 = 0,
+};
+pub extern fn tl_glu(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    op: tl_glu_op,
+    params: ?*const tl_glu_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -15,6 +15,167 @@ pub fn add(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_add, .{ a.handle, b.handle });
 }
 
+/// a - b, element by element; b repeats into a.
+///
+/// The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
+/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
+/// rounded once. The result is of a's type.
+pub fn sub(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_sub, .{ a.handle, b.handle });
+}
+
+/// a * b, element by element; b repeats into a.
+///
+/// The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
+/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
+/// rounded once. The result is of a's type.
+pub fn mul(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_mul, .{ a.handle, b.handle });
+}
+
+/// a / b, element by element; b repeats into a.
+///
+/// The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
+/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
+/// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+pub fn div(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_div, .{ a.handle, b.handle });
+}
+
+/// The larger of a and b, element by element; b repeats into a.
+///
+/// The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
+/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
+/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+pub fn maximum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_maximum, .{ a.handle, b.handle });
+}
+
+/// The smaller of a and b, element by element; b repeats into a.
+///
+/// The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's shape; each dimension of b is 1 or
+/// divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32
+/// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+pub fn minimum(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_minimum, .{ a.handle, b.handle });
+}
+
+/// a to the power of b, element by element; b repeats into a.
+///
+/// The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each dimension of b is 1 or divides
+/// that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; computed in f32 and
+/// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
+/// 0 whatever a is. The result is of a's type.
+pub fn pow(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_pow, .{ a.handle, b.handle });
+}
+
+/// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+pub fn eq(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_eq, .{ a.handle, b.handle });
+}
+
+/// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+pub fn ne(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_ne, .{ a.handle, b.handle });
+}
+
+/// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] < b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+pub fn lt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_lt, .{ a.handle, b.handle });
+}
+
+/// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+pub fn le(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_le, .{ a.handle, b.handle });
+}
+
+/// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] > b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+pub fn gt(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_gt, .{ a.handle, b.handle });
+}
+
+/// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+///
+/// The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else 0. Shapes: c has a's shape; each dimension of b is 1
+/// or divides that of a, and a zero one meets only a zero in a. Types: a and b each f32, f16 or bf16; compared in
+/// f32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+pub fn ge(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_ge, .{ a.handle, b.handle });
+}
+
+/// a + b for a b of one element.
+///
+/// The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element. Types: a and b each f32, f16 or bf16;
+/// computed in f32 and rounded once. The result is of a's type.
+pub fn add1(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_add1, .{ a.handle, b.handle });
+}
+
+/// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+///
+/// The result c: c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]. Shapes: c has a's shape;
+/// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
+/// condition, a and b each f32, f16 or bf16; c of a's type, b rounded to it. NaN as a condition is not 0.
+pub fn where(self: Context, condition: Tensor, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_where, .{ condition.handle, a.handle, b.handle });
+}
+
+/// What `scale` may be given.
+pub const ScaleOptions = struct {
+    /// What is added.
+    bias: f64 = 0.0,
+};
+
+/// a * scale + bias, element by element.
+///
+/// The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// where product and sum are each rounded. The result is of a's type. `factor`: what each element is multiplied
+/// by.
+pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error!Tensor {
+    const params: c.tl_scale_params = .{
+        .bias = options.bias,
+    };
+    return self.construct(c.tl_scale, .{ a.handle, factor, &params });
+}
+
+/// a, but no less than min and no more than max, element by element.
+///
+/// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
+/// f32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the
+/// least. `max`: the most.
+pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
+    return self.construct(c.tl_clamp, .{ a.handle, min, max });
+}
+
+/// A tensor like a of one value.
+///
+/// The result c: c[i] = value. Shapes: c has a's shape. Types: f32, f16 or bf16; the value is rounded to it. The
+/// result is of a's type. `value`: all of the result.
+pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
+    return self.construct(c.tl_fill, .{ a.handle, value });
+}
+
 /// a with dimensions 0 and 1 swapped.
 ///
 /// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:
@@ -70,4 +231,267 @@ pub fn getRows(self: Context, a: Tensor, rows: Tensor) Error!Tensor {
 /// place, for a number that is no row's, whose row is left out, or a value that a's type cannot hold.
 pub fn setRows(self: Context, a: Tensor, b: Tensor, rows: Tensor) Error!Tensor {
     return self.construct(c.tl_set_rows, .{ a.handle, b.handle, rows.handle });
+}
+
+/// The absolute value of each element.
+///
+/// The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
+/// once. The result is of a's type.
+pub fn abs(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_abs, .{a.handle});
+}
+
+/// -a, element by element.
+///
+/// The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded once.
+/// Of 0 it is -0. The result is of a's type.
+pub fn neg(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_neg, .{a.handle});
+}
+
+/// The square of each element.
+///
+/// The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
+/// once. The result is of a's type.
+pub fn sqr(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sqr, .{a.handle});
+}
+
+/// The square root of each element.
+///
+/// The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
+/// once. NaN below 0. The result is of a's type.
+pub fn sqrt(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sqrt, .{a.handle});
+}
+
+/// The natural logarithm of each element.
+///
+/// The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+pub fn log(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_log, .{a.handle});
+}
+
+/// e to the power of each element.
+///
+/// The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1 ulp,
+/// and rounded once. The result is of a's type.
+pub fn exp(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_exp, .{a.handle});
+}
+
+/// e to the power of each element, less 1, with all digits near 0.
+///
+/// The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. The result is of a's type.
+pub fn expm1(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_expm1, .{a.handle});
+}
+
+/// The sine of each element, in radians.
+///
+/// The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+pub fn sin(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sin, .{a.handle});
+}
+
+/// The cosine of each element, in radians.
+///
+/// The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. NaN of infinity. The result is of a's type.
+pub fn cos(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_cos, .{a.handle});
+}
+
+/// The sign of each element: -1, 0 or 1.
+///
+/// The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32 and rounded once. -0 and NaN stay. The result is of a's type.
+pub fn sgn(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sgn, .{a.handle});
+}
+
+/// 1 where an element is above 0, and 0 elsewhere.
+///
+/// The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32
+/// and rounded once. NaN stays. The result is of a's type.
+pub fn step(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_step, .{a.handle});
+}
+
+/// The largest whole number that is no more than each element.
+///
+/// The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
+/// once. The result is of a's type.
+pub fn floor(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_floor, .{a.handle});
+}
+
+/// The smallest whole number that is no less than each element.
+///
+/// The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and rounded
+/// once. The result is of a's type.
+pub fn ceil(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_ceil, .{a.handle});
+}
+
+/// The nearest whole number to each element, of two the one away from 0.
+///
+/// The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32 and rounded once. The result is of a's type.
+pub fn round(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_round, .{a.handle});
+}
+
+/// Each element without its fraction.
+///
+/// The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
+/// f32 and rounded once. The result is of a's type.
+pub fn trunc(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_trunc, .{a.handle});
+}
+
+/// Each element where it is above 0, and 0 elsewhere.
+///
+/// The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32 and
+/// rounded once. NaN stays. The result is of a's type.
+pub fn relu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_relu, .{a.handle});
+}
+
+/// The logistic function of each element.
+///
+/// The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn sigmoid(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sigmoid, .{a.handle});
+}
+
+/// The hyperbolic tangent of each element.
+///
+/// The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 2
+/// ulp, and rounded once. The result is of a's type.
+pub fn tanh(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_tanh, .{a.handle});
+}
+
+/// Each element where it is above 0, and e to its power less 1 elsewhere.
+///
+/// The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn elu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_elu, .{a.handle});
+}
+
+/// The logarithm of 1 + e to the power of each element.
+///
+/// The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn softplus(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_softplus, .{a.handle});
+}
+
+/// Each element times its `sigmoid` (swish).
+///
+/// The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32,
+/// within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn silu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_silu, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by its approximation with tanh.
+///
+/// The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape.
+/// Types: f32, f16 or bf16; computed in f32, within 1e-6 of the result, and rounded once. The result is of a's
+/// type.
+pub fn gelu(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by the error function.
+///
+/// The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn geluErf(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu_erf, .{a.handle});
+}
+
+/// The Gaussian error linear unit of each element, by its approximation with `sigmoid`.
+///
+/// The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed
+/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn geluQuick(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_gelu_quick, .{a.handle});
+}
+
+/// Each element times its `hardsigmoid`.
+///
+/// The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn hardswish(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_hardswish, .{a.handle});
+}
+
+/// `sigmoid` of each element by three straight lines.
+///
+/// The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: f32, f16 or bf16; computed
+/// in f32, within 1e-6 of the result, and rounded once. The result is of a's type.
+pub fn hardsigmoid(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_hardsigmoid, .{a.handle});
+}
+
+/// Each element where it is above 0, and slope times it elsewhere.
+///
+/// The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16;
+/// computed in f32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
+/// multiplied by.
+pub fn leakyRelu(self: Context, a: Tensor, slope: f64) Error!Tensor {
+    return self.construct(c.tl_leaky_relu, .{ a.handle, slope });
+}
+
+/// The integrated exponential linear unit of each element (arXiv 2411.13010).
+///
+/// The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+/// a[i]. Shapes: c has a's shape. Types: f32, f16 or bf16; computed in f32, within 1e-6 of the larger of the two
+/// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it
+/// is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at
+/// 0. `eps`: what the exponent below 0 is at most; models have -1e-6.
+pub fn xielu(self: Context, a: Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) Error!Tensor {
+    return self.construct(c.tl_xielu, .{ a.handle, alpha_n, alpha_p, beta, eps });
+}
+
+/// The activation: `relu`, `gelu`, `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate,
+/// limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+pub const GluOp = enum(i32) { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+/// What `glu` may be given.
+pub const GluOptions = struct {
+    /// 1: gate and up are two operands, and b must be there.
+    split: bool = false,
+    /// 1: gate and up change places.
+    swapped: bool = false,
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    alpha: f64 = 1.702,
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    limit: f64 = 7.0,
+};
+
+/// One operand through an activation, times another (a gated linear unit).
+///
+/// The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b, which has a's shape, gate is a and up is b,
+/// and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
+/// the second. Types: a and b each f32, f16 or bf16; computed in f32, the activation within 1e-6, its product
+/// rounded once. The result is of a's type. `b` may be `null`: left out. `op`: the activation: `relu`, `gelu`,
+/// `silu`, `geluErf`, `geluQuick`; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function,
+/// and up is first brought between -limit and limit, and 1 added.
+pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions) Error!Tensor {
+    const params: c.tl_glu_params = .{
+        .split = options.split,
+        .swapped = options.swapped,
+        .alpha = options.alpha,
+        .limit = options.limit,
+    };
+    return self.construct(c.tl_glu, .{ a.handle, Tensor.handleOrNone(b), @intFromEnum(op), &params });
 }

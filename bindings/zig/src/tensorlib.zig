@@ -55,6 +55,9 @@ pub const quantizedSize = quantizing.quantizedSize;
 pub const opCount = @import("attr.zig").opCount;
 pub const opName = @import("attr.zig").opName;
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+pub const ScaleOptions = op_functions.ScaleOptions;
+pub const GluOp = op_functions.GluOp;
+pub const GluOptions = op_functions.GluOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

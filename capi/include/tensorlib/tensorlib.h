@@ -1206,12 +1206,235 @@ TL_API const char *tl_op_name(size_t index);
  * in the chapter before. */
 
 /**
+ * What tl_scale() may be given. Since 0.1.
+ */
+typedef struct tl_scale_params {
+    /**
+     * sizeof(tl_scale_params).
+     */
+    size_t struct_size;
+    /**
+     * What is added.
+     */
+    double bias;
+} tl_scale_params;
+
+/**
+ * tl_glu_op: the activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of
+ * swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought
+ * between -limit and limit, and 1 added.
+ */
+typedef int32_t tl_glu_op;
+
+/**
+ * reglu.
+ */
+#define TL_GLU_OP_REGLU 0
+
+/**
+ * geglu.
+ */
+#define TL_GLU_OP_GEGLU 1
+
+/**
+ * swiglu.
+ */
+#define TL_GLU_OP_SWIGLU 2
+
+/**
+ * geglu_erf.
+ */
+#define TL_GLU_OP_GEGLU_ERF 3
+
+/**
+ * geglu_quick.
+ */
+#define TL_GLU_OP_GEGLU_QUICK 4
+
+/**
+ * swiglu_oai.
+ */
+#define TL_GLU_OP_SWIGLU_OAI 5
+
+/**
+ * What tl_glu() may be given. Since 0.1.
+ */
+typedef struct tl_glu_params {
+    /**
+     * sizeof(tl_glu_params).
+     */
+    size_t struct_size;
+    /**
+     * 1: gate and up are two operands, and b must be there.
+     */
+    bool split;
+    /**
+     * 1: gate and up change places.
+     */
+    bool swapped;
+    /**
+     * Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+     */
+    double alpha;
+    /**
+     * Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+     */
+    double limit;
+} tl_glu_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
  * a's type. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_add(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a - b, element by element; b repeats into a. The result c: `c[i] = a[i] - b[i mod b's shape]`.
+ * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sub(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a * b, element by element; b repeats into a. The result c: `c[i] = a[i] * b[i mod b's shape]`.
+ * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mul(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a / b, element by element; b repeats into a. The result c: `c[i] = a[i] / b[i mod b's shape]`.
+ * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+ * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an
+ * infinity, 0 by 0 NaN. The result is of a's type. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_div(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * The larger of a and b, element by element; b repeats into a. The result c: `c[i] = max(a[i],
+ * b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+ * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+ * once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_maximum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * The smaller of a and b, element by element; b repeats into a. The result c: `c[i] = min(a[i],
+ * b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+ * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+ * once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_minimum(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a to the power of b, element by element; b repeats into a. The result c: `c[i] = a[i] ^
+ * b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+ * zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+ * once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for
+ * b = 0 whatever a is. The result is of a's type. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_pow(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a equals b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
+ * a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
+ * that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+ * F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_eq(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a is not b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
+ * a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
+ * that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+ * F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_ne(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a is less than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
+ * = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+ * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+ * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_lt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a is at most b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
+ * 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+ * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+ * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_le(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a is more than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
+ * = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+ * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+ * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_gt(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * 1 where a is at least b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
+ * 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+ * divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+ * compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_ge(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a + b for a b of one element. The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one
+ * element. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_add1(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+ * The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c
+ * has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
+ * only a zero in a. Types: condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it.
+ * NaN as a condition is not 0. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_where(tl_context *ctx, tl_tensor *condition, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a * scale + bias, element by element. The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's
+ * shape. Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded. The result
+ * is of a's type. `scale`: what each element is multiplied by. `params` may be NULL. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl_scale_params *params);
+
+/**
+ * a, but no less than min and no more than max, element by element. The result c: `c[i] = min(max,
+ * max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+ * once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the least.
+ * `max`: the most. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max);
+
+/**
+ * A tensor like a of one value. The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16
+ * or BF16; the value is rounded to it. The result is of a's type. `value`: all of the result. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
 /**
  * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
@@ -1266,6 +1489,227 @@ TL_API tl_tensor *tl_get_rows(tl_context *ctx, tl_tensor *a, tl_tensor *rows);
  * failure. Since 0.1.
  */
 TL_API tl_tensor *tl_set_rows(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *rows);
+
+/**
+ * The absolute value of each element. The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types:
+ * F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_abs(tl_context *ctx, tl_tensor *a);
+
+/**
+ * -a, element by element. The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or
+ * BF16; computed in F32 and rounded once. Of 0 it is -0. The result is of a's type. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_neg(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The square of each element. The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32,
+ * F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sqr(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The square root of each element. The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types:
+ * F32, F16 or BF16; computed in F32 and rounded once. NaN below 0. The result is of a's type. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sqrt(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The natural logarithm of each element. The result c: `c[i] = log(a[i])`. Shapes: c has a's shape.
+ * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+ * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_log(tl_context *ctx, tl_tensor *a);
+
+/**
+ * e to the power of each element. The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types:
+ * F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's type. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_exp(tl_context *ctx, tl_tensor *a);
+
+/**
+ * e to the power of each element, less 1, with all digits near 0. The result c: `c[i] = e ^ a[i] - 1`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+ * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_expm1(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The sine of each element, in radians. The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape.
+ * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+ * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sin(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The cosine of each element, in radians. The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape.
+ * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+ * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cos(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The sign of each element: -1, 0 or 1. The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
+ * The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sgn(tl_context *ctx, tl_tensor *a);
+
+/**
+ * 1 where an element is above 0, and 0 elsewhere. The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes:
+ * c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+ * of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_step(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The largest whole number that is no more than each element. The result c: `c[i] = floor(a[i])`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_floor(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The smallest whole number that is no less than each element. The result c: `c[i] = ceil(a[i])`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
+ * a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The nearest whole number to each element, of two the one away from 0. The result c: `c[i] =
+ * sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
+ * and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element without its fraction. The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has
+ * a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
+ * has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+ * of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The logistic function of each element. The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's
+ * shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The
+ * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sigmoid(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The hyperbolic tangent of each element. The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape.
+ * Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+ * The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_tanh(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element where it is above 0, and e to its power less 1 elsewhere. The result c: `c[i] = a[i] if
+ * a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+ * within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_elu(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The logarithm of 1 + e to the power of each element. The result c: `c[i] = log(1 + e ^ a[i])`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+ * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_softplus(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element times its tl_sigmoid() (swish). The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes:
+ * c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+ * once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_silu(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The Gaussian error linear unit of each element, by its approximation with tanh. The result c: `c[i]
+ * = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape. Types:
+ * F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+ * type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_gelu(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The Gaussian error linear unit of each element, by the error function. The result c: `c[i] = a[i] /
+ * 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+ * within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_gelu_erf(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The Gaussian error linear unit of each element, by its approximation with tl_sigmoid(). The result
+ * c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+ * computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_gelu_quick(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element times its tl_hardsigmoid(). The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+ * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_hardswish(tl_context *ctx, tl_tensor *a);
+
+/**
+ * tl_sigmoid() of each element by three straight lines. The result c: `c[i] = min(max(a[i] + 3, 0), 6)
+ * / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+ * and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_hardsigmoid(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each element where it is above 0, and slope times it elsewhere. The result c: `c[i] = a[i] if a[i] >
+ * 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+ * once. NaN stays. The result is of a's type. `slope`: what elements below 0 are multiplied by. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_leaky_relu(tl_context *ctx, tl_tensor *a, double slope);
+
+/**
+ * The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: `c[i] =
+ * alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]`.
+ * Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the
+ * two summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is
+ * taken as it is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is
+ * too. `beta`: the slope at 0. `eps`: what the exponent below 0 is at most; models have -1e-6. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double alpha_p, double beta,
+        double eps);
+
+/**
+ * One operand through an activation, times another (a gated linear unit). The result c: `c[i] =
+ * activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b, and c has
+ * a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
+ * the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its
+ * product rounded once. The result is of a's type. `b` may be tl_none(): left out. `op`: the
+ * activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of swiglu_oai g s(alpha
+ * g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and
+ * limit, and 1 added. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op,
+        const tl_glu_params *params);
 
 /* ====================================================================================================
  * Graphs

@@ -2,31 +2,131 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace tensorlib {
 
 class Tensor;
 enum class Type : std::int32_t;
 
+// What scale() may be given.
+struct ScaleOptions {
+    // What is added.
+    double bias = 0.0;
+};
+
+// The activation: relu, gelu, silu, gelu_erf, gelu_quick; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and
+// up is first brought between -limit and limit, and 1 added.
+enum class GluOp : std::int32_t { reglu, geglu, swiglu, geglu_erf, geglu_quick, swiglu_oai };
+
+// What glu() may be given.
+struct GluOptions {
+    // 1: gate and up are two operands, and b must be there.
+    bool split = false;
+    // 1: gate and up change places.
+    bool swapped = false;
+    // Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    double alpha = 1.702;
+    // Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    double limit = 7.0;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
 public:
     Tensor add(const Tensor &a, const Tensor &b) const;
+    Tensor sub(const Tensor &a, const Tensor &b) const;
+    Tensor mul(const Tensor &a, const Tensor &b) const;
+    Tensor div(const Tensor &a, const Tensor &b) const;
+    Tensor maximum(const Tensor &a, const Tensor &b) const;
+    Tensor minimum(const Tensor &a, const Tensor &b) const;
+    Tensor pow(const Tensor &a, const Tensor &b) const;
+    Tensor eq(const Tensor &a, const Tensor &b) const;
+    Tensor ne(const Tensor &a, const Tensor &b) const;
+    Tensor lt(const Tensor &a, const Tensor &b) const;
+    Tensor le(const Tensor &a, const Tensor &b) const;
+    Tensor gt(const Tensor &a, const Tensor &b) const;
+    Tensor ge(const Tensor &a, const Tensor &b) const;
+    Tensor add1(const Tensor &a, const Tensor &b) const;
+    Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b) const;
+    Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {}) const;
+    Tensor clamp(const Tensor &a, double min, double max) const;
+    Tensor fill(const Tensor &a, double value) const;
     Tensor transpose(const Tensor &a) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
     Tensor dup(const Tensor &a) const;
     Tensor get_rows(const Tensor &a, const Tensor &rows) const;
     Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows) const;
+    Tensor abs(const Tensor &a) const;
+    Tensor neg(const Tensor &a) const;
+    Tensor sqr(const Tensor &a) const;
+    Tensor sqrt(const Tensor &a) const;
+    Tensor log(const Tensor &a) const;
+    Tensor exp(const Tensor &a) const;
+    Tensor expm1(const Tensor &a) const;
+    Tensor sin(const Tensor &a) const;
+    Tensor cos(const Tensor &a) const;
+    Tensor sgn(const Tensor &a) const;
+    Tensor step(const Tensor &a) const;
+    Tensor floor(const Tensor &a) const;
+    Tensor ceil(const Tensor &a) const;
+    Tensor round(const Tensor &a) const;
+    Tensor trunc(const Tensor &a) const;
+    Tensor relu(const Tensor &a) const;
+    Tensor sigmoid(const Tensor &a) const;
+    Tensor tanh(const Tensor &a) const;
+    Tensor elu(const Tensor &a) const;
+    Tensor softplus(const Tensor &a) const;
+    Tensor silu(const Tensor &a) const;
+    Tensor gelu(const Tensor &a) const;
+    Tensor gelu_erf(const Tensor &a) const;
+    Tensor gelu_quick(const Tensor &a) const;
+    Tensor hardswish(const Tensor &a) const;
+    Tensor hardsigmoid(const Tensor &a) const;
+    Tensor leaky_relu(const Tensor &a, double slope) const;
+    Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
 class TensorOps {
 public:
+    Tensor scale(double scale, const ScaleOptions &options = {}) const;
+    Tensor clamp(double min, double max) const;
+    Tensor fill(double value) const;
     Tensor transpose() const;
     Tensor cont() const;
     Tensor dup() const;
+    Tensor abs() const;
+    Tensor neg() const;
+    Tensor sqr() const;
+    Tensor sqrt() const;
+    Tensor log() const;
+    Tensor exp() const;
+    Tensor expm1() const;
+    Tensor sin() const;
+    Tensor cos() const;
+    Tensor sgn() const;
+    Tensor step() const;
+    Tensor floor() const;
+    Tensor ceil() const;
+    Tensor round() const;
+    Tensor trunc() const;
+    Tensor relu() const;
+    Tensor sigmoid() const;
+    Tensor tanh() const;
+    Tensor elu() const;
+    Tensor softplus() const;
+    Tensor silu() const;
+    Tensor gelu() const;
+    Tensor gelu_erf() const;
+    Tensor gelu_quick() const;
+    Tensor hardswish() const;
+    Tensor hardsigmoid() const;
+    Tensor leaky_relu(double slope) const;
+    Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -34,6 +134,73 @@ public:
 // is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
 // The result is of a's type.
 Tensor add(const Tensor &a, const Tensor &b);
+// a - b, element by element; b repeats into a. The result c: c[i] = a[i] - b[i mod b's shape]. Shapes: c has a's shape; each dimension of b
+// is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// The result is of a's type.
+Tensor sub(const Tensor &a, const Tensor &b);
+// a * b, element by element; b repeats into a. The result c: c[i] = a[i] * b[i mod b's shape]. Shapes: c has a's shape; each dimension of b
+// is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// The result is of a's type.
+Tensor mul(const Tensor &a, const Tensor &b);
+// a / b, element by element; b repeats into a. The result c: c[i] = a[i] / b[i mod b's shape]. Shapes: c has a's shape; each dimension of b
+// is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once.
+// By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+Tensor div(const Tensor &a, const Tensor &b);
+// The larger of a and b, element by element; b repeats into a. The result c: c[i] = max(a[i], b[i mod b's shape]). Shapes: c has a's shape;
+// each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in
+// F32 and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+Tensor maximum(const Tensor &a, const Tensor &b);
+// The smaller of a and b, element by element; b repeats into a. The result c: c[i] = min(a[i], b[i mod b's shape]). Shapes: c has a's
+// shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+// computed in F32 and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+Tensor minimum(const Tensor &a, const Tensor &b);
+// a to the power of b, element by element; b repeats into a. The result c: c[i] = a[i] ^ b[i mod b's shape]. Shapes: c has a's shape; each
+// dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
+// and rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b = 0 whatever a is. The
+// result is of a's type.
+Tensor pow(const Tensor &a, const Tensor &b);
+// 1 where a equals b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] == b[i mod b's shape] else 0.
+// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32,
+// F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+Tensor eq(const Tensor &a, const Tensor &b);
+// 1 where a is not b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] != b[i mod b's shape] else 0.
+// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32,
+// F16 or BF16; compared in F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+Tensor ne(const Tensor &a, const Tensor &b);
+// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] < b[i mod b's shape] else
+// 0. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each
+// F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+Tensor lt(const Tensor &a, const Tensor &b);
+// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] <= b[i mod b's shape] else
+// 0. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each
+// F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+Tensor le(const Tensor &a, const Tensor &b);
+// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] > b[i mod b's shape] else
+// 0. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each
+// F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+Tensor gt(const Tensor &a, const Tensor &b);
+// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a. The result c: c[i] = 1 if a[i] >= b[i mod b's shape] else
+// 0. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a zero in a. Types: a and b each
+// F32, F16 or BF16; compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+Tensor ge(const Tensor &a, const Tensor &b);
+// a + b for a b of one element. The result c: c[i] = a[i] + b[0]. Shapes: c has a's shape, b one element. Types: a and b each F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+Tensor add1(const Tensor &a, const Tensor &b);
+// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a. The result c: c[i] = a[i] if
+// condition[i mod its shape] != 0 else b[i mod b's shape]. Shapes: c has a's shape; each dimension of condition and of b is 1 or divides
+// that of a, and a zero one meets only a zero in a. Types: condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as
+// a condition is not 0.
+Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b);
+// a * scale + bias, element by element. The result c: c[i] = a[i] * scale + bias. Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32, where product and sum are each rounded. The result is of a's type. scale: what each element is multiplied by.
+Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {});
+// a, but no less than min and no more than max, element by element. The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
+// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type.
+// min: the least. max: the most.
+Tensor clamp(const Tensor &a, double min, double max);
+// A tensor like a of one value. The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it.
+// The result is of a's type. value: all of the result.
+Tensor fill(const Tensor &a, double value);
 // a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed.
 // Shapes: a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 Tensor transpose(const Tensor &a);
@@ -60,5 +227,101 @@ Tensor get_rows(const Tensor &a, const Tensor &rows);
 // a's type. Computing fails with Error(invalid_argument), naming the place, for a number that is no row's, whose row is left out, or a
 // value that a's type cannot hold.
 Tensor set_rows(const Tensor &a, const Tensor &b, const Tensor &rows);
+// The absolute value of each element. The result c: c[i] = |a[i]|. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+// rounded once. The result is of a's type.
+Tensor abs(const Tensor &a);
+// -a, element by element. The result c: c[i] = -a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once.
+// Of 0 it is -0. The result is of a's type.
+Tensor neg(const Tensor &a);
+// The square of each element. The result c: c[i] = a[i] * a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+// rounded once. The result is of a's type.
+Tensor sqr(const Tensor &a);
+// The square root of each element. The result c: c[i] = sqrt(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+// rounded once. NaN below 0. The result is of a's type.
+Tensor sqrt(const Tensor &a);
+// The natural logarithm of each element. The result c: c[i] = log(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+// within 2 ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+Tensor log(const Tensor &a);
+// e to the power of each element. The result c: c[i] = e ^ a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within
+// 1 ulp, and rounded once. The result is of a's type.
+Tensor exp(const Tensor &a);
+// e to the power of each element, less 1, with all digits near 0. The result c: c[i] = e ^ a[i] - 1. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+Tensor expm1(const Tensor &a);
+// The sine of each element, in radians. The result c: c[i] = sin(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+// within 2 ulp, and rounded once. NaN of infinity. The result is of a's type.
+Tensor sin(const Tensor &a);
+// The cosine of each element, in radians. The result c: c[i] = cos(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+// F32, within 2 ulp, and rounded once. NaN of infinity. The result is of a's type.
+Tensor cos(const Tensor &a);
+// The sign of each element: -1, 0 or 1. The result c: c[i] = a[i] / |a[i]|, or a[i] where that is 0. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32 and rounded once. -0 and NaN stay. The result is of a's type.
+Tensor sgn(const Tensor &a);
+// 1 where an element is above 0, and 0 elsewhere. The result c: c[i] = 1 if a[i] > 0 else 0. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. NaN stays. The result is of a's type.
+Tensor step(const Tensor &a);
+// The largest whole number that is no more than each element. The result c: c[i] = floor(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+Tensor floor(const Tensor &a);
+// The smallest whole number that is no less than each element. The result c: c[i] = ceil(a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32 and rounded once. The result is of a's type.
+Tensor ceil(const Tensor &a);
+// The nearest whole number to each element, of two the one away from 0. The result c: c[i] = sgn(a[i]) * floor(|a[i]| + 1/2). Shapes: c has
+// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type.
+Tensor round(const Tensor &a);
+// Each element without its fraction. The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32 and rounded once. The result is of a's type.
+Tensor trunc(const Tensor &a);
+// Each element where it is above 0, and 0 elsewhere. The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32 and rounded once. NaN stays. The result is of a's type.
+Tensor relu(const Tensor &a);
+// The logistic function of each element. The result c: c[i] = 1 / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor sigmoid(const Tensor &a);
+// The hyperbolic tangent of each element. The result c: c[i] = tanh(a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+// F32, within 2 ulp, and rounded once. The result is of a's type.
+Tensor tanh(const Tensor &a);
+// Each element where it is above 0, and e to its power less 1 elsewhere. The result c: c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1. Shapes: c
+// has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor elu(const Tensor &a);
+// The logarithm of 1 + e to the power of each element. The result c: c[i] = log(1 + e ^ a[i]). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor softplus(const Tensor &a);
+// Each element times its sigmoid (swish). The result c: c[i] = a[i] / (1 + e ^ -a[i]). Shapes: c has a's shape. Types: F32, F16 or BF16;
+// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor silu(const Tensor &a);
+// The Gaussian error linear unit of each element, by its approximation with tanh. The result c: c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) *
+// (a[i] + 0.044715 a[i]^3))). Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+// once. The result is of a's type.
+Tensor gelu(const Tensor &a);
+// The Gaussian error linear unit of each element, by the error function. The result c: c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2))). Shapes:
+// c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor gelu_erf(const Tensor &a);
+// The Gaussian error linear unit of each element, by its approximation with sigmoid. The result c: c[i] = a[i] / (1 + e ^ (-1.702 a[i])).
+// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+// type.
+Tensor gelu_quick(const Tensor &a);
+// Each element times its hardsigmoid. The result c: c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: F32, F16 or
+// BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor hardswish(const Tensor &a);
+// sigmoid of each element by three straight lines. The result c: c[i] = min(max(a[i] + 3, 0), 6) / 6. Shapes: c has a's shape. Types: F32,
+// F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+Tensor hardsigmoid(const Tensor &a);
+// Each element where it is above 0, and slope times it elsewhere. The result c: c[i] = a[i] if a[i] > 0 else slope * a[i]. Shapes: c has
+// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is of a's type. slope: what elements below 0
+// are multiplied by.
+Tensor leaky_relu(const Tensor &a, double slope);
+// The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0
+// else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6
+// of the larger of the two summands, and rounded once. The result is of a's type. alpha_n: what multiplies below 0; it is taken as it is,
+// without a softplus first. alpha_p: what multiplies the square above 0, as it is too. beta: the slope at 0. eps: what the exponent below 0
+// is at most; models have -1e-6.
+Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps);
+// One operand through an activation, times another (a gated linear unit). The result c: c[i] = activation(gate[i]) * up[i]. Shapes: with b,
+// which has a's shape, gate is a and up is b, and c has a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first
+// half of each row, up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product rounded
+// once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
+// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
+Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
 
 }  // namespace tensorlib

@@ -317,6 +317,10 @@ private:
 };
 
 inline Tensor operator+(const Tensor &a, const Tensor &b) { return add(a, b); }
+inline Tensor operator-(const Tensor &a, const Tensor &b) { return sub(a, b); }
+inline Tensor operator*(const Tensor &a, const Tensor &b) { return mul(a, b); }
+inline Tensor operator/(const Tensor &a, const Tensor &b) { return div(a, b); }
+inline Tensor operator-(const Tensor &a) { return neg(a); }
 // a {k, m, ...} and b {k, n, ...} give {m, n, ...}. Where a is of a type with blocks, b may be rounded on the way in to 8 bits, by a scale
 // for each 32 elements of k: an element of the result is then off by up to the sum over k of |a| * h, beside F32's own rounding, where h is
 // a 127th of the largest |b| of the 32, or of a 16th of the largest of the 256 that they lie in where this is more. (With Q2_0 64, with

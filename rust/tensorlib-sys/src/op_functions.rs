@@ -7,12 +7,177 @@
 
 use crate::{tl_context, tl_tensor};
 
+/// What tl_scale() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_scale_params {
+    /// sizeof(tl_scale_params).
+    pub struct_size: usize,
+    /// What is added.
+    pub bias: f64,
+}
+
+/// tl_glu_op: the activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of
+/// swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought
+/// between -limit and limit, and 1 added.
+pub type tl_glu_op = i32;
+/// reglu.
+pub const TL_GLU_OP_REGLU: tl_glu_op = 0;
+/// geglu.
+pub const TL_GLU_OP_GEGLU: tl_glu_op = 1;
+/// swiglu.
+pub const TL_GLU_OP_SWIGLU: tl_glu_op = 2;
+/// geglu_erf.
+pub const TL_GLU_OP_GEGLU_ERF: tl_glu_op = 3;
+/// geglu_quick.
+pub const TL_GLU_OP_GEGLU_QUICK: tl_glu_op = 4;
+/// swiglu_oai.
+pub const TL_GLU_OP_SWIGLU_OAI: tl_glu_op = 5;
+
+/// What tl_glu() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_glu_params {
+    /// sizeof(tl_glu_params).
+    pub struct_size: usize,
+    /// 1: gate and up are two operands, and b must be there.
+    pub split: bool,
+    /// 1: gate and up change places.
+    pub swapped: bool,
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    pub alpha: f64,
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    pub limit: f64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
     /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
     /// a's type. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_add(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a - b, element by element; b repeats into a. The result c: `c[i] = a[i] - b[i mod b's shape]`.
+    /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+    /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+    /// a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sub(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a * b, element by element; b repeats into a. The result c: `c[i] = a[i] * b[i mod b's shape]`.
+    /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+    /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+    /// a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_mul(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a / b, element by element; b repeats into a. The result c: `c[i] = a[i] / b[i mod b's shape]`.
+    /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
+    /// zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. By 0 it is an
+    /// infinity, 0 by 0 NaN. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_div(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The larger of a and b, element by element; b repeats into a. The result c: `c[i] = max(a[i],
+    /// b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+    /// zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_maximum(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The smaller of a and b, element by element; b repeats into a. The result c: `c[i] = min(a[i],
+    /// b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+    /// zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN where one of the two is; 0 is more than -0. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_minimum(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a to the power of b, element by element; b repeats into a. The result c: `c[i] = a[i] ^
+    /// b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a
+    /// zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded
+    /// once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for
+    /// b = 0 whatever a is. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_pow(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
+    /// a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_eq(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] = 1 if
+    /// a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_ne(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
+    /// = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+    /// compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_lt(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
+    /// 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+    /// compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_le(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i]
+    /// = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+    /// compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_gt(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a. The result c: `c[i] =
+    /// 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16;
+    /// compared in F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_ge(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a + b for a b of one element. The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one
+    /// element. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
+    /// a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_add1(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+    /// The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c
+    /// has a's shape; each dimension of condition and of b is 1 or divides that of a, and a zero one meets
+    /// only a zero in a. Types: condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it.
+    /// NaN as a condition is not 0. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_where(
+        ctx: *mut tl_context,
+        condition: *mut tl_tensor,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// a * scale + bias, element by element. The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's
+    /// shape. Types: F32, F16 or BF16; computed in F32, where product and sum are each rounded. The result
+    /// is of a's type. `scale`: what each element is multiplied by. `params` may be NULL. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_scale(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        scale: f64,
+        params: *const tl_scale_params,
+    ) -> *mut tl_tensor;
+
+    /// a, but no less than min and no more than max, element by element. The result c: `c[i] = min(max,
+    /// max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the least.
+    /// `max`: the most. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_clamp(ctx: *mut tl_context, a: *mut tl_tensor, min: f64, max: f64) -> *mut tl_tensor;
+
+    /// A tensor like a of one value. The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16
+    /// or BF16; the value is rounded to it. The result is of a's type. `value`: all of the result. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_fill(ctx: *mut tl_context, a: *mut tl_tensor, value: f64) -> *mut tl_tensor;
 
     /// a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
     /// is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
@@ -59,5 +224,179 @@ extern "C" {
         a: *mut tl_tensor,
         b: *mut tl_tensor,
         rows: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// The absolute value of each element. The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_abs(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// -a, element by element. The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or
+    /// BF16; computed in F32 and rounded once. Of 0 it is -0. The result is of a's type. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_neg(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The square of each element. The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32,
+    /// F16 or BF16; computed in F32 and rounded once. The result is of a's type. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_sqr(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The square root of each element. The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32 and rounded once. NaN below 0. The result is of a's type. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sqrt(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The natural logarithm of each element. The result c: `c[i] = log(a[i])`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. -infinity of 0, NaN below.
+    /// The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_log(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// e to the power of each element. The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32, within 1 ulp, and rounded once. The result is of a's type. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_exp(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// e to the power of each element, less 1, with all digits near 0. The result c: `c[i] = e ^ a[i] - 1`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once.
+    /// The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_expm1(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The sine of each element, in radians. The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+    /// result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sin(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The cosine of each element, in radians. The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. NaN of infinity. The
+    /// result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_cos(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The sign of each element: -1, 0 or 1. The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. -0 and NaN stay.
+    /// The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sgn(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// 1 where an element is above 0, and 0 elsewhere. The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes:
+    /// c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+    /// of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_step(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The largest whole number that is no more than each element. The result c: `c[i] = floor(a[i])`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
+    /// a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_floor(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The smallest whole number that is no less than each element. The result c: `c[i] = ceil(a[i])`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of
+    /// a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_ceil(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The nearest whole number to each element, of two the one away from 0. The result c: `c[i] =
+    /// sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
+    /// and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_round(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element without its fraction. The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has
+    /// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_trunc(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
+    /// has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
+    /// of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_relu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The logistic function of each element. The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's
+    /// shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The
+    /// result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sigmoid(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The hyperbolic tangent of each element. The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+    /// The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_tanh(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and e to its power less 1 elsewhere. The result c: `c[i] = a[i] if
+    /// a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_elu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The logarithm of 1 + e to the power of each element. The result c: `c[i] = log(1 + e ^ a[i])`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+    /// rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_softplus(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element times its tl_sigmoid() (swish). The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes:
+    /// c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded
+    /// once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_silu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by its approximation with tanh. The result c: `c[i]
+    /// = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+    /// type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_gelu(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by the error function. The result c: `c[i] = a[i] /
+    /// 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_gelu_erf(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The Gaussian error linear unit of each element, by its approximation with tl_sigmoid(). The result
+    /// c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type. The context
+    /// owns the result; NULL on failure. Since 0.1.
+    pub fn tl_gelu_quick(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element times its tl_hardsigmoid(). The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and
+    /// rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_hardswish(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// tl_sigmoid() of each element by three straight lines. The result c: `c[i] = min(max(a[i] + 3, 0), 6)
+    /// / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result,
+    /// and rounded once. The result is of a's type. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_hardsigmoid(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each element where it is above 0, and slope times it elsewhere. The result c: `c[i] = a[i] if a[i] >
+    /// 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN stays. The result is of a's type. `slope`: what elements below 0 are multiplied by. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_leaky_relu(ctx: *mut tl_context, a: *mut tl_tensor, slope: f64) -> *mut tl_tensor;
+
+    /// The integrated exponential linear unit of each element (arXiv 2411.13010). The result c: `c[i] =
+    /// alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta a[i]`.
+    /// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the
+    /// two summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is
+    /// taken as it is, without a softplus first. `alpha_p`: what multiplies the square above 0, as it is
+    /// too. `beta`: the slope at 0. `eps`: what the exponent below 0 is at most; models have -1e-6. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_xielu(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        alpha_n: f64,
+        alpha_p: f64,
+        beta: f64,
+        eps: f64,
+    ) -> *mut tl_tensor;
+
+    /// One operand through an activation, times another (a gated linear unit). The result c: `c[i] =
+    /// activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b, and c has
+    /// a's shape. Without it a is {2 n, m, x, y} and c {n, m, x, y}: gate is the first half of each row, up
+    /// the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its
+    /// product rounded once. The result is of a's type. `b` may be tl_none(): left out. `op`: the
+    /// activation: tl_relu(), tl_gelu(), tl_silu(), tl_gelu_erf(), tl_gelu_quick(); of swiglu_oai g s(alpha
+    /// g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and
+    /// limit, and 1 added. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_glu(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        op: tl_glu_op,
+        params: *const tl_glu_params,
     ) -> *mut tl_tensor;
 }

@@ -81,6 +81,9 @@ pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+pub use op_functions::GluOp;
+pub use op_functions::GluOptions;
+pub use op_functions::ScaleOptions;
 // End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]

@@ -1,8 +1,111 @@
 //! Operations, a method each. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 
-use crate::ops::shapes;
+use crate::ops::{raw_or_none, shapes, youngest};
 use crate::{Context, Result, Tensor};
 use tensorlib_sys as sys;
+
+/// What [`Context::scale`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ScaleOptions {
+    raw: sys::tl_scale_params,
+}
+
+impl Default for ScaleOptions {
+    fn default() -> Self {
+        let raw = sys::tl_scale_params { struct_size: size_of::<sys::tl_scale_params>(), bias: 0.0 };
+        Self { raw }
+    }
+}
+
+impl ScaleOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is added.
+    #[must_use]
+    pub fn bias(mut self, bias: f64) -> Self {
+        self.raw.bias = bias;
+        self
+    }
+}
+
+/// The activation: [`Context::relu`], [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`],
+/// [`Context::gelu_quick`]; of swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is
+/// first brought between -limit and limit, and 1 added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GluOp {
+    /// `reglu`.
+    Reglu = sys::TL_GLU_OP_REGLU as isize,
+    /// `geglu`.
+    Geglu = sys::TL_GLU_OP_GEGLU as isize,
+    /// `swiglu`.
+    Swiglu = sys::TL_GLU_OP_SWIGLU as isize,
+    /// `geglu_erf`.
+    GegluErf = sys::TL_GLU_OP_GEGLU_ERF as isize,
+    /// `geglu_quick`.
+    GegluQuick = sys::TL_GLU_OP_GEGLU_QUICK as isize,
+    /// `swiglu_oai`.
+    SwigluOai = sys::TL_GLU_OP_SWIGLU_OAI as isize,
+}
+
+/// What [`Context::glu`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct GluOptions {
+    raw: sys::tl_glu_params,
+}
+
+impl Default for GluOptions {
+    fn default() -> Self {
+        let raw = sys::tl_glu_params {
+            struct_size: size_of::<sys::tl_glu_params>(),
+            split: false,
+            swapped: false,
+            alpha: 0.0,
+            limit: 0.0,
+        };
+        Self { raw }
+    }
+}
+
+impl GluOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// 1: gate and up are two operands, and b must be there.
+    #[must_use]
+    pub fn split(mut self, split: bool) -> Self {
+        self.raw.split = split;
+        self
+    }
+
+    /// 1: gate and up change places.
+    #[must_use]
+    pub fn swapped(mut self, swapped: bool) -> Self {
+        self.raw.swapped = swapped;
+        self
+    }
+
+    /// Of swiglu_oai alone: the factor inside of its logistic function; 0 = the default, 1.702.
+    #[must_use]
+    pub fn alpha(mut self, alpha: f64) -> Self {
+        self.raw.alpha = alpha;
+        self
+    }
+
+    /// Of swiglu_oai alone: where gate and up end; 1e-6 to 1e38; 0 = the default, 7.
+    #[must_use]
+    pub fn limit(mut self, limit: f64) -> Self {
+        self.raw.limit = limit;
+        self
+    }
+}
 
 impl Context {
     /// a + b, element by element; b repeats into a.
@@ -16,6 +119,250 @@ impl Context {
     pub fn add(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a - b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = a[i] - b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
+    /// rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sub(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_sub(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a * b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = a[i] * b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
+    /// rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn mul(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_mul(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a / b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = a[i] / b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
+    /// rounded once. By 0 it is an infinity, 0 by 0 NaN. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn div(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_div(ctx, a.raw(), b.raw()) })
+    }
+
+    /// The larger of a and b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = max(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
+    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn maximum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_maximum(ctx, a.raw(), b.raw()) })
+    }
+
+    /// The smaller of a and b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = min(a[i], b[i mod b's shape])`. Shapes: c has a's shape; each dimension of b is 1 or
+    /// divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32
+    /// and rounded once. NaN where one of the two is; 0 is more than -0. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn minimum(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_minimum(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a to the power of b, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = a[i] ^ b[i mod b's shape]`. Shapes: c has a's shape; each dimension of b is 1 or divides
+    /// that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and
+    /// rounded once. Within 2 ulp, and what is special is as in C: of an a below 0 NaN where b is not whole, 1 for b =
+    /// 0 whatever a is. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn pow(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_pow(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a equals b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] == b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn eq(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_eq(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a is not b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] != b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 1; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn ne(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ne(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a is less than b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] < b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn lt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_lt(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a is at most b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] <= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn le(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_le(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a is more than b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] > b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gt(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_gt(ctx, a.raw(), b.raw()) })
+    }
+
+    /// 1 where a is at least b and 0 elsewhere, element by element; b repeats into a.
+    ///
+    /// The result c: `c[i] = 1 if a[i] >= b[i mod b's shape] else 0`. Shapes: c has a's shape; each dimension of b is 1
+    /// or divides that of a, and a zero one meets only a zero in a. Types: a and b each F32, F16 or BF16; compared in
+    /// F32. With NaN it is 0; 0 and -0 are equal. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn ge(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_ge(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a + b for a b of one element.
+    ///
+    /// The result c: `c[i] = a[i] + b[0]`. Shapes: c has a's shape, b one element. Types: a and b each F32, F16 or
+    /// BF16; computed in F32 and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn add1(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_add1(ctx, a.raw(), b.raw()) })
+    }
+
+    /// a where the condition is not 0, and b elsewhere, element by element; condition and b repeat into a.
+    ///
+    /// The result c: `c[i] = a[i] if condition[i mod its shape] != 0 else b[i mod b's shape]`. Shapes: c has a's shape;
+    /// each dimension of condition and of b is 1 or divides that of a, and a zero one meets only a zero in a. Types:
+    /// condition, a and b each F32, F16 or BF16; c of a's type, b rounded to it. NaN as a condition is not 0.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([4], &[1f32, -2., 3., -4.])?;
+    /// let zero = ctx.tensor([1], &[0f32])?;
+    /// let positive = a.gt(&zero)?;
+    /// let c = positive.where_cond(&a, &zero)?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 0., 3., 0.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn where_cond(&self, condition: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[condition, a, b]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_where(ctx, condition.raw(), a.raw(), b.raw()) },
+        )
+    }
+
+    /// a * scale + bias, element by element.
+    ///
+    /// The result c: `c[i] = a[i] * scale + bias`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// where product and sum are each rounded. The result is of a's type. `scale`: what each element is multiplied by.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, ScaleOptions};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([3], &[1f32, 2., 3.])?;
+    /// let c = a.scale(2.0, ScaleOptions::new().bias(0.5))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [2.5, 4.5, 6.5]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn scale(&self, a: &Tensor, scale: f64, options: ScaleOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_scale(ctx, a.raw(), scale, &options.raw) })
+    }
+
+    /// a, but no less than min and no more than max, element by element.
+    ///
+    /// The result c: `c[i] = min(max, max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+    /// F32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the
+    /// least. `max`: the most.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn clamp(&self, a: &Tensor, min: f64, max: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_clamp(ctx, a.raw(), min, max) })
+    }
+
+    /// A tensor like a of one value.
+    ///
+    /// The result c: `c[i] = value`. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it. The
+    /// result is of a's type. `value`: all of the result.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn fill(&self, a: &Tensor, value: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
     /// a with dimensions 0 and 1 swapped.
@@ -112,6 +459,377 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, rows]), |ctx| unsafe { sys::tl_set_rows(ctx, a.raw(), b.raw(), rows.raw()) })
     }
+
+    /// The absolute value of each element.
+    ///
+    /// The result c: `c[i] = |a[i]|`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn abs(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_abs(ctx, a.raw()) })
+    }
+
+    /// -a, element by element.
+    ///
+    /// The result c: `c[i] = -a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. Of 0 it is -0. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn neg(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_neg(ctx, a.raw()) })
+    }
+
+    /// The square of each element.
+    ///
+    /// The result c: `c[i] = a[i] * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+    /// rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sqr(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqr(ctx, a.raw()) })
+    }
+
+    /// The square root of each element.
+    ///
+    /// The result c: `c[i] = sqrt(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. NaN below 0. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sqrt(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sqrt(ctx, a.raw()) })
+    }
+
+    /// The natural logarithm of each element.
+    ///
+    /// The result c: `c[i] = log(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. -infinity of 0, NaN below. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn log(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log(ctx, a.raw()) })
+    }
+
+    /// e to the power of each element.
+    ///
+    /// The result c: `c[i] = e ^ a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1
+    /// ulp, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn exp(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_exp(ctx, a.raw()) })
+    }
+
+    /// e to the power of each element, less 1, with all digits near 0.
+    ///
+    /// The result c: `c[i] = e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn expm1(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_expm1(ctx, a.raw()) })
+    }
+
+    /// The sine of each element, in radians.
+    ///
+    /// The result c: `c[i] = sin(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sin(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sin(ctx, a.raw()) })
+    }
+
+    /// The cosine of each element, in radians.
+    ///
+    /// The result c: `c[i] = cos(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. NaN of infinity. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cos(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cos(ctx, a.raw()) })
+    }
+
+    /// The sign of each element: -1, 0 or 1.
+    ///
+    /// The result c: `c[i] = a[i] / |a[i]|, or a[i] where that is 0`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32 and rounded once. -0 and NaN stay. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sgn(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sgn(ctx, a.raw()) })
+    }
+
+    /// 1 where an element is above 0, and 0 elsewhere.
+    ///
+    /// The result c: `c[i] = 1 if a[i] > 0 else 0`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32
+    /// and rounded once. NaN stays. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn step(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_step(ctx, a.raw()) })
+    }
+
+    /// The largest whole number that is no more than each element.
+    ///
+    /// The result c: `c[i] = floor(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+    /// rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn floor(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_floor(ctx, a.raw()) })
+    }
+
+    /// The smallest whole number that is no less than each element.
+    ///
+    /// The result c: `c[i] = ceil(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
+    /// once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn ceil(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_ceil(ctx, a.raw()) })
+    }
+
+    /// The nearest whole number to each element, of two the one away from 0.
+    ///
+    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]| + 1/2)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32 and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn round(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_round(ctx, a.raw()) })
+    }
+
+    /// Each element without its fraction.
+    ///
+    /// The result c: `c[i] = sgn(a[i]) * floor(|a[i]|)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+    /// F32 and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn trunc(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
+    }
+
+    /// Each element where it is above 0, and 0 elsewhere.
+    ///
+    /// The result c: `c[i] = max(a[i], 0)`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and
+    /// rounded once. NaN stays. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn relu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_relu(ctx, a.raw()) })
+    }
+
+    /// The logistic function of each element.
+    ///
+    /// The result c: `c[i] = 1 / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sigmoid(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sigmoid(ctx, a.raw()) })
+    }
+
+    /// The hyperbolic tangent of each element.
+    ///
+    /// The result c: `c[i] = tanh(a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+    /// ulp, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn tanh(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tanh(ctx, a.raw()) })
+    }
+
+    /// Each element where it is above 0, and e to its power less 1 elsewhere.
+    ///
+    /// The result c: `c[i] = a[i] if a[i] > 0 else e ^ a[i] - 1`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn elu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_elu(ctx, a.raw()) })
+    }
+
+    /// The logarithm of 1 + e to the power of each element.
+    ///
+    /// The result c: `c[i] = log(1 + e ^ a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32,
+    /// within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn softplus(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_softplus(ctx, a.raw()) })
+    }
+
+    /// Each element times its [`Context::sigmoid`] (swish).
+    ///
+    /// The result c: `c[i] = a[i] / (1 + e ^ -a[i])`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
+    /// F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn silu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_silu(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by its approximation with tanh.
+    ///
+    /// The result c: `c[i] = a[i] / 2 * (1 + tanh(sqrt(2 / pi) * (a[i] + 0.044715 a[i]^3)))`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; computed in F32, within 1e-6 of the result, and rounded once. The result is of a's
+    /// type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by the error function.
+    ///
+    /// The result c: `c[i] = a[i] / 2 * (1 + erf(a[i] / sqrt(2)))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu_erf(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_erf(ctx, a.raw()) })
+    }
+
+    /// The Gaussian error linear unit of each element, by its approximation with [`Context::sigmoid`].
+    ///
+    /// The result c: `c[i] = a[i] / (1 + e ^ (-1.702 a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn gelu_quick(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_gelu_quick(ctx, a.raw()) })
+    }
+
+    /// Each element times its [`Context::hardsigmoid`].
+    ///
+    /// The result c: `c[i] = a[i] * min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn hardswish(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardswish(ctx, a.raw()) })
+    }
+
+    /// [`Context::sigmoid`] of each element by three straight lines.
+    ///
+    /// The result c: `c[i] = min(max(a[i] + 3, 0), 6) / 6`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed
+    /// in F32, within 1e-6 of the result, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn hardsigmoid(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_hardsigmoid(ctx, a.raw()) })
+    }
+
+    /// Each element where it is above 0, and slope times it elsewhere.
+    ///
+    /// The result c: `c[i] = a[i] if a[i] > 0 else slope * a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// computed in F32 and rounded once. NaN stays. The result is of a's type. `slope`: what elements below 0 are
+    /// multiplied by.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn leaky_relu(&self, a: &Tensor, slope: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_leaky_relu(ctx, a.raw(), slope) })
+    }
+
+    /// The integrated exponential linear unit of each element (arXiv 2411.13010).
+    ///
+    /// The result c: `c[i] = alpha_p a[i]^2 + beta a[i] if a[i] > 0 else alpha_n (e ^ min(a[i], eps) - 1 - a[i]) + beta
+    /// a[i]`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 1e-6 of the larger of the two
+    /// summands, and rounded once. The result is of a's type. `alpha_n`: what multiplies below 0; it is taken as it is,
+    /// without a softplus first. `alpha_p`: what multiplies the square above 0, as it is too. `beta`: the slope at 0.
+    /// `eps`: what the exponent below 0 is at most; models have -1e-6.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn xielu(&self, a: &Tensor, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_xielu(ctx, a.raw(), alpha_n, alpha_p, beta, eps) })
+    }
+
+    /// One operand through an activation, times another (a gated linear unit).
+    ///
+    /// The result c: `c[i] = activation(gate[i]) * up[i]`. Shapes: with b, which has a's shape, gate is a and up is b,
+    /// and c has a's shape. Without it a is `[2 n, m, x, y]` and c `[n, m, x, y]`: gate is the first half of each row,
+    /// up the second. Types: a and b each F32, F16 or BF16; computed in F32, the activation within 1e-6, its product
+    /// rounded once. The result is of a's type. `b` may be `None`: left out. `op`: the activation: [`Context::relu`],
+    /// [`Context::gelu`], [`Context::silu`], [`Context::gelu_erf`], [`Context::gelu_quick`]; of swiglu_oai g s(alpha g)
+    /// for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1
+    /// added.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, GluOp, GluOptions};
+    /// let ctx = Context::new();
+    /// let gate_and_up = ctx.tensor([4, 1], &[-1f32, 2., 3., 4.])?;
+    /// let c = gate_and_up.glu(None, GluOp::Reglu, GluOptions::new())?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [0., 8.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn glu(&self, a: &Tensor, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -122,6 +840,142 @@ impl Tensor {
     /// As [`Context::add`].
     pub fn add(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).add(self, b)
+    }
+
+    /// [`Context::sub`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::sub`].
+    pub fn sub(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).sub(self, b)
+    }
+
+    /// [`Context::mul`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::mul`].
+    pub fn mul(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).mul(self, b)
+    }
+
+    /// [`Context::div`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::div`].
+    pub fn div(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).div(self, b)
+    }
+
+    /// [`Context::maximum`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::maximum`].
+    pub fn maximum(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).maximum(self, b)
+    }
+
+    /// [`Context::minimum`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::minimum`].
+    pub fn minimum(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).minimum(self, b)
+    }
+
+    /// [`Context::pow`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::pow`].
+    pub fn pow(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).pow(self, b)
+    }
+
+    /// [`Context::eq`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::eq`].
+    pub fn eq(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).eq(self, b)
+    }
+
+    /// [`Context::ne`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::ne`].
+    pub fn ne(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).ne(self, b)
+    }
+
+    /// [`Context::lt`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::lt`].
+    pub fn lt(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).lt(self, b)
+    }
+
+    /// [`Context::le`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::le`].
+    pub fn le(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).le(self, b)
+    }
+
+    /// [`Context::gt`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::gt`].
+    pub fn gt(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).gt(self, b)
+    }
+
+    /// [`Context::ge`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::ge`].
+    pub fn ge(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).ge(self, b)
+    }
+
+    /// [`Context::add1`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::add1`].
+    pub fn add1(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).add1(self, b)
+    }
+
+    /// [`Context::where_cond`] with this tensor as condition.
+    ///
+    /// # Errors
+    /// As [`Context::where_cond`].
+    pub fn where_cond(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        self.with(a).younger(b.context()).where_cond(self, a, b)
+    }
+
+    /// [`Context::scale`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::scale`].
+    pub fn scale(&self, scale: f64, options: ScaleOptions) -> Result<Tensor> {
+        self.context().scale(self, scale, options)
+    }
+
+    /// [`Context::clamp`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::clamp`].
+    pub fn clamp(&self, min: f64, max: f64) -> Result<Tensor> {
+        self.context().clamp(self, min, max)
+    }
+
+    /// [`Context::fill`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::fill`].
+    pub fn fill(&self, value: f64) -> Result<Tensor> {
+        self.context().fill(self, value)
     }
 
     /// [`Context::transpose`] of this tensor.
@@ -170,5 +1024,237 @@ impl Tensor {
     /// As [`Context::set_rows`].
     pub fn set_rows(&self, b: &Tensor, rows: &Tensor) -> Result<Tensor> {
         self.with(b).younger(rows.context()).set_rows(self, b, rows)
+    }
+
+    /// [`Context::abs`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::abs`].
+    pub fn abs(&self) -> Result<Tensor> {
+        self.context().abs(self)
+    }
+
+    /// [`Context::neg`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::neg`].
+    pub fn neg(&self) -> Result<Tensor> {
+        self.context().neg(self)
+    }
+
+    /// [`Context::sqr`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sqr`].
+    pub fn sqr(&self) -> Result<Tensor> {
+        self.context().sqr(self)
+    }
+
+    /// [`Context::sqrt`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sqrt`].
+    pub fn sqrt(&self) -> Result<Tensor> {
+        self.context().sqrt(self)
+    }
+
+    /// [`Context::log`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::log`].
+    pub fn log(&self) -> Result<Tensor> {
+        self.context().log(self)
+    }
+
+    /// [`Context::exp`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::exp`].
+    pub fn exp(&self) -> Result<Tensor> {
+        self.context().exp(self)
+    }
+
+    /// [`Context::expm1`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::expm1`].
+    pub fn expm1(&self) -> Result<Tensor> {
+        self.context().expm1(self)
+    }
+
+    /// [`Context::sin`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sin`].
+    pub fn sin(&self) -> Result<Tensor> {
+        self.context().sin(self)
+    }
+
+    /// [`Context::cos`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::cos`].
+    pub fn cos(&self) -> Result<Tensor> {
+        self.context().cos(self)
+    }
+
+    /// [`Context::sgn`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sgn`].
+    pub fn sgn(&self) -> Result<Tensor> {
+        self.context().sgn(self)
+    }
+
+    /// [`Context::step`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::step`].
+    pub fn step(&self) -> Result<Tensor> {
+        self.context().step(self)
+    }
+
+    /// [`Context::floor`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::floor`].
+    pub fn floor(&self) -> Result<Tensor> {
+        self.context().floor(self)
+    }
+
+    /// [`Context::ceil`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::ceil`].
+    pub fn ceil(&self) -> Result<Tensor> {
+        self.context().ceil(self)
+    }
+
+    /// [`Context::round`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::round`].
+    pub fn round(&self) -> Result<Tensor> {
+        self.context().round(self)
+    }
+
+    /// [`Context::trunc`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::trunc`].
+    pub fn trunc(&self) -> Result<Tensor> {
+        self.context().trunc(self)
+    }
+
+    /// [`Context::relu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::relu`].
+    pub fn relu(&self) -> Result<Tensor> {
+        self.context().relu(self)
+    }
+
+    /// [`Context::sigmoid`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sigmoid`].
+    pub fn sigmoid(&self) -> Result<Tensor> {
+        self.context().sigmoid(self)
+    }
+
+    /// [`Context::tanh`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::tanh`].
+    pub fn tanh(&self) -> Result<Tensor> {
+        self.context().tanh(self)
+    }
+
+    /// [`Context::elu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::elu`].
+    pub fn elu(&self) -> Result<Tensor> {
+        self.context().elu(self)
+    }
+
+    /// [`Context::softplus`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::softplus`].
+    pub fn softplus(&self) -> Result<Tensor> {
+        self.context().softplus(self)
+    }
+
+    /// [`Context::silu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::silu`].
+    pub fn silu(&self) -> Result<Tensor> {
+        self.context().silu(self)
+    }
+
+    /// [`Context::gelu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu`].
+    pub fn gelu(&self) -> Result<Tensor> {
+        self.context().gelu(self)
+    }
+
+    /// [`Context::gelu_erf`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu_erf`].
+    pub fn gelu_erf(&self) -> Result<Tensor> {
+        self.context().gelu_erf(self)
+    }
+
+    /// [`Context::gelu_quick`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::gelu_quick`].
+    pub fn gelu_quick(&self) -> Result<Tensor> {
+        self.context().gelu_quick(self)
+    }
+
+    /// [`Context::hardswish`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::hardswish`].
+    pub fn hardswish(&self) -> Result<Tensor> {
+        self.context().hardswish(self)
+    }
+
+    /// [`Context::hardsigmoid`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::hardsigmoid`].
+    pub fn hardsigmoid(&self) -> Result<Tensor> {
+        self.context().hardsigmoid(self)
+    }
+
+    /// [`Context::leaky_relu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::leaky_relu`].
+    pub fn leaky_relu(&self, slope: f64) -> Result<Tensor> {
+        self.context().leaky_relu(self, slope)
+    }
+
+    /// [`Context::xielu`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::xielu`].
+    pub fn xielu(&self, alpha_n: f64, alpha_p: f64, beta: f64, eps: f64) -> Result<Tensor> {
+        self.context().xielu(self, alpha_n, alpha_p, beta, eps)
+    }
+
+    /// [`Context::glu`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::glu`].
+    pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
+        youngest(self, &[b]).glu(self, b, op, options)
     }
 }

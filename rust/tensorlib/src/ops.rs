@@ -5,7 +5,7 @@
 
 use crate::{Context, DType, Error, Result, Tensor};
 use std::ffi::CString;
-use std::ops::Add;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 use std::ptr;
 use tensorlib_sys as sys;
 
@@ -344,11 +344,61 @@ impl Tensor {
     }
 }
 
+/// Operators make nodes, as the methods do, and their results are [`Result`]s: `(&a * &b)?`.
+///
+/// ```
+/// use tensorlib::{Backend, Context};
+/// let ctx = Context::new();
+/// let a = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?;
+/// let b = ctx.tensor([2], &[2f32, 4.])?; // repeats
+/// let c = (&(&a + &b)? * &(&a - &b)?)?;
+/// let d = (-&(&c / &b)?)?;
+/// Backend::cpu()?.compute(&[&c, &d])?;
+/// assert_eq!(c.to_vec::<f32>()?, [-3., -12., 5., 0.]);
+/// assert_eq!(d.to_vec::<f32>()?, [1.5, 3., -2.5, 0.]);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
 impl Add for &Tensor {
     type Output = Result<Tensor>;
 
     /// [`Tensor::add`].
     fn add(self, b: &Tensor) -> Result<Tensor> {
         Tensor::add(self, b)
+    }
+}
+
+impl Sub for &Tensor {
+    type Output = Result<Tensor>;
+
+    /// [`Tensor::sub`].
+    fn sub(self, b: &Tensor) -> Result<Tensor> {
+        Tensor::sub(self, b)
+    }
+}
+
+impl Mul for &Tensor {
+    type Output = Result<Tensor>;
+
+    /// [`Tensor::mul`].
+    fn mul(self, b: &Tensor) -> Result<Tensor> {
+        Tensor::mul(self, b)
+    }
+}
+
+impl Div for &Tensor {
+    type Output = Result<Tensor>;
+
+    /// [`Tensor::div`].
+    fn div(self, b: &Tensor) -> Result<Tensor> {
+        Tensor::div(self, b)
+    }
+}
+
+impl Neg for &Tensor {
+    type Output = Result<Tensor>;
+
+    /// [`Tensor::neg`].
+    fn neg(self) -> Result<Tensor> {
+        Tensor::neg(self)
     }
 }

@@ -52,8 +52,18 @@ class Case:
         self.lines.append(f"blocks {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")
         self.lines += [f"hex {t.ident} {data[i : i + 64].hex()}" for i in range(0, len(data), 64)]
 
+    def elementwise(self, op, *operands, **attrs):
+        """An elementwise operation; where's result is like its second operand, all others' like their first."""
+        ident = self._op(op, *operands, **attrs)
+        return tensors.elementwise(ident, op, operands, 1 if op == "where" else 0, attrs)
+
     def add(self, a, b):
-        return tensors.add(self._op("add", a, b), a, b)
+        return self.elementwise("add", a, b)
+
+    def glu(self, op, a, b=None, **attrs):
+        ident = self._op("glu", a, b, op=op, **attrs)
+        attrs.pop("split", None)
+        return tensors.glu(ident, a, b, op, **attrs)
 
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)
@@ -104,9 +114,9 @@ class Case:
         made = tensors.approximate(self._op("cast", t, to=dtype), t, dtype, error)
         return self.out(tensors.cast(self._op("cast", made, to="f32"), made, "f32"), cpu_only=True)
 
-    def fails(self, status, words, op, *src, **attrs):
+    def fails(self, status, words, name, *src, **attrs):
         """The last statement of a case whose operation must be refused."""
-        self._op(op, *src, **attrs)
+        self._op(name, *src, **attrs)
         self.lines.append(f"error {status}")
         self.lines += [f"word {word}" for word in words]
         self.lines.append("end")
@@ -119,7 +129,7 @@ class Case:
         self.lines.append("end")
         return self
 
-    def out(self, t, cpu_only=False):
+    def out(self, t, cpu_only=False, relative=False):
         if cpu_only:
             self.lines.append("cpu_only")
         for node in post_order(t):
@@ -127,10 +137,8 @@ class Case:
         self.lines.append(f"out {t.ident} {t.dtype} {' '.join(map(str, t.ne))}")
         places = sample(t.ne)
         found = [t.get(t.index(p)) for p in places]
-        error = max((e for v, e in found if math.isfinite(v)), default=0.0)
-        exact = error == 0.0
-        # One per mille up covers the rounding of the bound's own digits; 1e-9 covers text()'s 10 digits.
-        self.lines.append("tol 0 0" if exact else f"tol {error * 1.001:.4g} 1e-9")
+        self.lines.append(tolerance(found, relative))
+        exact = self.lines[-1] == EXACT
         self.lines += at_lines(places, [text(v, exact) for v, _ in found])
         self.lines.append("end")
         return self
@@ -140,16 +148,36 @@ class Case:
         self.count += 1
         return chr(96 + self.count) if self.count <= 26 else f"t{self.count}"
 
-    def _op(self, op, *src, **attrs):
+    def _op(self, name, *src, **attrs):
         ident = self._next()
-        words = [op] + ["none" if s is None else s.ident for s in src]
+        words = [name] + ["none" if s is None else s.ident for s in src]
         for key, value in attrs.items():
             if value is None or key == "offset" and value == 0:
                 continue
+            value = int(value) if isinstance(value, bool) else value
             listed = value if isinstance(value, (tuple, list)) else (value,)
             words.append(f"{key}={','.join(map(str, listed))}")
         self.lines.append(f"op {ident} {' '.join(words)}")
         return ident
+
+
+EXACT = "tol 0 0"
+
+
+def tolerance(found, relative):
+    """ABS and REL that cover the bounds of these values: one number for all, or, for those that are relative, the part that the
+    bound of the largest is of it and what is left of others', or the largest part: whichever is the least times the bounds, on geometric average. One per
+    mille up covers the rounding of the bound's own digits; 1e-9 covers text()'s 10 digits."""
+    bounds = [(abs(v), e) for v, e in found if math.isfinite(v) and e > 0]
+    if not bounds:
+        return EXACT
+    pairs = [(max(e for _, e in bounds), 0.0)]
+    if relative:
+        largest, error = max(bounds)
+        parts = {max((e / v for v, e in bounds if v > 0), default=0.0), error / largest * (1 + 1e-6) if largest > 0 else 0.0}
+        pairs += [(max(0.0, max(e - part * v for v, e in bounds)), part) for part in sorted(parts)]
+    least, part = min(pairs, key=lambda pair: sum(math.log((pair[0] + pair[1] * v) / e) for v, e in bounds))
+    return f"tol {least * 1.001:.4g} {part * 1.001 + 1e-9:.4g}" if part else f"tol {least * 1.001:.4g} 1e-9"
 
 
 def post_order(out):

@@ -17,12 +17,14 @@ follow from the chain of operations (model.py writes the largest bound of a case
   2^-12 of s / 2. One whose a is BF16 may have rounded b to BF16, by up to 2^-8 of an element, and may have taken
   what is below 2^-126 as zero. mul_mat_exact rounds no operand.
 - An error that comes in is carried on: through products to first and second order, through sums as it is.
+- Elementwise operations are in formulas.py, with their bounds.
 """
 
 import math
 from itertools import product
 
 from .formats import FORMATS
+from .formulas import Formula
 from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
 
 U = UNIT["f32"]
@@ -129,16 +131,37 @@ def convert(value, error, dtype):
     return value, error + UNIT[dtype] * (abs(value) + error) + TINY[dtype]
 
 
-def add(ident, a, b):
-    assert all(y == 0 and x == 0 or y != 0 and x % y == 0 for x, y in zip(a.ne, b.ne)), ident
+def stored(found, dtype):
+    """A result in F32, whose rounding is in its bound, as the result's type has it."""
+    if dtype == "f32":
+        return found
+    if math.isinf(ROUND[dtype](found[0])):
+        return ROUND[dtype](found[0]), 0.0
+    return convert(*found, dtype)
+
+
+def elementwise(ident, name, operands, into=0, attrs=()):
+    """The operands repeat into one of them, by its place, whose type and shape the result has."""
+    like, formula = operands[into], Formula(name, dict(attrs))
+    assert all(y == 0 and x == 0 or y != 0 and x % y == 0 for o in operands for x, y in zip(like.ne, o.ne)), ident
 
     def at(index):
-        (x, ex), (y, ey) = a.get(index), b.get(tuple(i % n for i, n in zip(index, b.ne)))
-        if ex == ey == 0.0:
-            return ROUND["f32"](x + y), 0.0
-        return x + y, ex + ey + U * (abs(x + y) + ex + ey)
+        found = formula.at([o.get(tuple(i % n for i, n in zip(index, o.ne))) for o in operands])
+        return stored(found, like.dtype)
 
-    return Tensor(ident, a.dtype, a.ne, [a, b], at)
+    return Tensor(ident, like.dtype, like.ne, operands, at)
+
+
+def glu(ident, a, b, op, swapped=False, alpha=0, limit=0):
+    assert b is not None or a.ne[0] % 2 == 0, ident
+    half = a.ne[0] if b else a.ne[0] // 2
+    formula = Formula(op, {"alpha": alpha or 1.702, "limit": limit or 7})
+
+    def at(index):
+        gate, up = a.get(index), b.get(index) if b else a.get((index[0] + half, *index[1:]))
+        return stored(formula.at([up, gate] if swapped else [gate, up]), a.dtype)
+
+    return Tensor(ident, a.dtype, (half, *a.ne[1:]), [a, b] if b else [a], at)
 
 
 def gamma(k):

@@ -4,15 +4,98 @@ use crate::case_attrs::{CaseAttrs, CaseOperands};
 use tensorlib::{Result, Tensor};
 
 /// None where it is none of these.
-pub fn build(op: &str, s: &CaseOperands, _attrs: &CaseAttrs) -> Option<Result<Tensor>> {
+pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Tensor>> {
     Some(match op {
         "add" => s[0].add(&s[1]),
+        "sub" => s[0].sub(&s[1]),
+        "mul" => s[0].mul(&s[1]),
+        "div" => s[0].div(&s[1]),
+        "maximum" => s[0].maximum(&s[1]),
+        "minimum" => s[0].minimum(&s[1]),
+        "pow" => s[0].pow(&s[1]),
+        "eq" => s[0].eq(&s[1]),
+        "ne" => s[0].ne(&s[1]),
+        "lt" => s[0].lt(&s[1]),
+        "le" => s[0].le(&s[1]),
+        "gt" => s[0].gt(&s[1]),
+        "ge" => s[0].ge(&s[1]),
+        "add1" => s[0].add1(&s[1]),
+        "where" => s[0].where_cond(&s[1], &s[2]),
+        "scale" => {
+            let scale = attrs.number("scale");
+            let options = tensorlib::ScaleOptions::new();
+            let options = options.bias(attrs.number("bias"));
+            s[0].scale(scale, options)
+        }
+        "clamp" => {
+            let min = attrs.number("min");
+            let max = attrs.number("max");
+            s[0].clamp(min, max)
+        }
+        "fill" => {
+            let value = attrs.number("value");
+            s[0].fill(value)
+        }
         "transpose" => s[0].transpose(),
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
         "dup" => s[0].dup(),
         "get_rows" => s[0].get_rows(&s[1]),
         "set_rows" => s[0].set_rows(&s[1], &s[2]),
+        "abs" => s[0].abs(),
+        "neg" => s[0].neg(),
+        "sqr" => s[0].sqr(),
+        "sqrt" => s[0].sqrt(),
+        "log" => s[0].log(),
+        "exp" => s[0].exp(),
+        "expm1" => s[0].expm1(),
+        "sin" => s[0].sin(),
+        "cos" => s[0].cos(),
+        "sgn" => s[0].sgn(),
+        "step" => s[0].step(),
+        "floor" => s[0].floor(),
+        "ceil" => s[0].ceil(),
+        "round" => s[0].round(),
+        "trunc" => s[0].trunc(),
+        "relu" => s[0].relu(),
+        "sigmoid" => s[0].sigmoid(),
+        "tanh" => s[0].tanh(),
+        "elu" => s[0].elu(),
+        "softplus" => s[0].softplus(),
+        "silu" => s[0].silu(),
+        "gelu" => s[0].gelu(),
+        "gelu_erf" => s[0].gelu_erf(),
+        "gelu_quick" => s[0].gelu_quick(),
+        "hardswish" => s[0].hardswish(),
+        "hardsigmoid" => s[0].hardsigmoid(),
+        "leaky_relu" => {
+            let slope = attrs.number("slope");
+            s[0].leaky_relu(slope)
+        }
+        "xielu" => {
+            let alpha_n = attrs.number("alpha_n");
+            let alpha_p = attrs.number("alpha_p");
+            let beta = attrs.number("beta");
+            let eps = attrs.number("eps");
+            s[0].xielu(alpha_n, alpha_p, beta, eps)
+        }
+        "glu" => {
+            let op = match attrs.text("op") {
+                "" | "reglu" => tensorlib::GluOp::Reglu,
+                "geglu" => tensorlib::GluOp::Geglu,
+                "swiglu" => tensorlib::GluOp::Swiglu,
+                "geglu_erf" => tensorlib::GluOp::GegluErf,
+                "geglu_quick" => tensorlib::GluOp::GegluQuick,
+                "swiglu_oai" => tensorlib::GluOp::SwigluOai,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let options = tensorlib::GluOptions::new();
+            let options = options.split(attrs.integer("split") != 0);
+            let options = options.swapped(attrs.integer("swapped") != 0);
+            let options = options.alpha(attrs.number("alpha"));
+            let options = options.limit(attrs.number("limit"));
+            s[0].glu(s.if_given(1), op, options)
+        }
         _ => return None,
     })
 }

@@ -118,7 +118,7 @@ fn attrs_struct(op: &Op) -> String {
         let _ =
             writeln!(text, "\nenum class {} : std::int32_t {{ {} }};", choice_name(op, attribute), values.join(", "));
     }
-    let _ = writeln!(text, "\nstruct {camel}Attrs {{\n    static constexpr Op op = Op::{name};\n");
+    let _ = writeln!(text, "\nstruct {camel}Attrs {{\n    static constexpr Op operation = Op::{name};\n");
     let mut values = Vec::new();
     for given @ Attribute { name: attribute, kind, default, .. } in &op.attributes {
         let default = given.written(*default);
