@@ -14,8 +14,8 @@
 // the order of k, then of KC, whatever thread or chunk it falls to.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
-#include "cpu/programs.hpp"
 #include "cpu/kernels/mul_mat.hpp"
+#include "cpu/programs.hpp"
 #include "ops/op_def.hpp"
 
 #include <algorithm>

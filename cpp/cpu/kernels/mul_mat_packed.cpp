@@ -20,8 +20,8 @@
 // it falls to, so results do not depend on the number of threads.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
-#include "cpu/programs.hpp"
 #include "cpu/kernels/mul_mat.hpp"
+#include "cpu/programs.hpp"
 #include "ops/op_def.hpp"
 
 #include <algorithm>
