@@ -243,7 +243,6 @@ TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
     for (std::size_t level = 0; level < isa_count(); level++) {
         const leaf::LeafTable &leaf = isa_at(level).kernels;
         const char *name = isa_at(level).name;
-        for (const auto f : functions(leaf.elementwise)) EXPECT_TRUE(f) << name;
         for (const auto f : functions(leaf.tiles)) EXPECT_TRUE(f) << name;
         for (const auto f : functions(leaf.copies)) EXPECT_TRUE(f) << name;
         EXPECT_TRUE(leaf.pack.f32) << name;
@@ -295,26 +294,7 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
     }
 }
 
-// Results past the caches are stored in another way; the same bits, wherever they begin and end, and nothing beside them.
-TEST(AddStream, any_place_and_length) {
-    for (const std::string &isa : support::isa_levels()) {
-        const auto add = tl::core::choose_isa(isa).kernels.elementwise.add_stream;
-        for (const std::int64_t n : {0, 1, 3, 15, 16, 17, 31, 64, 100, 1000}) {
-            for (std::size_t begin = 0; begin < 17; begin++) {
-                std::vector<float> a(1100), b(1100), c(1100, -1);
-                for (std::size_t i = 0; i < a.size(); i++) {
-                    a[i] = support::value(1, static_cast<std::uint32_t>(i)), b[i] = support::value(2, static_cast<std::uint32_t>(i));
-                }
-                add(n, a.data() + 1, b.data() + 2, c.data() + begin);
-                for (std::size_t i = 0; i < c.size(); i++) {
-                    const bool inside = i >= begin && i < begin + static_cast<std::size_t>(n);
-                    ASSERT_EQ(c[i], inside ? a[i - begin + 1] + b[i - begin + 2] : -1) << isa << " n " << n << " at " << i;
-                }
-            }
-        }
-    }
-}
-
+// Results past the caches: the same bytes, wherever they begin and end, and nothing beside them.
 TEST(CopyStream, any_place_and_length) {
     for (const std::string &isa : support::isa_levels()) {
         const tl::core::leaf::LeafTable &leaf = tl::core::choose_isa(isa).kernels;

@@ -154,14 +154,6 @@ struct LeafTable {
     };
     PanelFormat panels[max_formats];
 
-    struct Elementwise {
-        // dst[i] = a[i] + b[i], and with one b for all. dst may be a or b.
-        void (*add)(int64_t n, const float *a, const float *b, float *dst);
-        // The same with stores past the caches, for results that would not fit there.
-        void (*add_stream)(int64_t n, const float *a, const float *b, float *dst);
-        void (*add_scalar)(int64_t n, const float *a, float b, float *dst);
-    } elementwise;
-
     // The formulas of elementwise operations, by TileOp. A float's result depends neither on n nor on its place.
     using TileLoop = void (*)(const TileArgs &args);
     struct Tiles {

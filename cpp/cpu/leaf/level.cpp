@@ -6,7 +6,6 @@ void fill(LeafTable &table) {
     fill_gemm(table.gemm);
     fill_pack(table.pack);
     fill_dot(table.dot);
-    fill_elementwise(table.elementwise);
     fill_tiles(table.tiles);
     fill_copies(table.copies);
     fill_integer(table.integer);

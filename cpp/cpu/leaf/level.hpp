@@ -10,7 +10,6 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 void fill_gemm(LeafTable::Gemms &table);
 void fill_pack(LeafTable::Packs &table);
 void fill_dot(LeafTable::Dots &table);
-void fill_elementwise(LeafTable::Elementwise &table);
 void fill_tiles(LeafTable::Tiles &table);
 void fill_copies(LeafTable::Copies &table);
 void fill_integer(LeafTable::Integer &table);
