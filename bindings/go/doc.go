@@ -6,6 +6,13 @@
 // A shape lists the contiguous dimension first: 4 rows of 2 are (2, 4). That is
 // the order of the C library and of GGUF files, and the reverse of NumPy's.
 //
+// # Operations
+//
+// They take operands, then what must be given, then a pointer to a struct of
+// options, of which zeros are the defaults: c.Scale(a, 2, &ScaleOptions{Bias: 1}),
+// c.Scale(a, 2, nil). An operand that may be left out is nil:
+// c.Glu(a, nil, GluOpSwiglu, nil).
+//
 // # Errors
 //
 // Whatever can fail returns an error, and each error of this package is an

@@ -95,6 +95,43 @@ func ExampleGraph() {
 	// [20 40 60]
 }
 
+// Options that are left out have their defaults, and nil is all of them. An
+// operand that may be left out is nil too: here one tensor holds both the gate
+// and what it multiplies.
+func ExampleContext_Glu() {
+	cpu, err := tensorlib.NewBackend("cpu")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cpu.Close()
+	ctx, err := tensorlib.NewContext()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ctx.Close()
+	x, err := tensorlib.NewTensorFrom(ctx, []float32{-1, 2, 3, 4}, 4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	gated, err := ctx.Glu(x, nil, tensorlib.GluOpReglu, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	scaled, err := ctx.Scale(gated, 0.5, &tensorlib.ScaleOptions{Bias: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := cpu.Compute(scaled); err != nil {
+		log.Fatal(err)
+	}
+	result := make([]float32, 2)
+	if err := tensorlib.Read(scaled, result); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(result)
+	// Output: [1 5]
+}
+
 // Every error has a status to test and a message to show.
 func ExampleError() {
 	ctx, err := tensorlib.NewContext()

@@ -35,6 +35,10 @@ func TestOperations(t *testing.T) {
 		{name: "dup", tensor: must(c.Dup(column)), shape: []int64{1, 2}, want: []float32{1, 4}},
 		{name: "cpy", tensor: must(c.Cpy(a, target)), shape: []int64{2, 3}, want: []float32{0, 1, 2, 3, 4, 5}},
 		{name: "cast", tensor: must(c.Cast(a, F16)), shape: []int64{3, 2}, want: []float32{0, 1, 2, 3, 4, 5}},
+		{name: "scale", tensor: must(c.Scale(row, 2, nil)), shape: []int64{3}, want: []float32{20, 40, 60}},
+		{name: "glu", tensor: must(c.Glu(row, row, GluOpReglu, &GluOptions{Split: true})), shape: []int64{3},
+			want: []float32{100, 400, 900}},
+		{name: "where", tensor: must(c.Where(row, a, row)), shape: []int64{3, 2}, want: []float32{0, 1, 2, 3, 4, 5}},
 	} {
 		t.Run(op.name, func(t *testing.T) {
 			if op.tensor.Op() != op.name {

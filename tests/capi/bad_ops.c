@@ -28,6 +28,11 @@ static void test_null_operands(void) {
     CHECK(!tl_cast(NULL, a, TL_TYPE_F16) && !tl_cast(ctx, NULL, TL_TYPE_F16));
     CHECK(!tl_get_rows(NULL, a, a) && !tl_get_rows(ctx, NULL, a) && !tl_get_rows(ctx, a, NULL));
     CHECK(!tl_set_rows(NULL, a, a, a) && !tl_set_rows(ctx, NULL, a, a) && !tl_set_rows(ctx, a, NULL, a) && !tl_set_rows(ctx, a, a, NULL));
+    CHECK(!tl_where(NULL, a, a, a) && !tl_where(ctx, NULL, a, a) && !tl_where(ctx, a, NULL, a) && !tl_where(ctx, a, a, NULL));
+    CHECK(!tl_exp(NULL, a) && !tl_exp(ctx, NULL) && !tl_clamp(NULL, a, 0, 1) && !tl_clamp(ctx, NULL, 0, 1));
+    CHECK(!tl_scale(NULL, a, 2, NULL) && !tl_scale(ctx, NULL, 2, NULL));
+    CHECK(!tl_glu(NULL, a, a, TL_GLU_OP_REGLU, NULL) && !tl_glu(ctx, NULL, a, TL_GLU_OP_REGLU, NULL) &&
+          !tl_glu(ctx, a, NULL, TL_GLU_OP_REGLU, NULL));
     CHECK(!tl_op(NULL, "add", (tl_tensor *[]){a, a}, 2, NULL, 0));
     settle(ctx);
     /* A NULL that comes from an earlier refusal must not replace its message. */
@@ -116,8 +121,57 @@ static void test_shapes(void) {
     tl_context_free(ctx);
 }
 
+/* Structs of options: of any size that is known, NULL, and what their members may not say. */
+static void test_options(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *a = tl_tensor_new_2d(ctx, TL_TYPE_F32, 6, 2), *none = tl_none();
+    CHECK(tl_scale(ctx, a, 2, NULL) && tl_glu(ctx, a, none, TL_GLU_OP_SWIGLU, NULL));
+    tl_scale_params scale = {.struct_size = sizeof scale, .bias = 1};
+    CHECK(tl_scale(ctx, a, 2, &scale));
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1};
+    for (int i = 0; i < 3; i++) {
+        scale.struct_size = wrong[i];
+        NOT_MADE(ctx, tl_scale(ctx, a, 2, &scale), TL_STATUS_INVALID_ARGUMENT, "scale: struct_size");
+        const tl_glu_params glu = {.struct_size = wrong[i]};
+        NOT_MADE(ctx, tl_glu(ctx, a, a, TL_GLU_OP_SWIGLU, &glu), TL_STATUS_INVALID_ARGUMENT, "glu: struct_size");
+    }
+    /* One that ends before an option leaves it out; members of later versions must be 0. */
+    scale.struct_size = sizeof(size_t);
+    CHECK(tl_scale(ctx, a, 2, &scale));
+    struct {
+        tl_scale_params params;
+        unsigned char tail[16];
+    } later = {.params = {.struct_size = sizeof later, .bias = 1}};
+    CHECK(tl_scale(ctx, a, 2, &later.params));
+    later.tail[3] = 1;
+    NOT_MADE(ctx, tl_scale(ctx, a, 2, &later.params), TL_STATUS_INVALID_ARGUMENT, "scale");
+    scale = (tl_scale_params){.struct_size = sizeof scale, .bias = NAN};
+    NOT_MADE(ctx, tl_scale(ctx, a, 2, &scale), TL_STATUS_INVALID_ARGUMENT, "attribute bias is NaN");
+    NOT_MADE(ctx, tl_scale(ctx, a, NAN, NULL), TL_STATUS_INVALID_ARGUMENT, "attribute scale is NaN");
+
+    const tl_glu_op unknown[] = {-1, 6, INT32_MIN, INT32_MAX};
+    for (int i = 0; i < 4; i++)
+        NOT_MADE(ctx, tl_glu(ctx, a, a, unknown[i], NULL), TL_STATUS_INVALID_ARGUMENT, "one of reglu, geglu, swiglu, geglu_erf");
+    const tl_attr word = {.name = "op", .kind = TL_ATTR_TEXT, .text = "swish"},
+                  gate = {.name = "op", .kind = TL_ATTR_TEXT, .text = "reglu"};
+    NOT_MADE(ctx, tl_op(ctx, "glu", &a, 1, &word, 1), TL_STATUS_INVALID_ARGUMENT, "glu: attribute op is 'swish'");
+    NOT_MADE(ctx, tl_op(ctx, "glu", &a, 1, NULL, 0), TL_STATUS_INVALID_ARGUMENT, "attribute op is missing");
+    CHECK(tl_op(ctx, "glu", &a, 1, &gate, 1) && tl_op(ctx, "glu", (tl_tensor *[]){a, none}, 2, &gate, 1));
+    tl_glu_params glu = {.struct_size = sizeof glu, .split = true};
+    CHECK(tl_glu(ctx, a, a, TL_GLU_OP_GEGLU, &glu));
+    NOT_MADE(ctx, tl_glu(ctx, a, none, TL_GLU_OP_GEGLU, &glu), TL_STATUS_INVALID_ARGUMENT, "b is left out, split is 1");
+    glu = (tl_glu_params){.struct_size = sizeof glu, .limit = 5};
+    CHECK(tl_glu(ctx, a, a, TL_GLU_OP_SWIGLU_OAI, &glu));
+    NOT_MADE(ctx, tl_glu(ctx, a, a, TL_GLU_OP_SWIGLU, &glu), TL_STATUS_INVALID_ARGUMENT, "alpha and limit are of swiglu_oai alone");
+    glu.limit = -5;
+    NOT_MADE(ctx, tl_glu(ctx, a, a, TL_GLU_OP_SWIGLU_OAI, &glu), TL_STATUS_INVALID_ARGUMENT, "limit is -5");
+    NOT_MADE(ctx, tl_glu(ctx, none, a, TL_GLU_OP_REGLU, NULL), TL_STATUS_INVALID_ARGUMENT, "a is left out");
+    tl_context_free(ctx);
+}
+
 void test_ops(void) {
     test_long_messages();
+    test_options();
     test_null_operands();
     test_none();
     test_shapes();

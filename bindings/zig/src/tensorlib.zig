@@ -3,6 +3,9 @@
 //! Shapes list the contiguous dimension first: 4 rows of 2 are {2, 4}, as in the C library and in GGUF
 //! files; the reverse of NumPy's order.
 //!
+//! Operations take operands, then what must be given, then a struct of options: `ctx.scale(a, 2, .{ .bias = 1 })`,
+//! `ctx.scale(a, 2, .{})`. An operand that may be left out is null: `ctx.glu(a, null, .swiglu, .{})`.
+//!
 //! Errors: whatever can fail returns `Error`, which has a value per status of the C library. The message,
 //! which names operation, shapes and what would be valid, goes to the `Diagnostics` that was given, if any.
 //! No input ends the process.

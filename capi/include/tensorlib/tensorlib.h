@@ -1202,8 +1202,12 @@ TL_API const char *tl_op_name(size_t index);
  * Operations, a function each
  *
  * Their operands come first, then the attributes that must be given, then a struct of all others: NULL is the
- * defaults, and so is each member that is 0. It is read during the call only. What is true of all operations is said
- * in the chapter before. */
+ * defaults, and so is each member that is 0. It is read during the call only. An operand that may be left out is
+ * tl_none(). What is true of all operations is said in the chapter before.
+ *
+ * `tl_scale_params params = {.struct_size = sizeof params, .bias = 1};`
+ *
+ * `tl_tensor *c = tl_scale(ctx, tl_glu(ctx, a, tl_none(), TL_GLU_OP_SWIGLU, NULL), 2, &params);` */
 
 /**
  * What tl_scale() may be given. Since 0.1.

@@ -11,6 +11,9 @@
 //
 // Shapes are written with the contiguous dimension first: {2, 4} is 4 rows of 2.
 //
+// Operations take operands, then what must be given, then options: scale(a, 2, {.bias = 1}). An operand that may be left out is
+// std::nullopt: glu(a, std::nullopt, GluOp::swiglu).
+//
 // Ownership: all classes are cheap to copy; copies share the object. A tensor keeps its context alive, a graph all that
 // it reaches, a context its backend. An object ends with its last handle, in any order.
 //
