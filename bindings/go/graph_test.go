@@ -75,7 +75,9 @@ func TestProgress(t *testing.T) {
 	c := newContext(t)
 	cpu := newCPU(t)
 	x := f32(c, 2)
-	y := must(c.Add(must(c.Add(must(c.Add(x, x)), x)), x))
+	// Three steps: a copy is not joined with the sums beside it.
+	twice := must(c.Add(x, x))
+	y := must(c.Add(must(c.Cont(twice)), twice))
 	g := must(NewGraph(c, y))
 	defer g.Close()
 	var seen [][2]int
@@ -154,7 +156,7 @@ func TestProgressReenters(t *testing.T) {
 	cpu := must(NewBackend("cpu", WithThreads(2)))
 	second := newCPU(t)
 	x := f32(c, 2)
-	y := must(c.Add(must(c.Add(x, x)), x))
+	y := must(c.Cont(must(c.Add(x, x))))
 	g := must(NewGraph(c, y))
 	inner := newContext(t)
 	z := must(inner.Add(f32(inner, 2), f32(inner, 2)))
