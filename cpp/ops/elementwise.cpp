@@ -63,7 +63,7 @@ double flops_of(TileOp op) {
 }  // namespace
 
 void check_floats(const OpFacts &def, std::span<Tensor *const> src) {
-    const auto fits = [](const Tensor *source) { return !source || is_float(source->layout.type); };
+    const auto fits = [](const Tensor *source) { return is_float(source->layout.type); };
     if (std::ranges::all_of(src, fits)) return;
     fail(Status::type_mismatch, "%s: %s: %s must be f32, f16 or bf16", def.name, operands_text(def, src).c_str(),
          src.size() > 1 ? "each" : "it");

@@ -181,6 +181,7 @@ pub fn read(root: &Path) -> Result<Vec<Family>, String> {
     }
     families.sort_by_key(|family| family.ops.first().map(|op| op.number));
     check_numbers(&families)?;
+    check_arguments(&families)?;
     Ok(families)
 }
 
@@ -412,9 +413,38 @@ fn check_numbers(families: &[Family]) -> Result<(), String> {
     }
 }
 
+/// Zig has no argument of a name that a function of the file has.
+fn check_arguments(families: &[Family]) -> Result<(), String> {
+    let zig = Language::Zig;
+    let ops = || families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand);
+    let functions: BTreeSet<String> = ops().map(|op| zig.function(op)).collect();
+    for op in ops() {
+        let operands = op.operands.iter().map(|o| zig.variable(&o.name, &o.names));
+        let attributes = op.required().map(|a| zig.variable(&a.name, &a.names));
+        if let Some(name) = operands.chain(attributes).find(|name| functions.contains(name)) {
+            let advice = "give another, names = { zig = \"...\" }";
+            return Err(format!("{FOLDER}: {}: {name:?} is an operation too, which Zig refuses: {advice}", op.name));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arguments_are_no_functions_of_zig() {
+        let named = |name: &str, more: &str| {
+            let attribute = format!("{{ name = \"{name}\", kind = \"number\", required = true{more}, doc = \"it\" }}");
+            let text =
+                GOOD.replace("{ name = \"axes\", kind = \"integers\", length = [4, 4], doc = \"which\" }", &attribute);
+            check_arguments(&[family("f", &text).unwrap()])
+        };
+        assert!(named("twice", "").unwrap_err().contains("twice: \"twice\" is an operation too"));
+        assert!(named("twice", ", names = { zig = \"factor\" }").is_ok());
+        assert!(named("factor", "").is_ok());
+    }
 
     const GOOD: &str = r#"
 title = "F"
