@@ -135,23 +135,23 @@ pub const Context = struct {
     }
 
     /// A leaf of 1 to 4 dimensions, filled with zeros.
-    pub fn tensor(self: Context, dtype: Type, ne: []const i64) Error!Tensor {
-        return self.construct(c.tl_tensor_new, .{ @intFromEnum(dtype), dimCount(ne), ne.ptr });
+    pub fn tensor(self: Context, dtype: Type, shape: []const i64) Error!Tensor {
+        return self.construct(c.tl_tensor_new, .{ @intFromEnum(dtype), dimCount(shape), shape.ptr });
     }
 
-    /// A leaf of T's type that holds a copy of data, ne[0] fastest. `error.InvalidArgument` also where data
+    /// A leaf of T's type that holds a copy of data, shape[0] fastest. `error.InvalidArgument` also where data
     /// has another length than the shape's. A leaf of a no_alloc context has no place for data yet.
-    pub fn tensorFrom(self: Context, comptime T: type, ne: []const i64, data: []const T) Error!Tensor {
+    pub fn tensorFrom(self: Context, comptime T: type, shape: []const i64, data: []const T) Error!Tensor {
         // Before the leaf is made: one that cannot be filled would stay in the arena.
         var n: i64 = 1;
-        for (ne) |d| n = if (d < 0) -1 else std.math.mul(i64, n, d) catch -1;
+        for (shape) |d| n = if (d < 0) -1 else std.math.mul(i64, n, d) catch -1;
         if (n >= 0 and n != data.len) return status.fail(
             self.diagnostics,
             c.TL_STATUS_INVALID_ARGUMENT,
             "tensor: {} values given, the shape {f} has {} elements",
-            .{ data.len, status.ShapeText{ .ne = ne }, n },
+            .{ data.len, status.ShapeText{ .ne = shape }, n },
         );
-        const made = try self.tensor(Type.of(T), ne);
+        const made = try self.tensor(Type.of(T), shape);
         try made.write(T, data);
         return made;
     }
@@ -247,30 +247,30 @@ pub const Context = struct {
         return self.construct(c.tl_mul_mat_id, .{ a.handle, b.handle, ids.handle });
     }
 
-    /// A window into a's memory: the shape ne, strides nb in bytes of the dimensions from 1 on (one value less
-    /// than ne; null = contiguous), offset bytes behind a's first element. Rows may overlap in it, so strides that
-    /// were meant in elements are accepted too: `narrow` and `slice` count in elements.
-    pub fn view(self: Context, a: Tensor, ne: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
-        if (nb) |strides| if (strides.len + 1 != ne.len) return status.fail(
+    /// A window into a's memory: a shape, strides nb in bytes of the dimensions from 1 on (one value less than the
+    /// shape has; null = contiguous), offset bytes behind a's first element. Rows may overlap in it, so strides that were
+    /// meant in elements are accepted too: `narrow` and `slice` count in elements.
+    pub fn view(self: Context, a: Tensor, shape: []const i64, nb: ?[]const usize, offset: usize) Error!Tensor {
+        if (nb) |strides| if (strides.len + 1 != shape.len) return status.fail(
             self.diagnostics,
             c.TL_STATUS_INVALID_ARGUMENT,
             "view: {} strides for {} dimensions: must be one less, or null",
-            .{ strides.len, ne.len },
+            .{ strides.len, shape.len },
         );
         const strides = if (nb) |strides| strides.ptr else null;
-        return self.construct(c.tl_view, .{ a.handle, dimCount(ne), ne.ptr, strides, offset });
+        return self.construct(c.tl_view, .{ a.handle, dimCount(shape), shape.ptr, strides, offset });
     }
 
-    /// The elements from start[d] on, ne[d] of them, in each of a's dimensions: a view with a's strides. In dimension
+    /// The elements from start[d] on, shape[d] of them, in each of a's dimensions: a view with a's strides. In dimension
     /// 0 of a type with blocks both are multiples of the block's length.
-    pub fn slice(self: Context, a: Tensor, start: []const i64, ne: []const i64) Error!Tensor {
-        if (start.len != ne.len) return status.fail(
+    pub fn slice(self: Context, a: Tensor, start: []const i64, shape: []const i64) Error!Tensor {
+        if (start.len != shape.len) return status.fail(
             self.diagnostics,
             c.TL_STATUS_INVALID_ARGUMENT,
             "slice: {} starts for {} dimensions: must be as many",
-            .{ start.len, ne.len },
+            .{ start.len, shape.len },
         );
-        return self.construct(c.tl_slice, .{ a.handle, dimCount(ne), start.ptr, ne.ptr });
+        return self.construct(c.tl_slice, .{ a.handle, dimCount(shape), start.ptr, shape.ptr });
     }
 
     /// `slice` in one dimension, 0 to 3: length elements from start on.
@@ -280,8 +280,8 @@ pub const Context = struct {
 
     /// a's elements in another shape with as many elements; a must be contiguous. One extent may be -1: what the
     /// others leave. A view.
-    pub fn reshape(self: Context, a: Tensor, ne: []const i64) Error!Tensor {
-        return self.construct(c.tl_reshape, .{ a.handle, dimCount(ne), ne.ptr });
+    pub fn reshape(self: Context, a: Tensor, shape: []const i64) Error!Tensor {
+        return self.construct(c.tl_reshape, .{ a.handle, dimCount(shape), shape.ptr });
     }
 
     /// Source dimension i becomes dimension axes[i]; axes is a permutation of 0 to 3. A view.
