@@ -6,6 +6,8 @@ namespace tensorlib::core {
 
 namespace {
 
+bool is_row_of_floats(const TensorRef &t) noexcept { return t.type == DType::f32 && t.nb[0] == sizeof(float); }
+
 TensorRef one_row(const TensorRef &t) noexcept {
     const std::size_t size = traits(t.type).size;
     const std::int64_t n = t.ne[0] * t.ne[1] * t.ne[2] * t.ne[3];
@@ -28,7 +30,7 @@ ProgramRun::ProgramRun(const Step &step, const leaf::LeafTable &leaf, How how) n
 ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row, std::int64_t i0, std::int64_t n,
                                     float *buffer) const noexcept {
     const std::int64_t period = input.ne[0];
-    const bool floats = input.type == DType::f32 && input.nb[0] == sizeof(float);
+    const bool floats = is_row_of_floats(input);
     if (period == 1 && dst_.ne[0] != 1) {
         if (floats) return {reinterpret_cast<const float *>(row), true};
         load_row(input, row, 0, 1, buffer, leaf_);
@@ -46,12 +48,12 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
 void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept {
     Source inputs[max_program_inputs];
     for (std::size_t i = 0; i < n_inputs_; i++) inputs[i] = read(inputs_[i], rows[i], i0, n, buffers_[i]);
-    const bool in_place = dst_.type == DType::f32 && dst_.nb[0] == sizeof(float) && !stream_;
+    const bool floats = is_row_of_floats(dst_), in_place = floats && !stream_;
     for (const Instruction &instruction : instructions_) {
         const bool last = &instruction == &instructions_.back();
         float *result = last && in_place ? reinterpret_cast<float *>(to) + i0 : registers_[instruction.to];
         leaf::TileArgs args{n, {}, 0, result, instruction.parameters.data()};
-        const int operands = tile_op_traits[static_cast<std::size_t>(instruction.op)].operands;
+        const int operands = traits(instruction.op).operands;
         for (int k = 0; k < operands; k++) {
             const std::uint8_t from = instruction.from[static_cast<std::size_t>(k)];
             if (from >= max_program_inputs) {
@@ -70,7 +72,6 @@ void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t 
             format.decode(rounded, result, n);
         }
         if (!last || in_place) continue;
-        const bool floats = dst_.type == DType::f32 && dst_.nb[0] == sizeof(float);
         if (floats && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream) {
             leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, to + static_cast<std::size_t>(i0) * sizeof(float));
         } else {

@@ -181,4 +181,16 @@ TL_MATH_INLINE Real<V> where(Real<V> condition, Real<V> a, Real<V> b) {
     return Real<V>::select(condition == 0.0f, b, a);
 }
 
+// A formula by its numbers: f(operand[0], ..., parameter[0], ...), for those who have the list of formulas (math/tile_ops.inc).
+template <int operands, int parameters, class F, class V, class... Given>
+TL_MATH_INLINE Real<V> apply(F f, const Real<V> *operand, const Real<V> *parameter, Given... given) {
+    if constexpr (operands > 0) {
+        return apply<operands - 1, parameters>(f, operand + 1, parameter, given..., *operand);
+    } else if constexpr (parameters > 0) {
+        return apply<operands, parameters - 1>(f, operand, parameter + 1, given..., *parameter);
+    } else {
+        return f(given...);
+    }
+}
+
 }  // namespace TL_MATH

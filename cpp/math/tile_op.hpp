@@ -23,6 +23,7 @@ constexpr TileOpTraits tile_op_traits[] = {
 #undef TL_TILE_OP
 };
 
+constexpr const TileOpTraits &traits(TileOp op) noexcept { return tile_op_traits[static_cast<std::size_t>(op)]; }
 constexpr std::size_t n_tile_ops = sizeof tile_op_traits / sizeof tile_op_traits[0];
 constexpr int max_tile_operands = 3;
 

@@ -88,7 +88,7 @@ template void elementwise_infer<1>(std::span<Tensor *const>, const Attrs &, Node
 Cost elementwise_cost(const Tensor &node) {
     const TileOp op = op_def(node.op).formula(node).op;
     Cost cost = copy_cost(node);
-    if (tile_op_traits[static_cast<std::size_t>(op)].operands == 0) cost.bytes = static_cast<double>(node.layout.nbytes());
+    if (traits(op).operands == 0) cost.bytes = static_cast<double>(node.layout.nbytes());
     cost.flops = flops_of(op) * static_cast<double>(node.layout.n_elements());
     return cost;
 }

@@ -31,7 +31,7 @@ Formula formula_of(std::initializer_list<double> parameters = {}) noexcept {
     Formula formula{.op = op};
     std::size_t n = 0;
     for (const double parameter : parameters) formula.parameters[n++] = static_cast<float>(parameter);
-    assert(n == static_cast<std::size_t>(tile_op_traits[static_cast<std::size_t>(op)].parameters));
+    assert(n == static_cast<std::size_t>(traits(op).parameters));
     for (std::size_t i = 0; i < formula.sources.size(); i++) formula.sources[i].operand = static_cast<std::uint8_t>(i);
     return formula;
 }

@@ -19,13 +19,16 @@ public:
     // constants are the same, and the same nodes have data of their own.
     bool is_of(const Graph &graph) const noexcept;
 
+    // Whether node i's memory is an output's.
+    bool is_output(std::size_t i) const noexcept { return nodes_[i].is_output; }
+
     std::size_t bytes() const noexcept;
 
 private:
     struct Item {
         Layout layout;
         Op op = Op::leaf;
-        // Of a node; is_output: that its memory is an output's.
+        // Of a node.
         std::uint16_t attr_bytes = 0;
         bool is_view = false, is_output = false, owns_data = false;
         // Of a leaf; constant: Tensor::constant.

@@ -10,18 +10,22 @@ namespace tensorlib::core {
 Plan::Plan(Graph &graph, Backend &backend) : memory_(graph.context().memory()), structure_(graph) {
     check_leafs(graph);
     Planner(*this, graph, backend);
-    bind(graph);
+    attach(graph);
 }
 
-void Plan::check_leafs(const Graph &graph) const {
+void Plan::bind(Graph &graph) {
+    check_leafs(graph);
+    attach(graph);
+}
+
+void Plan::check_leafs(const Graph &graph) {
     for (const Tensor *leaf : graph.leafs()) {
         if (leaf->address() || is_dropped(*leaf)) continue;
         fail(Status::invalid_argument, "graph_compute: leaf %s has no data yet: call context_allocate first", tensor_text(*leaf).c_str());
     }
 }
 
-void Plan::bind(Graph &graph) {
-    check_leafs(graph);
+void Plan::attach(Graph &graph) {
     graph_ = &graph;
     try {
         place_outputs();

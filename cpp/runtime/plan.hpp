@@ -65,7 +65,8 @@ public:
 private:
     friend class Planner;
 
-    void check_leafs(const Graph &graph) const;
+    static void check_leafs(const Graph &graph);
+    void attach(Graph &graph);
     void place_outputs();
     void find_owned();
     std::uint64_t placed_nodes() const noexcept;

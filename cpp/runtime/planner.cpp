@@ -19,7 +19,7 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     if (backend.fuses()) {
         std::vector<bool> takes_epilogue(choices.size());
         for (std::size_t i = 0; i < choices.size(); i++) takes_epilogue[i] = choices[i].kernel && choices[i].kernel->fuses;
-        plan_.fusions_ = find_fusions(graph_, takes_epilogue);
+        plan_.fusions_ = find_fusions(graph_, places_, takes_epilogue);
     }
     make_programs(backend, choices);
     make_steps(choices);
@@ -48,10 +48,6 @@ void check_sizes(const Tensor &node) {
     check(node);
     for (const Tensor *source : node.sources()) check(*source);
 }
-
-}  // namespace
-
-namespace {
 
 [[noreturn]] void fail_without_kernel(const Problem &problem) {
     const Backend &backend = problem.backend;
@@ -170,12 +166,9 @@ void Planner::place_intermediates() {
     const std::size_t unit = plan_.memory_.alignment();
     const auto nodes = graph_.nodes();
     std::vector<bool> is_intermediate(nodes.size());
-    std::vector<const Tensor *> outputs;
-    for (const Tensor *output : graph_.outputs()) outputs.push_back(output->root);
-    std::ranges::sort(outputs);
     for (std::size_t i = 0; i < nodes.size(); i++) {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !plan_.fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire) &&
-                             !std::ranges::binary_search(outputs, nodes[i]);
+                             !plan_.structure_.is_output(i);
     }
     // What each node's result may lie on. Behind a product none: its last part would be read behind the first that is written.
     std::vector<std::vector<const Tensor *>> overlaid(nodes.size());

@@ -8,7 +8,7 @@ namespace tensorlib::core {
 
 class Planner {
 public:
-    // Fills in all of the plan but what Plan::bind() does.
+    // Fills in all of the plan but what Plan::attach() does.
     Planner(Plan &plan, const Graph &graph, Backend &backend);
 
 private:

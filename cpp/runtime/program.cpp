@@ -1,6 +1,5 @@
 #include "runtime/program.hpp"
 
-#include "graph/tensor_set.hpp"
 #include "ops/op_def.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ bool is_elementwise(const Tensor &node) noexcept { return op_def(node.op).formul
 // Calls f(tensor, first, n0) for each operand of a node's formula.
 template <class F>
 void for_each_operand(const Tensor &node, const Formula &formula, F f) {
-    const int n = tile_op_traits[static_cast<std::size_t>(formula.op)].operands;
+    const int n = traits(formula.op).operands;
     for (int k = 0; k < n; k++) {
         const Formula::Source &source = formula.sources[static_cast<std::size_t>(k)];
         const Tensor &t = *node.src[source.operand];
@@ -102,13 +101,13 @@ private:
 
     void read_by(const Tensor &reader) {
         for (const Tensor *source : reader.sources()) {
-            const auto *place = places_.find(source);
-            if (!place) continue;
-            const auto known = std::ranges::find(candidates_, *place, &Candidate::node);
+            const Graph::Place place = *places_.find(source);
+            if (place & Graph::leaf_bit) continue;
+            const auto known = std::ranges::find(candidates_, place, &Candidate::node);
             if (known != candidates_.end()) {
                 known->reads++;
             } else {
-                candidates_.push_back({*place, 1});
+                candidates_.push_back({place, 1});
             }
         }
     }
@@ -128,7 +127,7 @@ private:
         if (!is_elementwise(*node)) product_ = node;
         ProgramPlan program;
         if (try_program(members_, product_, program)) {
-            if (!product_ || product_ != node) read_by(*node);
+            if (product_ != node) read_by(*node);
         } else {
             members_.erase(members_.begin());
             product_ = before;
@@ -147,16 +146,11 @@ private:
 
 }  // namespace
 
-Fusions find_fusions(const Graph &graph, const std::vector<bool> &takes_epilogue) {
+Fusions find_fusions(const Graph &graph, const TensorSet &places, const std::vector<bool> &takes_epilogue) {
     const auto nodes = graph.nodes();
     Fusions fusions;
-    TensorSet places;
     std::vector<std::size_t> writers(nodes.size());  // up to the node, itself included
-    for (std::size_t i = 0; i < nodes.size(); i++) {
-        bool added;
-        places.insert(nodes[i], static_cast<std::uint32_t>(i), added);
-        writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
-    }
+    for (std::size_t i = 0; i < nodes.size(); i++) writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
     for (std::size_t i = nodes.size(); i-- > 0;) {
         if (!is_elementwise(*nodes[i]) || fusions.is_fused(i)) continue;
         const Group group(graph, places, writers, takes_epilogue, static_cast<std::uint32_t>(i));
@@ -170,6 +164,14 @@ Fusions find_fusions(const Graph &graph, const std::vector<bool> &takes_epilogue
     return fusions;
 }
 
+const char *refuse_unless_one_row(const Problem &problem) noexcept {
+    for (const TensorRef &input : problem.program.inputs) {
+        if (input.ne != problem.node.layout.ne) return "an operand repeats";
+        if (!Layout{input.type, max_dims, input.ne, input.nb}.contiguous()) return "an operand is not contiguous";
+    }
+    return nullptr;
+}
+
 ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product) {
     ProgramPlan program;
     try_program(members, product, program);
@@ -179,7 +181,7 @@ ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product
 std::string program_text(const Program &program) {
     std::string text;
     for (const Instruction &instruction : program.instructions) {
-        text += (text.empty() ? "" : " + ") + std::string(tile_op_traits[static_cast<std::size_t>(instruction.op)].name);
+        text += (text.empty() ? "" : " + ") + std::string(traits(instruction.op).name);
     }
     return text;
 }

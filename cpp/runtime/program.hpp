@@ -6,6 +6,7 @@
 #pragma once
 
 #include "graph/graph.hpp"
+#include "graph/tensor_set.hpp"
 #include "math/tile_op.hpp"
 #include "runtime/kernel.hpp"
 
@@ -21,7 +22,11 @@ namespace tensorlib::core {
 // "mul + add + silu", for messages and the plan's text.
 std::string program_text(const Program &program);
 
-// Which nodes run together: for each node the index of the one at whose place it runs, its own where it runs by itself. A group is an
+// Why a program's inputs and result are not all one long row, or nullptr.
+const char *refuse_unless_one_row(const Problem &problem) noexcept;
+
+// Which nodes run together: for each node the index of the one at whose place it runs, its own where it runs by itself; empty where all
+// do. A group is an
 // elementwise node and what it takes, directly or not, that nobody else reads: elementwise nodes, and one product at most.
 struct Fusions {
     std::vector<std::uint32_t> runs_in;
@@ -29,8 +34,8 @@ struct Fusions {
     bool is_fused(std::size_t i) const noexcept { return !runs_in.empty() && runs_in[i] != i; }
 };
 
-// Of each node: whether it is a product whose kernel runs epilogues. Empty where nodes run one by one.
-Fusions find_fusions(const Graph &graph, const std::vector<bool> &takes_epilogue);
+// places: of the graph's nodes and leafs. takes_epilogue: of each node, whether it is a product whose kernel runs epilogues.
+Fusions find_fusions(const Graph &graph, const TensorSet &places, const std::vector<bool> &takes_epilogue);
 
 // The program of a group as nodes and tensors; `members` in the order in which they run, the last one gives the result.
 struct ProgramPlan {

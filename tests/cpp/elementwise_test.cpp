@@ -49,14 +49,11 @@ struct Call {
     std::vector<float> params{};  // the formula's
     bool halves = false, swapped = false;
 
-    std::size_t operands() const {
-        return halves ? 1 : static_cast<std::size_t>(std::max(1, core::tile_op_traits[static_cast<std::size_t>(formula)].operands));
-    }
+    std::size_t operands() const { return halves ? 1 : static_cast<std::size_t>(std::max(1, core::traits(formula).operands)); }
     // The operand whose shape and type the result has.
     std::size_t like() const { return formula == TileOp::where ? 1 : 0; }
     std::string text() const {
-        return std::string(def->name) + " " + core::tile_op_traits[static_cast<std::size_t>(formula)].name + (halves ? " halves" : "") +
-               (swapped ? " swapped" : "");
+        return std::string(def->name) + " " + core::traits(formula).name + (halves ? " halves" : "") + (swapped ? " swapped" : "");
     }
 };
 

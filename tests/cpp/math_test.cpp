@@ -21,8 +21,6 @@ constexpr float inf = std::numeric_limits<float>::infinity(), nan_value = std::n
 constexpr float most = std::numeric_limits<float>::max(), normal = std::numeric_limits<float>::min();
 constexpr float least = std::numeric_limits<float>::denorm_min();
 
-const tl::core::TileOpTraits &traits(TileOp op) { return tile_op_traits[static_cast<std::size_t>(op)]; }
-
 void run(std::size_t level, TileOp op, const TileArgs &args) { isa_at(level).kernels.tiles.loops[static_cast<std::size_t>(op)](args); }
 
 // Parameters that every formula can be run with.

@@ -4,22 +4,13 @@
 // dimension 0, and row (i1, i2, i3) meets row (i1 mod n1, i2 mod n2, i3 mod n3) of an input, which repeats along dimension 0 where it has
 // fewer elements there.
 #include "cpu/programs.hpp"
+#include "runtime/program.hpp"
 
 #include <algorithm>
 
 namespace tensorlib::core {
 
 namespace {
-
-bool contiguous(const TensorRef &t) noexcept { return Layout{t.type, max_dims, t.ne, t.nb}.contiguous(); }
-
-const char *refuse_unless_flat(const Problem &p) noexcept {
-    for (const TensorRef &input : p.program.inputs) {
-        if (input.ne != p.node.layout.ne) return "an operand repeats";
-        if (!contiguous(input)) return "an operand is not contiguous";
-    }
-    return nullptr;
-}
 
 // The inputs whose elements lie as the result's do, and may lie under them.
 unsigned alike(const Problem &p) noexcept {
@@ -31,7 +22,7 @@ unsigned alike(const Problem &p) noexcept {
     return bits;
 }
 
-// What a chunk's size follows from: memory, or arithmetic at 8 bytes for each 20 operations of a formula.
+// What a chunk's size follows from: bytes of memory, or of the tiles that instructions go over, where there are many of these.
 std::int64_t work(const Problem &p) noexcept {
     const std::int64_t n = p.node.layout.n_elements();
     const auto per_element = static_cast<std::int64_t>(traits(p.node.layout.type).size + 4 * p.program.inputs.size());
@@ -72,7 +63,7 @@ void run_rows(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::leaf, .name = "tiles_flat", .plan = plan_unless<refuse_unless_flat, plan_flat>}, run_flat},
+    {{.op = Op::leaf, .name = "tiles_flat", .plan = plan_unless<refuse_unless_one_row, plan_flat>}, run_flat},
     {{.op = Op::leaf, .name = "tiles_rows", .plan = plan_always<plan_rows>}, run_rows},
 };
 

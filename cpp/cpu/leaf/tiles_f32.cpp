@@ -15,18 +15,6 @@ namespace {
 constexpr int W = Vec::width;
 using Number = math::Real<Vec>;
 
-// f(operands[0], ..., parameters[0], ...).
-template <int operands, int parameters, class F, class... Given>
-[[gnu::always_inline]] inline Number apply(F f, const Number *operand, const Number *parameter, Given... given) {
-    if constexpr (operands > 0) {
-        return apply<operands - 1, parameters>(f, operand + 1, parameter, given..., *operand);
-    } else if constexpr (parameters > 0) {
-        return apply<operands, parameters - 1>(f, operand, parameter + 1, given..., *parameter);
-    } else {
-        return f(given...);
-    }
-}
-
 template <int operands, int parameters, class F>
 [[gnu::always_inline]] inline void run(const TileArgs &args, F formula) {
     Number parameter[parameters + 1], operand[operands + 1];
@@ -43,7 +31,7 @@ template <int operands, int parameters, class F>
     }
     const auto at = [&](int64_t i) __attribute__((always_inline)) {
         for (int k = 0; k < operands; k++) operand[k] = Number::of(Vec::load(from[k] + (i & moves[k])));
-        return apply<operands, parameters>(formula, operand, parameter).reg;
+        return math::apply<operands, parameters>(formula, operand, parameter).reg;
     };
     int64_t i = 0;
     for (; i + 2 * W <= args.n; i += 2 * W) {
@@ -54,7 +42,7 @@ template <int operands, int parameters, class F>
     for (; i + W <= args.n; i += W) Vec::store(args.dst + i, at(i));
     if (const int left = static_cast<int>(args.n - i)) {
         for (int k = 0; k < operands; k++) operand[k] = Number::of(Vec::load_part(from[k] + (i & moves[k]), left));
-        Vec::store_part(args.dst + i, apply<operands, parameters>(formula, operand, parameter).reg, left);
+        Vec::store_part(args.dst + i, math::apply<operands, parameters>(formula, operand, parameter).reg, left);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "cuda/kernels/alignment.hpp"
 #include "cuda/launch.hpp"
 #include "math/formulas.hpp"
+#include "runtime/program.hpp"
 
 namespace tensorlib::core {
 
@@ -37,17 +38,6 @@ struct DeviceProgram {
 };
 static_assert(sizeof(DeviceProgram) <= 2048, "all of a launch's arguments have 4 KiB");
 
-template <int operands, int parameters, class F, class... Given>
-__device__ Number apply(F f, const Number *operand, const Number *parameter, Given... given) {
-    if constexpr (operands > 0) {
-        return apply<operands - 1, parameters>(f, operand + 1, parameter, given..., *operand);
-    } else if constexpr (parameters > 0) {
-        return apply<operands, parameters - 1>(f, operand, parameter + 1, given..., *parameter);
-    } else {
-        return f(given...);
-    }
-}
-
 // n elements at a time: inputs[i][.] in, the program's result out.
 template <int n>
 struct Lanes {
@@ -61,7 +51,7 @@ __device__ void evaluate(const DeviceInstruction &instruction, const Lanes<n> *v
 #pragma unroll
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < operands; k++) operand[k] = values[instruction.from[k]].at[i];
-        to.at[i] = apply<operands, parameters>(formula, operand, parameter).reg;
+        to.at[i] = math::apply<operands, parameters>(formula, operand, parameter).reg;
     }
 }
 
@@ -133,10 +123,8 @@ const char *refuse_unless_flat(const Problem &p) noexcept {
     if (p.node.layout.type != DType::f32) return "not f32";
     for (const TensorRef &input : p.program.inputs) {
         if (input.type != DType::f32) return "not f32";
-        if (input.ne != p.node.layout.ne) return "an operand repeats";
-        if (!Layout{input.type, max_dims, input.ne, input.nb}.contiguous()) return "an operand is not contiguous";
     }
-    return nullptr;
+    return refuse_unless_one_row(p);
 }
 
 const char *refuse_formats(const Problem &p) noexcept {
