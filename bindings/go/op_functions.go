@@ -683,3 +683,109 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
 	})
 }
+
+// Norm is each row of a less its mean, divided by its standard deviation (layer
+// normalisation, without weight and bias).
+//
+// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
+// variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16
+// or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32,
+// rounded once. The result is of a's type. eps: added to the variance, so that
+// rows that do not vary become 0; 0 to 1e38.
+func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// RmsNorm is each row of a divided by the root of its mean square.
+//
+// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in
+// F64, the rest in F32, rounded once. The result is of a's type. eps: added to
+// the mean square, so that rows of zeros stay zeros; 0 to 1e38.
+func (c *Context) RmsNorm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("rms_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_rms_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// L2Norm is each row of a divided by its length.
+//
+// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has
+// a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then
+// in F64, the rest in F32, rounded once. The result is of a's type. eps: the
+// least length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+func (c *Context) L2Norm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("l2_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_l2_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// GroupNorm is each group of channels, which are dimension 2, less its mean,
+// divided by its standard deviation.
+//
+// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the
+// elements {n, m, channels of the group} that a[i] is among: of k =
+// ceil(channels / groups), group j has channels j k to j k + k - 1; the last
+// ones have what is left. Shapes: a (n, m, channels, batch), c has a's shape.
+// Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the
+// rest in F32, rounded once. The result is of a's type. groups: how many there
+// are, the number of channels at most; 1 to 9007199254740992.0. eps: added to
+// the variance, so that groups that do not vary become 0; 0 to 1e38.
+func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, error) {
+	return c.construct("group_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_group_norm(c.ptr, a.ptr, C.int64_t(groups), C.double(eps))
+	})
+}
+
+// SoftMax is each row of a as weights that sum to 1.
+//
+// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
+// max(a[r])). Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by
+// blocks of 4,096 and then in F64, the rest in F32, rounded once. -infinity has
+// the weight 0; a row of nothing else, or with NaN or infinity in it, becomes
+// NaN. The result is of a's type.
+func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
+	return c.construct("soft_max", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_soft_max(c.ptr, a.ptr)
+	})
+}
+
+// SoftMaxExtOptions is what [Context.SoftMaxExt] may be given. Zeros are the
+// defaults.
+type SoftMaxExtOptions struct {
+	// The factor of a; 0 = the default, 1.
+	Scale float64
+	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
+	// 10000.
+	MaxBias float64
+}
+
+// SoftMaxExt is each row of a, scaled and masked, as weights that sum to 1
+// (attention's weights).
+//
+// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of
+// e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x
+// and sinks[h]; h is the index in dimension 2, the head. What is left out is
+// not there. slope(h) = 1 where max_bias is 0, else with n the largest power of
+// 2 that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
+// 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
+// Short, Test Long, 2022). Shapes: a (n, m, heads, batch), mask (n, m', x, y):
+// m' at least m (further rows are not read), x dividing heads and y batch;
+// sinks (heads); c has a's shape. Types: a and mask each F32, F16 or BF16,
+// sinks F32; sums in F32 by blocks of 4,096 and then in F64, the rest in F32,
+// rounded once. -infinity has the weight 0; a row of nothing else, without
+// sinks, becomes NaN, as does one with NaN or infinity in it. The result is of
+// a's type. mask and sinks may be nil: left out.
+func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions) (*Tensor, error) {
+	mask, sinks = orNone(mask), orNone(sinks)
+	params := C.tl_soft_max_ext_params{struct_size: C.sizeof_tl_soft_max_ext_params}
+	if options != nil {
+		params.scale = C.double(options.Scale)
+		params.max_bias = C.double(options.MaxBias)
+	}
+	return c.construct("soft_max_ext", []*Tensor{a, mask, sinks}, func() *C.tl_tensor {
+		return C.tl_soft_max_ext(c.ptr, a.ptr, mask.ptr, sinks.ptr, &params)
+	})
+}

@@ -169,3 +169,53 @@ tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, con
         return node<2>(context, Op::glu, {a, b}, attrs);
     });
 }
+
+tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::rms_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::l2_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("groups", groups),
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::group_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::soft_max, {a}); }
+
+tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_tensor *sinks, const tl_soft_max_ext_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_soft_max_ext_params options = options_of(params, "soft_max_ext");
+        const Attr attrs[] = {
+            Attr::of_number("scale", options.scale),
+            Attr::of_number("max_bias", options.max_bias),
+        };
+        return node<3>(context, Op::soft_max_ext, {a, mask, sinks}, attrs);
+    });
+}

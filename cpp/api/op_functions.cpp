@@ -151,6 +151,46 @@ Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op
     return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
 }
 
+Tensor ContextOps::norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::norm, {&a}, attrs);
+}
+
+Tensor ContextOps::rms_norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::rms_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::l2_norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::l2_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::group_norm(const Tensor &a, std::int64_t groups, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("groups", groups),
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::group_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::soft_max(const Tensor &a) const { return Nodes::make(*this, core::Op::soft_max, {&a}); }
+
+Tensor ContextOps::soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                                const SoftMaxExtOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("scale", options.scale),
+        core::Attr::of_number("max_bias", options.max_bias),
+    };
+    return Nodes::make(*this, core::Op::soft_max_ext, {&a, if_given(mask), if_given(sinks)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -263,6 +303,21 @@ Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluO
     return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
 }
 
+Tensor norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).norm(a, eps); }
+
+Tensor rms_norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).rms_norm(a, eps); }
+
+Tensor l2_norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).l2_norm(a, eps); }
+
+Tensor group_norm(const Tensor &a, std::int64_t groups, double eps) { return Nodes::youngest_of({&a}).group_norm(a, groups, eps); }
+
+Tensor soft_max(const Tensor &a) { return Nodes::youngest_of({&a}).soft_max(a); }
+
+Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                    const SoftMaxExtOptions &options) {
+    return Nodes::youngest_of({&a, if_given(mask), if_given(sinks)}).soft_max_ext(a, mask, sinks, options);
+}
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -334,5 +389,17 @@ Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(
 Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
     return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
 }
+
+Tensor TensorOps::norm(double eps) const { return tensorlib::norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::rms_norm(double eps) const { return tensorlib::rms_norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::l2_norm(double eps) const { return tensorlib::l2_norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::group_norm(std::int64_t groups, double eps) const {
+    return tensorlib::group_norm(static_cast<const Tensor &>(*this), groups, eps);
+}
+
+Tensor TensorOps::soft_max() const { return tensorlib::soft_max(static_cast<const Tensor &>(*this)); }
 
 }  // namespace tensorlib

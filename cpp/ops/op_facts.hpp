@@ -706,6 +706,96 @@ inline constexpr OpFacts glu{
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
+// ---- norms
+
+inline constexpr Operand norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts norm{
+    .op = Op::norm,
+    .name = "norm",
+    .operands = norm_operands,
+    .attrs = norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - mean(g) - c mean(g c)) by rows, s = 1 / sqrt(variance(a) + eps)",
+    .doc = "Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias)",
+};
+
+inline constexpr Operand rms_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef rms_norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts rms_norm{
+    .op = Op::rms_norm,
+    .name = "rms_norm",
+    .operands = rms_norm_operands,
+    .attrs = rms_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - c mean(g c)) by rows, s = 1 / sqrt(mean(a^2) + eps)",
+    .doc = "Each row of a divided by the root of its mean square",
+};
+
+inline constexpr Operand l2_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef l2_norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts l2_norm{
+    .op = Op::l2_norm,
+    .name = "l2_norm",
+    .operands = l2_norm_operands,
+    .attrs = l2_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - c sum(g c)) by rows where the length is above eps, s g elsewhere; s = 1 / max(sqrt(sum(a^2)), eps)",
+    .doc = "Each row of a divided by its length",
+};
+
+inline constexpr Operand group_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef group_norm_attrs[] = {
+    {.name = "groups", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts group_norm{
+    .op = Op::group_norm,
+    .name = "group_norm",
+    .operands = group_norm_operands,
+    .attrs = group_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - mean(g) - c mean(g c)) by groups, s = 1 / sqrt(variance(G) + eps)",
+    .doc = "Each group of channels, which are dimension 2, less its mean, divided by its standard deviation",
+};
+
+inline constexpr Operand soft_max_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts soft_max{
+    .op = Op::soft_max,
+    .name = "soft_max",
+    .operands = soft_max_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = c (g - sum(g c)) by rows",
+    .doc = "Each row of a as weights that sum to 1",
+};
+
+inline constexpr Operand soft_max_ext_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "mask", .role = Role::read, .optional = true},
+    {.name = "sinks", .role = Role::read, .optional = true},
+};
+inline constexpr AttrDef soft_max_ext_attrs[] = {
+    {.name = "scale", .kind = AttrKind::number, .required = false},
+    {.name = "max_bias", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 10000.0},
+};
+inline constexpr OpFacts soft_max_ext{
+    .op = Op::soft_max_ext,
+    .name = "soft_max_ext",
+    .operands = soft_max_ext_operands,
+    .attrs = soft_max_ext_attrs,
+    .result = ResultType::of_first,
+    .gradient =
+        "with d = c (g - sum(g c)) by rows: da = scale d; dmask = slope d, summed over the rows that read it; dsinks = -w sum(g c), w the "
+        "weight of the sink, summed over the rows of the head",
+    .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -828,6 +918,48 @@ struct GluAttrs {
           swapped(given.flag("glu", "swapped")),
           alpha(given.number("alpha", 1.702)),
           limit(given.number("limit", 7.0)) {}
+};
+
+struct NormAttrs {
+    static constexpr Op operation = Op::norm;
+
+    double eps;
+
+    explicit NormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct RmsNormAttrs {
+    static constexpr Op operation = Op::rms_norm;
+
+    double eps;
+
+    explicit RmsNormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct L2NormAttrs {
+    static constexpr Op operation = Op::l2_norm;
+
+    double eps;
+
+    explicit L2NormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct GroupNormAttrs {
+    static constexpr Op operation = Op::group_norm;
+
+    std::int64_t groups;
+    double eps;
+
+    explicit GroupNormAttrs(const Attrs &given) : groups(given.integer("groups", 0)), eps(given.number("eps", 0.0)) {}
+};
+
+struct SoftMaxExtAttrs {
+    static constexpr Op operation = Op::soft_max_ext;
+
+    double scale;
+    double max_bias;
+
+    explicit SoftMaxExtAttrs(const Attrs &given) : scale(given.number("scale", 1.0)), max_bias(given.number("max_bias", 0.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

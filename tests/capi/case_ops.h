@@ -279,5 +279,38 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
         return true;
     }
+    if (strcmp(op, "norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "rms_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_rms_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "l2_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_l2_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "group_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_group_norm(ctx, s[0], case_int(run, words, n, "groups"), case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "soft_max") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_soft_max(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "soft_max_ext") == 0) {
+        operands(run, words, n, 3, s);
+        tl_soft_max_ext_params params = {.struct_size = sizeof params};
+        params.scale = case_number(run, words, n, "scale");
+        params.max_bias = case_number(run, words, n, "max_bias");
+        *made = tl_soft_max_ext(ctx, s[0], s[1], s[2], &params);
+        return true;
+    }
     return false;
 }

@@ -74,5 +74,16 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
                        static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
                        options);
     }
+    if (op == "norm") return s.at(0).norm(attrs.number("eps"));
+    if (op == "rms_norm") return s.at(0).rms_norm(attrs.number("eps"));
+    if (op == "l2_norm") return s.at(0).l2_norm(attrs.number("eps"));
+    if (op == "group_norm") return s.at(0).group_norm(attrs.integer("groups"), attrs.number("eps"));
+    if (op == "soft_max") return s.at(0).soft_max();
+    if (op == "soft_max_ext") {
+        tl::SoftMaxExtOptions options;
+        options.scale = attrs.number("scale");
+        options.max_bias = attrs.number("max_bias");
+        return tl::soft_max_ext(s.at(0), s.at_if_given(1), s.at_if_given(2), options);
+    }
     return std::nullopt;
 }

@@ -354,6 +354,23 @@ pub extern fn tl_glu(
     op: tl_glu_op,
     params: ?*const tl_glu_params,
 ) ?*tl_tensor;
+pub extern fn tl_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_rms_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_l2_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_group_norm(ctx: ?*tl_context, a: ?*tl_tensor, groups: i64, eps: f64) ?*tl_tensor;
+pub extern fn tl_soft_max(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_soft_max_ext_params = extern struct {
+    struct_size: usize = @sizeOf(tl_soft_max_ext_params),
+    scale: f64 = 0,
+    max_bias: f64 = 0,
+};
+pub extern fn tl_soft_max_ext(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    mask: ?*tl_tensor,
+    sinks: ?*tl_tensor,
+    params: ?*const tl_soft_max_ext_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

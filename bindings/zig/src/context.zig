@@ -216,6 +216,12 @@ pub const Context = struct {
     pub const leakyRelu = op_functions.leakyRelu;
     pub const xielu = op_functions.xielu;
     pub const glu = op_functions.glu;
+    pub const norm = op_functions.norm;
+    pub const rmsNorm = op_functions.rmsNorm;
+    pub const l2Norm = op_functions.l2Norm;
+    pub const groupNorm = op_functions.groupNorm;
+    pub const softMax = op_functions.softMax;
+    pub const softMaxExt = op_functions.softMaxExt;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -61,6 +61,7 @@ pub const opName = @import("attr.zig").opName;
 pub const ScaleOptions = op_functions.ScaleOptions;
 pub const GluOp = op_functions.GluOp;
 pub const GluOptions = op_functions.GluOptions;
+pub const SoftMaxExtOptions = op_functions.SoftMaxExtOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

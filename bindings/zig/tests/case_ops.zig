@@ -58,6 +58,12 @@ const Name = enum {
     leaky_relu,
     xielu,
     glu,
+    norm,
+    rms_norm,
+    l2_norm,
+    group_norm,
+    soft_max,
+    soft_max_ext,
 };
 
 /// null where it is none of these.
@@ -117,6 +123,12 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .leaky_relu => 1,
         .xielu => 1,
         .glu => 2,
+        .norm => 1,
+        .rms_norm => 1,
+        .l2_norm => 1,
+        .group_norm => 1,
+        .soft_max => 1,
+        .soft_max_ext => 3,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -179,6 +191,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .swapped = try op.integer("swapped") != 0,
             .alpha = try op.number("alpha"),
             .limit = try op.number("limit"),
+        }),
+        .norm => return try ctx.norm(src[0].?, try op.number("eps")),
+        .rms_norm => return try ctx.rmsNorm(src[0].?, try op.number("eps")),
+        .l2_norm => return try ctx.l2Norm(src[0].?, try op.number("eps")),
+        .group_norm => return try ctx.groupNorm(src[0].?, try op.integer("groups"), try op.number("eps")),
+        .soft_max => return try ctx.softMax(src[0].?),
+        .soft_max_ext => return try ctx.softMaxExt(src[0].?, src[1], src[2], .{
+            .scale = try op.number("scale"),
+            .max_bias = try op.number("max_bias"),
         }),
     }
 }

@@ -160,6 +160,21 @@ struct LeafTable {
         TileLoop loops[n_tile_ops];
     } tiles;
 
+    // Passes over a row of n floats; y may be x. What norms and soft_max are made of.
+    struct Norms {
+        double (*sum)(int64_t n, const float *x);
+        // Of (x - center)^2.
+        double (*squares)(int64_t n, const float *x, float center);
+        // y = (x - center) factor.
+        void (*normalise)(int64_t n, const float *x, float center, float factor, float *y);
+        // Of none -infinity; where there is NaN among them, any.
+        float (*largest)(int64_t n, const float *x);
+        // y = x scale + mask slope, mask null where there is none; and the largest.
+        float (*logits)(int64_t n, const float *x, float scale, const float *mask, float slope, float *y);
+        // y = e ^ (x - largest), and the sum.
+        double (*exponentials)(int64_t n, const float *x, float largest, float *y);
+    } norms;
+
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);

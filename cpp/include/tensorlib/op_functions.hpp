@@ -31,6 +31,14 @@ struct GluOptions {
     double limit = 7.0;
 };
 
+// What soft_max_ext() may be given.
+struct SoftMaxExtOptions {
+    // The factor of a; 0 = the default, 1.
+    double scale = 1.0;
+    // Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    double max_bias = 0.0;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -88,6 +96,13 @@ public:
     Tensor leaky_relu(const Tensor &a, double slope) const;
     Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
     Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
+    Tensor norm(const Tensor &a, double eps) const;
+    Tensor rms_norm(const Tensor &a, double eps) const;
+    Tensor l2_norm(const Tensor &a, double eps) const;
+    Tensor group_norm(const Tensor &a, std::int64_t groups, double eps) const;
+    Tensor soft_max(const Tensor &a) const;
+    Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                        const SoftMaxExtOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -127,6 +142,11 @@ public:
     Tensor hardsigmoid() const;
     Tensor leaky_relu(double slope) const;
     Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor norm(double eps) const;
+    Tensor rms_norm(double eps) const;
+    Tensor l2_norm(double eps) const;
+    Tensor group_norm(std::int64_t groups, double eps) const;
+    Tensor soft_max() const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -323,5 +343,39 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 // once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
 // swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
 Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
+// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias). The result c: c[i, r] =
+// (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. eps: added to the
+// variance, so that rows that do not vary become 0; 0 to 1e38.
+Tensor norm(const Tensor &a, double eps);
+// Each row of a divided by the root of its mean square. The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type.
+// eps: added to the mean square, so that rows of zeros stay zeros; 0 to 1e38.
+Tensor rms_norm(const Tensor &a, double eps);
+// Each row of a divided by its length. The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has a's shape. Types: F32,
+// F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. eps: the least
+// length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+Tensor l2_norm(const Tensor &a, double eps);
+// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation. The result c: c[i] = (a[i] - mean(G)) /
+// sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that a[i] is among: of k = ceil(channels / groups), group j has
+// channels j k to j k + k - 1; the last ones have what is left. Shapes: a {n, m, channels, batch}, c has a's shape. Types: F32, F16 or
+// BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. groups: how many there
+// are, the number of channels at most; 1 to 9007199254740992.0. eps: added to the variance, so that groups that do not vary become 0; 0 to
+// 1e38.
+Tensor group_norm(const Tensor &a, std::int64_t groups, double eps);
+// Each row of a as weights that sum to 1. The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r])). Shapes:
+// c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. -infinity has
+// the weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+Tensor soft_max(const Tensor &a);
+// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights). The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] -
+// m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in
+// dimension 2, the head. What is left out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no
+// more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
+// Short, Test Long, 2022). Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing heads
+// and y batch; sinks {heads}; c has a's shape. Types: a and mask each F32, F16 or BF16, sinks F32; sums in F32 by blocks of 4,096 and then
+// in F64, the rest in F32, rounded once. -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with
+// NaN or infinity in it. The result is of a's type. mask and sinks may be std::nullopt: left out.
+Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                    const SoftMaxExtOptions &options = {});
 
 }  // namespace tensorlib

@@ -54,6 +54,18 @@ pub struct tl_glu_params {
     pub limit: f64,
 }
 
+/// What tl_soft_max_ext() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_soft_max_ext_params {
+    /// sizeof(tl_soft_max_ext_params).
+    pub struct_size: usize,
+    /// The factor of a; 0 = the default, 1.
+    pub scale: f64,
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    pub max_bias: f64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -402,5 +414,64 @@ extern "C" {
         b: *mut tl_tensor,
         op: tl_glu_op,
         params: *const tl_glu_params,
+    ) -> *mut tl_tensor;
+
+    /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight
+    /// and bias). The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x)
+    /// = mean((x - mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of
+    /// 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `eps`: added to the
+    /// variance, so that rows that do not vary become 0; 0 to 1e38. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_norm(ctx: *mut tl_context, a: *mut tl_tensor, eps: f64) -> *mut tl_tensor;
+
+    /// Each row of a divided by the root of its mean square. The result c: `c[i, r] = a[i, r] /
+    /// sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks
+    /// of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `eps`: added to
+    /// the mean square, so that rows of zeros stay zeros; 0 to 1e38. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_rms_norm(ctx: *mut tl_context, a: *mut tl_tensor, eps: f64) -> *mut tl_tensor;
+
+    /// Each row of a divided by its length. The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)),
+    /// eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in
+    /// F64, the rest in F32, rounded once. The result is of a's type. `eps`: the least length that is
+    /// divided by, so that rows of zeros stay zeros; 0 to 1e38. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_l2_norm(ctx: *mut tl_context, a: *mut tl_tensor, eps: f64) -> *mut tl_tensor;
+
+    /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation. The
+    /// result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the
+    /// group} that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1;
+    /// the last ones have what is left`. Shapes: a {n, m, channels, batch}, c has a's shape. Types: F32,
+    /// F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The
+    /// result is of a's type. `groups`: how many there are, the number of channels at most; 1 to
+    /// 9007199254740992.0. `eps`: added to the variance, so that groups that do not vary become 0; 0 to
+    /// 1e38. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_group_norm(ctx: *mut tl_context, a: *mut tl_tensor, groups: i64, eps: f64) -> *mut tl_tensor;
+
+    /// Each row of a as weights that sum to 1. The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over
+    /// j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by
+    /// blocks of 4,096 and then in F64, the rest in F32, rounded once. -infinity has the weight 0; a row of
+    /// nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type. The context
+    /// owns the result; NULL on failure. Since 0.1.
+    pub fn tl_soft_max(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights). The result c:
+    /// `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+    /// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What
+    /// is left out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that
+    /// is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) /
+    /// (2 n)) beyond (Press, Smith and Lewis, Train Short, Test Long, 2022)`. Shapes: a
+    /// {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing
+    /// heads and y batch; sinks {heads}; c has a's shape. Types: a and mask each F32, F16 or BF16, sinks
+    /// F32; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. -infinity has
+    /// the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in
+    /// it. The result is of a's type. `mask` and `sinks` may be tl_none(): left out. `params` may be NULL.
+    /// The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_soft_max_ext(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        mask: *mut tl_tensor,
+        sinks: *mut tl_tensor,
+        params: *const tl_soft_max_ext_params,
     ) -> *mut tl_tensor;
 }

@@ -84,6 +84,7 @@ pub use tensor::Tensor;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
 pub use op_functions::ScaleOptions;
+pub use op_functions::SoftMaxExtOptions;
 // End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]

@@ -107,6 +107,45 @@ impl GluOptions {
     }
 }
 
+/// What [`Context::soft_max_ext`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftMaxExtOptions {
+    raw: sys::tl_soft_max_ext_params,
+}
+
+impl Default for SoftMaxExtOptions {
+    fn default() -> Self {
+        let raw = sys::tl_soft_max_ext_params {
+            struct_size: size_of::<sys::tl_soft_max_ext_params>(),
+            scale: 0.0,
+            max_bias: 0.0,
+        };
+        Self { raw }
+    }
+}
+
+impl SoftMaxExtOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The factor of a; 0 = the default, 1.
+    #[must_use]
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.raw.scale = scale;
+        self
+    }
+
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    #[must_use]
+    pub fn max_bias(mut self, max_bias: f64) -> Self {
+        self.raw.max_bias = max_bias;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -830,6 +869,125 @@ impl Context {
             |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
         )
     }
+
+    /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+    ///
+    /// The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
+    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64,
+    /// the rest in F32, rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not
+    /// vary become 0; 0 to 1e38.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 2], &[1f32, 3., 10., 10.])?;
+    /// let c = a.norm(1e-5)?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// let found = c.to_vec::<f32>()?;
+    /// assert!((found[0] + 1.0).abs() < 1e-4 && found[2] == 0.0);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each row of a divided by the root of its mean square.
+    ///
+    /// The result c: `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `eps`:
+    /// added to the mean square, so that rows of zeros stay zeros; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn rms_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each row of a divided by its length.
+    ///
+    /// The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`. Shapes: c has a's shape. Types: F32, F16 or
+    /// BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type.
+    /// `eps`: the least length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn l2_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+    ///
+    /// The result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
+    /// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
+    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums in F32 by
+    /// blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `groups`: how many
+    /// there are, the number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups
+    /// that do not vary become 0; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn group_norm(&self, a: &Tensor, groups: i64, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
+    }
+
+    /// Each row of a as weights that sum to 1.
+    ///
+    /// The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's
+    /// shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once.
+    /// -infinity has the weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of
+    /// a's type.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let scores = ctx.tensor([4], &[1f32, 1., f32::NEG_INFINITY, 1.])?;
+    /// let weights = scores.soft_max()?;
+    /// Backend::cpu()?.compute(&[&weights])?;
+    /// assert!(weights.to_vec::<f32>()?.iter().zip([1. / 3., 1. / 3., 0., 1. / 3.]).all(|(c, w): (&f32, f32)| (c - w).abs() < 1e-6));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn soft_max(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
+    }
+
+    /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+    ///
+    /// The result c: `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+    /// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
+    /// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
+    /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
+    /// Lewis, Train Short, Test Long, 2022)`. Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m
+    /// (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c has a's shape. Types: a and mask
+    /// each F32, F16 or BF16, sinks F32; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once.
+    /// -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity
+    /// in it. The result is of a's type. `mask` and `sinks` may be `None`: left out.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn soft_max_ext(
+        &self,
+        a: &Tensor,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: SoftMaxExtOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), mask, sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_soft_max_ext(ctx, a.raw(), raw_or_none(mask), raw_or_none(sinks), &options.raw) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1256,5 +1414,58 @@ impl Tensor {
     /// As [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
+    }
+
+    /// [`Context::norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::norm`].
+    pub fn norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().norm(self, eps)
+    }
+
+    /// [`Context::rms_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::rms_norm`].
+    pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().rms_norm(self, eps)
+    }
+
+    /// [`Context::l2_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::l2_norm`].
+    pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().l2_norm(self, eps)
+    }
+
+    /// [`Context::group_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::group_norm`].
+    pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
+        self.context().group_norm(self, groups, eps)
+    }
+
+    /// [`Context::soft_max`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::soft_max`].
+    pub fn soft_max(&self) -> Result<Tensor> {
+        self.context().soft_max(self)
+    }
+
+    /// [`Context::soft_max_ext`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::soft_max_ext`].
+    pub fn soft_max_ext(
+        &self,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: SoftMaxExtOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[mask, sinks]).soft_max_ext(self, mask, sinks, options)
     }
 }

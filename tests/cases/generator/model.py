@@ -27,6 +27,7 @@ class Case:
         t = tensors.leaf(ident, dtype, ne, seed)
         self.lines.append(f"leaf {ident} {dtype} {' '.join(map(str, t.ne))} {seed}")
         for i, value in (put or {}).items():
+            assert 0 <= i < t.n_elements(), f"{self.name}: {ident} has no element {i}"
             value = ROUND[dtype](float(value))
             t.storage.set(i, (value, 0.0))
             self.lines.append(f"set {ident} {i} {text(value)}")
@@ -64,6 +65,17 @@ class Case:
         ident = self._op("glu", a, b, op=op, **attrs)
         attrs.pop("split", None)
         return tensors.glu(ident, a, b, op, **attrs)
+
+    def by_row(self, op, a, **attrs):
+        return tensors.by_row(self._op(op, a, **attrs), op, a, attrs)
+
+    def group_norm(self, a, groups, eps):
+        return tensors.group_norm(self._op("group_norm", a, groups=groups, eps=eps), a, groups, eps)
+
+    def soft_max_ext(self, a, mask, sinks, scale=0, max_bias=0):
+        """An attribute of 0 is left out."""
+        ident = self._op("soft_max_ext", a, mask, sinks, scale=scale or None, max_bias=max_bias or None)
+        return tensors.soft_max_ext(ident, a, mask, sinks, scale or 1.0, max_bias)
 
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)

@@ -96,6 +96,30 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.limit(attrs.number("limit"));
             s[0].glu(s.if_given(1), op, options)
         }
+        "norm" => {
+            let eps = attrs.number("eps");
+            s[0].norm(eps)
+        }
+        "rms_norm" => {
+            let eps = attrs.number("eps");
+            s[0].rms_norm(eps)
+        }
+        "l2_norm" => {
+            let eps = attrs.number("eps");
+            s[0].l2_norm(eps)
+        }
+        "group_norm" => {
+            let groups = attrs.integer("groups");
+            let eps = attrs.number("eps");
+            s[0].group_norm(groups, eps)
+        }
+        "soft_max" => s[0].soft_max(),
+        "soft_max_ext" => {
+            let options = tensorlib::SoftMaxExtOptions::new();
+            let options = options.scale(attrs.number("scale"));
+            let options = options.max_bias(attrs.number("max_bias"));
+            s[0].soft_max_ext(s.if_given(1), s.if_given(2), options)
+        }
         _ => return None,
     })
 }
