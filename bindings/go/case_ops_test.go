@@ -65,6 +65,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"group_norm":   1,
 		"soft_max":     1,
 		"soft_max_ext": 3,
+		"rope":         3,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -201,6 +202,21 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			MaxBias: s.number("max_bias"),
 		}
 		made, err = c.SoftMaxExt(src[0], src[1], src[2], options)
+	case "rope":
+		options := &RopeOptions{
+			Mode:       RopeMode(s.choice("mode", "normal", "neox", "mrope")),
+			NDims:      s.integer("n_dims"),
+			Sections:   [4]int64(s.list("sections", 4)),
+			NCtxOrig:   s.integer("n_ctx_orig"),
+			FreqBase:   s.number("freq_base"),
+			FreqScale:  s.number("freq_scale"),
+			ExtFactor:  s.number("ext_factor"),
+			AttnFactor: s.number("attn_factor"),
+			BetaFast:   s.number("beta_fast"),
+			BetaSlow:   s.number("beta_slow"),
+			Inverse:    s.integer("inverse") != 0,
+		}
+		made, err = c.Rope(src[0], src[1], src[2], options)
 	}
 	return made, true, err
 }

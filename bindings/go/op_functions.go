@@ -789,3 +789,92 @@ func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions)
 		return C.tl_soft_max_ext(c.ptr, a.ptr, mask.ptr, sinks.ptr, &params)
 	})
 }
+
+// RopeMode is what [Context.Rope] takes: which elements are pairs: normal 2 k
+// and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+// positions by sections; normal is the default.
+type RopeMode int32
+
+// The values of RopeMode.
+const (
+	RopeModeNormal RopeMode = C.TL_ROPE_MODE_NORMAL
+	RopeModeNeox   RopeMode = C.TL_ROPE_MODE_NEOX
+	RopeModeMrope  RopeMode = C.TL_ROPE_MODE_MROPE
+)
+
+// RopeOptions is what [Context.Rope] may be given. Zeros are the defaults.
+type RopeOptions struct {
+	// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k
+	// and k + n_dims / 2, and with mrope pairs have positions by sections;
+	// normal is the default.
+	Mode RopeMode
+	// So many of a row's first elements are turned; even; 0: all; 0 to
+	// 1048576.
+	NDims int64
+	// Of mrope alone: so many pairs in a row have the token's first
+	// position, its second and so on, and then from the first one again; 0
+	// to 1048576.
+	Sections [4]int64
+	// The context that the model was trained for; with ext_factor above 0;
+	// 0 to 9007199254740992.0.
+	NCtxOrig int64
+	// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the
+	// default, 10000.
+	FreqBase float64
+	// The factor of positions that stretches a context; 1e-6 to 1000000; 0
+	// = the default, 1.
+	FreqScale float64
+	// How much of YaRN there is; 0: none; 0 to 1000000.
+	ExtFactor float64
+	// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+	AttnFactor float64
+	// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6
+	// to 1000000000; 0 = the default, 32.
+	BetaFast float64
+	// Pairs with fewer turns than this are stretched wholly; 1e-6 to
+	// 1000000000; 0 = the default, 1.
+	BetaSlow float64
+	// 1: turned the other way round, by -t.
+	Inverse bool
+}
+
+// Rope is pairs of each row of a turned by angles that grow with the row's
+// position (rotary position embedding).
+//
+// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x
+// sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) /
+// freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
+// m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
+// 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high -
+// low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high
+// = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims
+// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay
+// as they are. Shapes: a (n, heads, tokens, batch), positions (tokens) or
+// (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode mrope
+// positions are (4 tokens) or (4 tokens, batch): all of the first section, then
+// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or
+// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m (|x|
+// + |y|), rounded once to a's type. The result is of a's type. freqFactors may
+// be nil: left out.
+func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) (*Tensor, error) {
+	freqFactors = orNone(freqFactors)
+	params := C.tl_rope_params{struct_size: C.sizeof_tl_rope_params}
+	if options != nil {
+		params.mode = C.tl_rope_mode(options.Mode)
+		params.n_dims = C.int64_t(options.NDims)
+		for i, value := range options.Sections {
+			params.sections[i] = C.int64_t(value)
+		}
+		params.n_ctx_orig = C.int64_t(options.NCtxOrig)
+		params.freq_base = C.double(options.FreqBase)
+		params.freq_scale = C.double(options.FreqScale)
+		params.ext_factor = C.double(options.ExtFactor)
+		params.attn_factor = C.double(options.AttnFactor)
+		params.beta_fast = C.double(options.BetaFast)
+		params.beta_slow = C.double(options.BetaSlow)
+		params.inverse = C.bool(options.Inverse)
+	}
+	return c.construct("rope", []*Tensor{a, positions, freqFactors}, func() *C.tl_tensor {
+		return C.tl_rope(c.ptr, a.ptr, positions.ptr, freqFactors.ptr, &params)
+	})
+}

@@ -219,3 +219,23 @@ tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_te
         return node<3>(context, Op::soft_max_ext, {a, mask, sinks}, attrs);
     });
 }
+
+tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors, const tl_rope_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_rope_params options = options_of(params, "rope");
+        const Attr attrs[] = {
+            Attr::of_int("mode", options.mode),
+            Attr::of_int("n_dims", options.n_dims),
+            Attr::of_ints("sections", options.sections),
+            Attr::of_int("n_ctx_orig", options.n_ctx_orig),
+            Attr::of_number("freq_base", options.freq_base),
+            Attr::of_number("freq_scale", options.freq_scale),
+            Attr::of_number("ext_factor", options.ext_factor),
+            Attr::of_number("attn_factor", options.attn_factor),
+            Attr::of_number("beta_fast", options.beta_fast),
+            Attr::of_number("beta_slow", options.beta_slow),
+            Attr::of_int("inverse", options.inverse),
+        };
+        return node<3>(context, Op::rope, {a, positions, freq_factors}, attrs);
+    });
+}

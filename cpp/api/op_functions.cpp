@@ -191,6 +191,24 @@ Tensor ContextOps::soft_max_ext(const Tensor &a, const std::optional<Tensor> &ma
     return Nodes::make(*this, core::Op::soft_max_ext, {&a, if_given(mask), if_given(sinks)}, attrs);
 }
 
+Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors,
+                        const RopeOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
+        core::Attr::of_int("n_dims", options.n_dims),
+        core::Attr::of_ints("sections", options.sections),
+        core::Attr::of_int("n_ctx_orig", options.n_ctx_orig),
+        core::Attr::of_number("freq_base", options.freq_base),
+        core::Attr::of_number("freq_scale", options.freq_scale),
+        core::Attr::of_number("ext_factor", options.ext_factor),
+        core::Attr::of_number("attn_factor", options.attn_factor),
+        core::Attr::of_number("beta_fast", options.beta_fast),
+        core::Attr::of_number("beta_slow", options.beta_slow),
+        core::Attr::of_int("inverse", options.inverse),
+    };
+    return Nodes::make(*this, core::Op::rope, {&a, &positions, if_given(freq_factors)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -316,6 +334,10 @@ Tensor soft_max(const Tensor &a) { return Nodes::youngest_of({&a}).soft_max(a); 
 Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
                     const SoftMaxExtOptions &options) {
     return Nodes::youngest_of({&a, if_given(mask), if_given(sinks)}).soft_max_ext(a, mask, sinks, options);
+}
+
+Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options) {
+    return Nodes::youngest_of({&a, &positions, if_given(freq_factors)}).rope(a, positions, freq_factors, options);
 }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {

@@ -45,7 +45,7 @@ namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
     static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id,
-                                            kernels::copies, kernels::norms,   kernels::rows};
+                                            kernels::copies, kernels::norms,   kernels::rope, kernels::rows};
     return all;
 }
 

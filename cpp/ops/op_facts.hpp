@@ -796,6 +796,37 @@ inline constexpr OpFacts soft_max_ext{
     .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
 };
 
+// ---- attention
+
+inline constexpr Operand rope_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "positions", .role = Role::read, .never = "it is a number"},
+    {.name = "freq_factors", .role = Role::read, .optional = true, .never = "it belongs to the model's form"},
+};
+inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
+inline constexpr AttrDef rope_attrs[] = {
+    {.name = "mode", .kind = AttrKind::text, .required = false, .values = rope_mode_values},
+    {.name = "n_dims", .kind = AttrKind::ints, .required = false, .least = 0, .most = 1048576},
+    {.name = "sections", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0, .most = 1048576},
+    {.name = "n_ctx_orig", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740992},
+    {.name = "freq_base", .kind = AttrKind::number, .required = false, .least = 0.001, .most = 1e38},
+    {.name = "freq_scale", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000.0},
+    {.name = "ext_factor", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 1000000.0},
+    {.name = "attn_factor", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000.0},
+    {.name = "beta_fast", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000000.0},
+    {.name = "beta_slow", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000000.0},
+    {.name = "inverse", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts rope{
+    .op = Op::rope,
+    .name = "rope",
+    .operands = rope_operands,
+    .attrs = rope_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = rope of g the other way round",
+    .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -960,6 +991,37 @@ struct SoftMaxExtAttrs {
     double max_bias;
 
     explicit SoftMaxExtAttrs(const Attrs &given) : scale(given.number("scale", 1.0)), max_bias(given.number("max_bias", 0.0)) {}
+};
+
+enum class RopeMode : std::int32_t { normal, neox, mrope };
+
+struct RopeAttrs {
+    static constexpr Op operation = Op::rope;
+
+    RopeMode mode;
+    std::int64_t n_dims;
+    IntList sections;
+    std::int64_t n_ctx_orig;
+    double freq_base;
+    double freq_scale;
+    double ext_factor;
+    double attn_factor;
+    double beta_fast;
+    double beta_slow;
+    bool inverse;
+
+    explicit RopeAttrs(const Attrs &given)
+        : mode(static_cast<RopeMode>(given.integer("mode", 0))),
+          n_dims(given.integer("n_dims", 0)),
+          sections(given.list("sections")),
+          n_ctx_orig(given.integer("n_ctx_orig", 0)),
+          freq_base(given.number("freq_base", 10000.0)),
+          freq_scale(given.number("freq_scale", 1.0)),
+          ext_factor(given.number("ext_factor", 0.0)),
+          attn_factor(given.number("attn_factor", 1.0)),
+          beta_fast(given.number("beta_fast", 32.0)),
+          beta_slow(given.number("beta_slow", 1.0)),
+          inverse(given.flag("rope", "inverse")) {}
 };
 
 }  // namespace tensorlib::core::ops

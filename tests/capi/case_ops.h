@@ -312,5 +312,24 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_soft_max_ext(ctx, s[0], s[1], s[2], &params);
         return true;
     }
+    if (strcmp(op, "rope") == 0) {
+        operands(run, words, n, 3, s);
+        int64_t sections[4];
+        case_ints(run, words, n, "sections", 4, sections);
+        tl_rope_params params = {.struct_size = sizeof params};
+        params.mode = case_choice(run, words, n, "mode", "normal neox mrope");
+        params.n_dims = case_int(run, words, n, "n_dims");
+        memcpy(params.sections, sections, sizeof sections);
+        params.n_ctx_orig = case_int(run, words, n, "n_ctx_orig");
+        params.freq_base = case_number(run, words, n, "freq_base");
+        params.freq_scale = case_number(run, words, n, "freq_scale");
+        params.ext_factor = case_number(run, words, n, "ext_factor");
+        params.attn_factor = case_number(run, words, n, "attn_factor");
+        params.beta_fast = case_number(run, words, n, "beta_fast");
+        params.beta_slow = case_number(run, words, n, "beta_slow");
+        params.inverse = case_int(run, words, n, "inverse") != 0;
+        *made = tl_rope(ctx, s[0], s[1], s[2], &params);
+        return true;
+    }
     return false;
 }

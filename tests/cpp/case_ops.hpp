@@ -85,5 +85,20 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.max_bias = attrs.number("max_bias");
         return tl::soft_max_ext(s.at(0), s.at_if_given(1), s.at_if_given(2), options);
     }
+    if (op == "rope") {
+        tl::RopeOptions options;
+        options.mode = static_cast<tl::RopeMode>(attrs.choice("mode", {"normal", "neox", "mrope"}));
+        options.n_dims = attrs.integer("n_dims");
+        options.sections = attrs.list<4>("sections");
+        options.n_ctx_orig = attrs.integer("n_ctx_orig");
+        options.freq_base = attrs.number("freq_base");
+        options.freq_scale = attrs.number("freq_scale");
+        options.ext_factor = attrs.number("ext_factor");
+        options.attn_factor = attrs.number("attn_factor");
+        options.beta_fast = attrs.number("beta_fast");
+        options.beta_slow = attrs.number("beta_slow");
+        options.inverse = attrs.integer("inverse") != 0;
+        return tl::rope(s.at(0), s.at(1), s.at_if_given(2), options);
+    }
     return std::nullopt;
 }

@@ -371,6 +371,31 @@ pub extern fn tl_soft_max_ext(
     sinks: ?*tl_tensor,
     params: ?*const tl_soft_max_ext_params,
 ) ?*tl_tensor;
+pub const tl_rope_mode = i32;
+pub const TL_ROPE_MODE_NORMAL: tl_rope_mode = 0;
+pub const TL_ROPE_MODE_NEOX: tl_rope_mode = 1;
+pub const TL_ROPE_MODE_MROPE: tl_rope_mode = 2;
+pub const tl_rope_params = extern struct {
+    struct_size: usize = @sizeOf(tl_rope_params),
+    mode: tl_rope_mode = 0,
+    n_dims: i64 = 0,
+    sections: [4]i64 = @splat(0),
+    n_ctx_orig: i64 = 0,
+    freq_base: f64 = 0,
+    freq_scale: f64 = 0,
+    ext_factor: f64 = 0,
+    attn_factor: f64 = 0,
+    beta_fast: f64 = 0,
+    beta_slow: f64 = 0,
+    inverse: bool = false,
+};
+pub extern fn tl_rope(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    positions: ?*tl_tensor,
+    freq_factors: ?*tl_tensor,
+    params: ?*const tl_rope_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -222,6 +222,7 @@ pub const Context = struct {
     pub const groupNorm = op_functions.groupNorm;
     pub const softMax = op_functions.softMax;
     pub const softMaxExt = op_functions.softMaxExt;
+    pub const rope = op_functions.rope;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -578,3 +578,70 @@ pub fn softMaxExt(
     };
     return self.construct(c.tl_soft_max_ext, .{ a.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
+
+/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
+/// have positions by sections; normal is the default.
+pub const RopeMode = enum(i32) { normal, neox, mrope };
+
+/// What `rope` may be given.
+pub const RopeOptions = struct {
+    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
+    /// have positions by sections; normal is the default.
+    mode: RopeMode = .normal,
+    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    n_dims: i64 = 0,
+    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from
+    /// the first one again; 0 to 1048576.
+    sections: [4]i64 = @splat(0),
+    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    n_ctx_orig: i64 = 0,
+    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    freq_base: f64 = 10000.0,
+    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    freq_scale: f64 = 1.0,
+    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    ext_factor: f64 = 0.0,
+    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    attn_factor: f64 = 1.0,
+    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    beta_fast: f64 = 32.0,
+    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    beta_slow: f64 = 1.0,
+    /// 1: turned the other way round, by -t.
+    inverse: bool = false,
+};
+
+/// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+///
+/// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
+/// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
+/// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
+/// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
+/// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig /
+/// (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are. Shapes: a {n, heads, tokens, batch},
+/// positions {tokens} or {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions
+/// are {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types: a f32,
+/// f16 or bf16, positions i32 or i64, freq_factors f32; angles in f64, the rest in f32, within 8 2^-24 m (|x| +
+/// |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `null`: left out.
+pub fn rope(
+    self: Context,
+    a: Tensor,
+    positions: Tensor,
+    freq_factors: ?Tensor,
+    options: RopeOptions,
+) Error!Tensor {
+    const params: c.tl_rope_params = .{
+        .mode = @intFromEnum(options.mode),
+        .n_dims = options.n_dims,
+        .sections = options.sections,
+        .n_ctx_orig = options.n_ctx_orig,
+        .freq_base = options.freq_base,
+        .freq_scale = options.freq_scale,
+        .ext_factor = options.ext_factor,
+        .attn_factor = options.attn_factor,
+        .beta_fast = options.beta_fast,
+        .beta_slow = options.beta_slow,
+        .inverse = options.inverse,
+    };
+    return self.construct(c.tl_rope, .{ a.handle, positions.handle, Tensor.handleOrNone(freq_factors), &params });
+}

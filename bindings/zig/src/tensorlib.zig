@@ -62,6 +62,8 @@ pub const ScaleOptions = op_functions.ScaleOptions;
 pub const GluOp = op_functions.GluOp;
 pub const GluOptions = op_functions.GluOptions;
 pub const SoftMaxExtOptions = op_functions.SoftMaxExtOptions;
+pub const RopeMode = op_functions.RopeMode;
+pub const RopeOptions = op_functions.RopeOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -64,6 +64,7 @@ const Name = enum {
     group_norm,
     soft_max,
     soft_max_ext,
+    rope,
 };
 
 /// null where it is none of these.
@@ -129,6 +130,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .group_norm => 1,
         .soft_max => 1,
         .soft_max_ext => 3,
+        .rope => 3,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -200,6 +202,19 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .soft_max_ext => return try ctx.softMaxExt(src[0].?, src[1], src[2], .{
             .scale = try op.number("scale"),
             .max_bias = try op.number("max_bias"),
+        }),
+        .rope => return try ctx.rope(src[0].?, src[1].?, src[2], .{
+            .mode = try op.choice(tl.RopeMode, "mode"),
+            .n_dims = try op.integer("n_dims"),
+            .sections = try op.list(4, "sections"),
+            .n_ctx_orig = try op.integer("n_ctx_orig"),
+            .freq_base = try op.number("freq_base"),
+            .freq_scale = try op.number("freq_scale"),
+            .ext_factor = try op.number("ext_factor"),
+            .attn_factor = try op.number("attn_factor"),
+            .beta_fast = try op.number("beta_fast"),
+            .beta_slow = try op.number("beta_slow"),
+            .inverse = try op.integer("inverse") != 0,
         }),
     }
 }

@@ -1,16 +1,13 @@
 // norm, rms_norm, l2_norm, group_norm, soft_max, soft_max_ext: a row, or a group of rows, after the other, each by one thread: sums in the
 // first pass or two, the result in the last, while the row is in the cache. What follows runs on a row as soon as it is there.
 //
-// Memory is the bound: a row is read from it once and written once. Rows that are not floats side by side are decoded into the
-// thread's part of the workspace, and results that are none are made there.
-#include "base/checked.hpp"
-#include "cpu/programs.hpp"
+// Memory is the bound: a row is read from it once and written once.
+#include "cpu/float_rows.hpp"
 #include "math/alibi.hpp"
 #include "ops/op_facts.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 namespace tensorlib::core {
 
@@ -25,58 +22,11 @@ using ops::SoftMaxExtAttrs;
 // Bytes that memory moves while an element is computed: in and out; e ^ x takes as long as 12.
 constexpr std::int64_t norm_work = 8, soft_max_work = 12;
 
-std::size_t row_of_floats(std::int64_t n) noexcept { return round_up(static_cast<std::size_t>(n) * sizeof(float), 64); }
-
-// A thread's part of the workspace: the result's row, where a's is decoded first, and soft_max_ext's mask.
-struct Parts {
-    std::size_t row, size;
-    explicit Parts(const Tensor &node) noexcept : row(row_of_floats(node.layout.ne[0])), size(2 * row) {}
-};
-
-// One thread's rows: where they are read as floats, and where the result is made.
-class Rows {
-public:
-    Rows(const Step &step, const Slice &slice) noexcept
-        : leaf_(slice.leaf), a_(step.src[0]), c_(step.dst), in_floats_(is_row_of_floats(c_)) {
-        const Parts parts(*step.node);
-        std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * parts.size;
-        row_ = reinterpret_cast<float *>(own);
-        other_ = reinterpret_cast<float *>(own + parts.row);
-        if (!step.program.empty()) tail_.emplace(step, slice.leaf, ProgramRun::How{});
-    }
-
-    // Row `at` of a.
-    const float *read(const RowIndex &at) const noexcept { return read(a_, at, to(at)); }
-    // Row `at` of another operand.
-    const float *read_other(const TensorRef &t, const RowIndex &at) const noexcept { return read(t, at, other_); }
-    // Where the row of the result is to be made, which may be where read() found a's.
-    float *to(const RowIndex &at) const noexcept { return in_floats_ ? reinterpret_cast<float *>(row_address(c_, at)) : row_; }
-    // It is made.
-    void done(const RowIndex &at) noexcept {
-        if (!in_floats_) store_row(c_, row_address(c_, at), 0, c_.ne[0], row_, leaf_);
-        if (tail_) tail_->row(at, 0, c_.ne[0]);
-    }
-
-private:
-    const float *read(const TensorRef &t, const RowIndex &at, float *buffer) const noexcept {
-        const std::byte *row = row_address(t, at);
-        if (is_row_of_floats(t)) return reinterpret_cast<const float *>(row);
-        load_row(t, row, 0, t.ne[0], buffer, leaf_);
-        return buffer;
-    }
-
-    const leaf::LeafTable &leaf_;
-    const TensorRef &a_, &c_;
-    const bool in_floats_;
-    float *row_, *other_;
-    std::optional<ProgramRun> tail_;
-};
-
 template <std::int64_t work>
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
-    const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
-    plan.overlaid = a.type == c.type && a.nb == c.nb ? 1 : 0;
-    plan.workspace = static_cast<std::size_t>(p.n_threads) * Parts(p.node).size;
+    const Layout &c = p.node.layout;
+    plan.overlaid = FloatRows::overlaid(p.node);
+    plan.workspace = FloatRows::workspace(p.node, p.n_threads);
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), c.n_elements() * work, p.n_threads);
 }
 
@@ -85,7 +35,7 @@ template <class Row>
 void for_each_row(const Step &step, const Slice &slice, Row row) noexcept {
     if (step.dst.ne[0] == 0) return;
     const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
-    Rows rows(step, slice);
+    FloatRows rows(step, slice);
     for (std::int64_t r = part.begin; r < part.end; r++) {
         const RowIndex at = row_index(step.dst.ne, r);
         row(rows, at);
@@ -121,7 +71,7 @@ Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const lea
 
 void run_norm(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
-    for_each_row(step, slice, [&](const Rows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         const Scaling s = scaling_of(*step.node, n, x, slice.leaf.norms);
         slice.leaf.norms.normalise(n, x, s.center, s.factor, rows.to(at));
@@ -152,7 +102,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
     const Layout &of_a = step.node->src[0]->layout;
     const std::int64_t channels = group_channels(*step.node), per_batch = (c.ne[2] + channels - 1) / channels;
     const Range part = part_of(n_groups(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
-    Rows rows(step, slice);
+    FloatRows rows(step, slice);
     for (std::int64_t group = part.begin; group < part.end; group++) {
         const std::int64_t i3 = group / per_batch, first = group % per_batch * channels, last = std::min(first + channels, c.ne[2]);
         // A group whose floats lie side by side is one long row.
@@ -188,7 +138,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
 void run_soft_max(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
-    for_each_row(step, slice, [&](const Rows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
         leaf.normalise(n, y, 0, static_cast<float>(1 / leaf.exponentials(n, x, leaf.largest(n, x), y)), y);
@@ -200,7 +150,7 @@ void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
     const auto &attrs = attrs_of<SoftMaxExtAttrs>(*step.node);
     const TensorRef &mask = step.src[1], &sinks = step.src[2];
-    for_each_row(step, slice, [&](const Rows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at), *m = nullptr;
         float *y = rows.to(at), slope = 0;
         if (mask.data) {

@@ -175,6 +175,17 @@ struct LeafTable {
         double (*exponentials)(int64_t n, const float *x, float largest, float *y);
     } norms;
 
+    // Rotations of pairs by angles, a row's or a position's: y may be x.
+    struct Rotations {
+        // cos[i] and sin[i] of position rate[i], times `size`. The angle is taken in double and brought to a turn before it becomes a
+        // float.
+        void (*angles)(int64_t n, double position, const double *rate, float size, float *cos, float *sin);
+        // n pairs that lie side by side, 2 i and 2 i + 1. cos and sin hold each angle's twice, the first sine with its sign turned.
+        void (*neighbours)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
+        // n pairs i and n + i.
+        void (*halves)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
+    } rotations;
+
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);

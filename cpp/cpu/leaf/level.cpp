@@ -8,6 +8,7 @@ void fill(LeafTable &table) {
     fill_dot(table.dot);
     fill_tiles(table.tiles);
     fill_norms(table.norms);
+    fill_rotations(table.rotations);
     fill_copies(table.copies);
     fill_integer(table.integer);
     fill_columns(table.integer);

@@ -12,6 +12,7 @@ void fill_pack(LeafTable::Packs &table);
 void fill_dot(LeafTable::Dots &table);
 void fill_tiles(LeafTable::Tiles &table);
 void fill_norms(LeafTable::Norms &table);
+void fill_rotations(LeafTable::Rotations &table);
 void fill_copies(LeafTable::Copies &table);
 void fill_integer(LeafTable::Integer &table);
 void fill_columns(LeafTable::Integer &table);

@@ -43,6 +43,8 @@ struct Vec {
     static inline Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
     static inline Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm256_permute_ps(v, 0xb1); }
     static inline float sum(Reg v) {
         __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
         s = _mm_add_ps(s, _mm_movehl_ps(s, s));

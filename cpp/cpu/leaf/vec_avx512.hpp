@@ -45,6 +45,8 @@ struct Vec {
     static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static inline Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm512_permute_ps(v, 0xb1); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
     // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
     static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }

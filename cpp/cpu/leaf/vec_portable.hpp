@@ -36,6 +36,8 @@ struct Vec {
         for (int i = 0; i < 4; i++) c.lane[i] += a.lane[i] * b.lane[i];
         return c;
     }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return {{v.lane[1], v.lane[0], v.lane[3], v.lane[2]}}; }
     static inline float sum(Reg v) { return (v.lane[0] + v.lane[2]) + (v.lane[1] + v.lane[3]); }
     static inline void transpose(Reg r[4]) {
         for (int i = 0; i < 4; i++) {

@@ -28,6 +28,8 @@ struct Vec {
     static inline Reg sub(Reg a, Reg b) { return _mm_sub_ps(a, b); }
     static inline Reg mul(Reg a, Reg b) { return _mm_mul_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm_shuffle_ps(v, v, 0xb1); }
     static inline float sum(Reg v) {
         const Reg s = _mm_add_ps(v, _mm_movehl_ps(v, v));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));

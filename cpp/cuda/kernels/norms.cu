@@ -139,8 +139,8 @@ __global__ void soft_max_rows(Operand a, Operand c, Weights w, std::int64_t n_ro
         const float *sink = w.sinks.data ? reinterpret_cast<const float *>(w.sinks.data + at.i2 * w.sinks.nb[0]) : nullptr;
         if (sink) most = larger(static_cast<double>(*sink), most);
         most = over_block(most, -math::infinity, larger);
-        const Number largest(static_cast<float>(most));
-        const auto exponential = [&](std::int64_t i) { return exp(Number(logit(i)) - largest).reg; };
+        const auto largest = static_cast<float>(most);
+        const auto exponential = [&](std::int64_t i) { return exp(Number(device::Lane::sub(logit(i), largest))).reg; };
         double sum = block_sum(n, exponential);
         if (sink) sum += ::exp(static_cast<double>(*sink) - most);
         const auto factor = static_cast<float>(1 / sum);

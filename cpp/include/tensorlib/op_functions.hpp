@@ -1,6 +1,7 @@
 // Operations, a function each: tensorlib.hpp includes this. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -37,6 +38,38 @@ struct SoftMaxExtOptions {
     double scale = 1.0;
     // Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
     double max_bias = 0.0;
+};
+
+// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have positions by sections;
+// normal is the default.
+enum class RopeMode : std::int32_t { normal, neox, mrope };
+
+// What rope() may be given.
+struct RopeOptions {
+    // Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have positions by
+    // sections; normal is the default.
+    RopeMode mode = RopeMode::normal;
+    // So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    std::int64_t n_dims = 0;
+    // Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the first one again; 0 to
+    // 1048576.
+    std::array<std::int64_t, 4> sections{};
+    // The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    std::int64_t n_ctx_orig = 0;
+    // What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    double freq_base = 10000.0;
+    // The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    double freq_scale = 1.0;
+    // How much of YaRN there is; 0: none; 0 to 1000000.
+    double ext_factor = 0.0;
+    // The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    double attn_factor = 1.0;
+    // Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    double beta_fast = 32.0;
+    // Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    double beta_slow = 1.0;
+    // 1: turned the other way round, by -t.
+    bool inverse = false;
 };
 
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
@@ -103,6 +136,7 @@ public:
     Tensor soft_max(const Tensor &a) const;
     Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
                         const SoftMaxExtOptions &options = {}) const;
+    Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -377,5 +411,15 @@ Tensor soft_max(const Tensor &a);
 // NaN or infinity in it. The result is of a's type. mask and sinks may be std::nullopt: left out.
 Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
                     const SoftMaxExtOptions &options = {});
+// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding). In the result pair k of n_dims /
+// 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k]
+// (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
+// 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
+// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
+// freq_base). Elements from n_dims on stay as they are. Shapes: a {n, heads, tokens, batch}, positions {tokens} or {tokens, batch},
+// freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions are {4 tokens} or {4 tokens, batch}: all of the first section, then
+// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. freq_factors may be std::nullopt: left out.
+Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {});
 
 }  // namespace tensorlib

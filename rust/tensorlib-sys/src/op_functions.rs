@@ -66,6 +66,49 @@ pub struct tl_soft_max_ext_params {
     pub max_bias: f64,
 }
 
+/// tl_rope_mode: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and
+/// with mrope pairs have positions by sections; normal is the default.
+pub type tl_rope_mode = i32;
+/// normal.
+pub const TL_ROPE_MODE_NORMAL: tl_rope_mode = 0;
+/// neox.
+pub const TL_ROPE_MODE_NEOX: tl_rope_mode = 1;
+/// mrope.
+pub const TL_ROPE_MODE_MROPE: tl_rope_mode = 2;
+
+/// What tl_rope() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_rope_params {
+    /// sizeof(tl_rope_params).
+    pub struct_size: usize,
+    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with
+    /// mrope pairs have positions by sections; normal is the default.
+    pub mode: tl_rope_mode,
+    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    pub n_dims: i64,
+    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and
+    /// then from the first one again; 0 to 1048576.
+    pub sections: [i64; 4],
+    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    pub n_ctx_orig: i64,
+    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    pub freq_base: f64,
+    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    pub freq_scale: f64,
+    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    pub ext_factor: f64,
+    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    pub attn_factor: f64,
+    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the
+    /// default, 32.
+    pub beta_fast: f64,
+    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    pub beta_slow: f64,
+    /// 1: turned the other way round, by -t.
+    pub inverse: bool,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -473,5 +516,26 @@ extern "C" {
         mask: *mut tl_tensor,
         sinks: *mut tl_tensor,
         params: *const tl_soft_max_ext_params,
+    ) -> *mut tl_tensor;
+
+    /// Pairs of each row of a turned by angles that grow with the row's position (rotary position
+    /// embedding). In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y
+    /// cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 -
+    /// r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m
+    /// = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high - low,
+    /// 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high = ceil(d(beta_slow)),
+    /// between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements
+    /// from n_dims on stay as they are`. Shapes: a {n, heads, tokens, batch}, positions {tokens} or
+    /// {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions are
+    /// {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types:
+    /// a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+    /// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be
+    /// tl_none(): left out. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_rope(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        positions: *mut tl_tensor,
+        freq_factors: *mut tl_tensor,
+        params: *const tl_rope_params,
     ) -> *mut tl_tensor;
 }

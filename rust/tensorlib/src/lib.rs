@@ -83,6 +83,8 @@ pub use tensor::Tensor;
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
+pub use op_functions::RopeMode;
+pub use op_functions::RopeOptions;
 pub use op_functions::ScaleOptions;
 pub use op_functions::SoftMaxExtOptions;
 // End of what `cargo xtask ops` writes.

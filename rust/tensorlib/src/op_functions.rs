@@ -146,6 +146,132 @@ impl SoftMaxExtOptions {
     }
 }
 
+/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+/// positions by sections; normal is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RopeMode {
+    /// `normal`.
+    Normal = sys::TL_ROPE_MODE_NORMAL as isize,
+    /// `neox`.
+    Neox = sys::TL_ROPE_MODE_NEOX as isize,
+    /// `mrope`.
+    Mrope = sys::TL_ROPE_MODE_MROPE as isize,
+}
+
+/// What [`Context::rope`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct RopeOptions {
+    raw: sys::tl_rope_params,
+}
+
+impl Default for RopeOptions {
+    fn default() -> Self {
+        let raw = sys::tl_rope_params {
+            struct_size: size_of::<sys::tl_rope_params>(),
+            mode: 0,
+            n_dims: 0,
+            sections: [0; 4],
+            n_ctx_orig: 0,
+            freq_base: 0.0,
+            freq_scale: 0.0,
+            ext_factor: 0.0,
+            attn_factor: 0.0,
+            beta_fast: 0.0,
+            beta_slow: 0.0,
+            inverse: false,
+        };
+        Self { raw }
+    }
+}
+
+impl RopeOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+    /// positions by sections; normal is the default.
+    #[must_use]
+    pub fn mode(mut self, mode: RopeMode) -> Self {
+        self.raw.mode = mode as i32;
+        self
+    }
+
+    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    #[must_use]
+    pub fn n_dims(mut self, n_dims: i64) -> Self {
+        self.raw.n_dims = n_dims;
+        self
+    }
+
+    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the
+    /// first one again; 0 to 1048576.
+    #[must_use]
+    pub fn sections(mut self, sections: [i64; 4]) -> Self {
+        self.raw.sections = sections;
+        self
+    }
+
+    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    #[must_use]
+    pub fn n_ctx_orig(mut self, n_ctx_orig: i64) -> Self {
+        self.raw.n_ctx_orig = n_ctx_orig;
+        self
+    }
+
+    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    #[must_use]
+    pub fn freq_base(mut self, freq_base: f64) -> Self {
+        self.raw.freq_base = freq_base;
+        self
+    }
+
+    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    #[must_use]
+    pub fn freq_scale(mut self, freq_scale: f64) -> Self {
+        self.raw.freq_scale = freq_scale;
+        self
+    }
+
+    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    #[must_use]
+    pub fn ext_factor(mut self, ext_factor: f64) -> Self {
+        self.raw.ext_factor = ext_factor;
+        self
+    }
+
+    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    #[must_use]
+    pub fn attn_factor(mut self, attn_factor: f64) -> Self {
+        self.raw.attn_factor = attn_factor;
+        self
+    }
+
+    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    #[must_use]
+    pub fn beta_fast(mut self, beta_fast: f64) -> Self {
+        self.raw.beta_fast = beta_fast;
+        self
+    }
+
+    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    #[must_use]
+    pub fn beta_slow(mut self, beta_slow: f64) -> Self {
+        self.raw.beta_slow = beta_slow;
+        self
+    }
+
+    /// 1: turned the other way round, by -t.
+    #[must_use]
+    pub fn inverse(mut self, inverse: bool) -> Self {
+        self.raw.inverse = inverse;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -988,6 +1114,48 @@ impl Context {
             |ctx| unsafe { sys::tl_soft_max_ext(ctx, a.raw(), raw_or_none(mask), raw_or_none(sinks), &options.raw) },
         )
     }
+
+    /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+    ///
+    /// In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
+    /// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
+    /// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
+    /// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
+    /// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2
+    /// pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are`. Shapes: a `[n, heads, tokens, batch]`,
+    /// positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`; c has a's shape. With mode mrope
+    /// positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section, then all of the second, and so on.
+    /// Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+    /// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `None`: left
+    /// out.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, RopeOptions};
+    /// let ctx = Context::new();
+    /// // One head of two elements, two tokens: the second is turned by one radian.
+    /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
+    /// let turned = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
+    /// Backend::cpu()?.compute(&[&turned])?;
+    /// let found = turned.to_vec::<f32>()?;
+    /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn rope(
+        &self,
+        a: &Tensor,
+        positions: &Tensor,
+        freq_factors: Option<&Tensor>,
+        options: RopeOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), Some(positions), freq_factors]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_rope(ctx, a.raw(), positions.raw(), raw_or_none(freq_factors), &options.raw) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1467,5 +1635,13 @@ impl Tensor {
         options: SoftMaxExtOptions,
     ) -> Result<Tensor> {
         youngest(self, &[mask, sinks]).soft_max_ext(self, mask, sinks, options)
+    }
+
+    /// [`Context::rope`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::rope`].
+    pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
+        youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
     }
 }

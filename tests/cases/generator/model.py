@@ -77,6 +77,9 @@ class Case:
         ident = self._op("soft_max_ext", a, mask, sinks, scale=scale or None, max_bias=max_bias or None)
         return tensors.soft_max_ext(ident, a, mask, sinks, scale or 1.0, max_bias)
 
+    def rope(self, a, positions, factors, **attrs):
+        return tensors.rope(self._op("rope", a, positions, factors, **attrs), a, positions, factors, attrs)
+
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)
 

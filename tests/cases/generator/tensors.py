@@ -27,6 +27,7 @@ from . import row_formulas
 from .formats import FORMATS
 from .formulas import Formula
 from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
+from .rotations import Rotation
 
 U = UNIT["f32"]
 
@@ -255,6 +256,26 @@ def soft_max_ext(ident, a, mask, sinks, scale, max_bias):
 
     rows = Rows(compute, a.dtype)
     return Tensor(ident, a.dtype, a.ne, [t for t in (a, mask, sinks) if t], lambda index: rows.at(index[1:], index[0]))
+
+
+def rope(ident, a, positions, factors, attrs):
+    rotation = Rotation(a.ne[0], factors and exact_values(factors.line((0, 0, 0))), attrs)
+
+    def at(index):
+        i, *rest = index
+        batch = rest[2] if positions.ne[1] > 1 else 0
+        line = [a.get((j, *rest)) for j in range(a.ne[0])]
+        found, bound = rotation.element(
+            i, lambda j: line[j][0], lambda section: positions.get((rest[1] + a.ne[2] * section, batch, 0, 0))[0]
+        )
+        if not math.isfinite(found):
+            return found, 0.0
+        # What comes in is turned with its pair.
+        if i < rotation.n:
+            bound += abs(rotation.size) * sum(line[j][1] for j in rotation.places(i)[1])
+        return stored((found, bound), a.dtype) if i < rotation.n else line[i]
+
+    return Tensor(ident, a.dtype, a.ne, [t for t in (a, positions, factors) if t], at)
 
 
 def mul_mat(ident, a, b, exact=False):

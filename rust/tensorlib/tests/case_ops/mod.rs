@@ -120,6 +120,27 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.max_bias(attrs.number("max_bias"));
             s[0].soft_max_ext(s.if_given(1), s.if_given(2), options)
         }
+        "rope" => {
+            let options = tensorlib::RopeOptions::new();
+            let mode = match attrs.text("mode") {
+                "" | "normal" => tensorlib::RopeMode::Normal,
+                "neox" => tensorlib::RopeMode::Neox,
+                "mrope" => tensorlib::RopeMode::Mrope,
+                other => panic!("mode: {other} is none of its words"),
+            };
+            let options = options.mode(mode);
+            let options = options.n_dims(attrs.integer("n_dims"));
+            let options = options.sections(attrs.list("sections"));
+            let options = options.n_ctx_orig(attrs.integer("n_ctx_orig"));
+            let options = options.freq_base(attrs.number("freq_base"));
+            let options = options.freq_scale(attrs.number("freq_scale"));
+            let options = options.ext_factor(attrs.number("ext_factor"));
+            let options = options.attn_factor(attrs.number("attn_factor"));
+            let options = options.beta_fast(attrs.number("beta_fast"));
+            let options = options.beta_slow(attrs.number("beta_slow"));
+            let options = options.inverse(attrs.integer("inverse") != 0);
+            s[0].rope(&s[1], s.if_given(2), options)
+        }
         _ => return None,
     })
 }
