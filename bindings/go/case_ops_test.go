@@ -59,6 +59,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"leaky_relu":  1,
 		"xielu":       1,
 		"glu":         2,
+		"sum":         1,
+		"sum_rows":    1,
+		"mean":        1,
+		"cumsum":      1,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -179,6 +183,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			Limit:   s.number("limit"),
 		}
 		made, err = c.Glu(src[0], src[1], GluOp(s.choice("op", "reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai")), options)
+	case "sum":
+		made, err = c.Sum(src[0])
+	case "sum_rows":
+		made, err = c.SumRows(src[0])
+	case "mean":
+		made, err = c.Mean(src[0])
+	case "cumsum":
+		made, err = c.Cumsum(src[0])
 	}
 	return made, true, err
 }

@@ -683,3 +683,52 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
 	})
 }
+
+// Sum is the sum of all of a's elements.
+//
+// The result c: c[0] = sum over all i of a[i]. Shapes: c (1); of no elements it
+// is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements,
+// each in 32 parts and these pairwise, the blocks in F64: off by at most
+// 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
+// places alone. The result is F32.
+func (c *Context) Sum(a *Tensor) (*Tensor, error) {
+	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sum(c.ptr, a.ptr)
+	})
+}
+
+// SumRows is the sums of a's rows.
+//
+// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a
+// (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0. Types: a F32, F16
+// or BF16; summed as by [Context.Sum]. The result is F32.
+func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
+	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sum_rows(c.ptr, a.ptr)
+	})
+}
+
+// Mean is the means of a's rows.
+//
+// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
+// Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
+// Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
+// rounded once. The result is F32.
+func (c *Context) Mean(a *Tensor) (*Tensor, error) {
+	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_mean(c.ptr, a.ptr)
+	})
+}
+
+// Cumsum is the running sums of a's rows.
+//
+// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes:
+// c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum has
+// more digits than 16 bits hold. Summed in F32 in runs of 16 elements, the runs
+// in F64: off by at most 2^-19.8 of the sum of the magnitudes up to there. The
+// result is F32.
+func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
+	return c.construct("cumsum", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_cumsum(c.ptr, a.ptr)
+	})
+}

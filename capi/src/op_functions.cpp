@@ -169,3 +169,11 @@ tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, con
         return node<2>(context, Op::glu, {a, b}, attrs);
     });
 }
+
+tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum, {a}); }
+
+tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum_rows, {a}); }
+
+tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::mean, {a}); }
+
+tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cumsum, {a}); }

@@ -151,6 +151,14 @@ Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op
     return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
 }
 
+Tensor ContextOps::sum(const Tensor &a) const { return Nodes::make(*this, core::Op::sum, {&a}); }
+
+Tensor ContextOps::sum_rows(const Tensor &a) const { return Nodes::make(*this, core::Op::sum_rows, {&a}); }
+
+Tensor ContextOps::mean(const Tensor &a) const { return Nodes::make(*this, core::Op::mean, {&a}); }
+
+Tensor ContextOps::cumsum(const Tensor &a) const { return Nodes::make(*this, core::Op::cumsum, {&a}); }
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -263,6 +271,14 @@ Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluO
     return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
 }
 
+Tensor sum(const Tensor &a) { return Nodes::youngest_of({&a}).sum(a); }
+
+Tensor sum_rows(const Tensor &a) { return Nodes::youngest_of({&a}).sum_rows(a); }
+
+Tensor mean(const Tensor &a) { return Nodes::youngest_of({&a}).mean(a); }
+
+Tensor cumsum(const Tensor &a) { return Nodes::youngest_of({&a}).cumsum(a); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -334,5 +350,13 @@ Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(
 Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
     return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
 }
+
+Tensor TensorOps::sum() const { return tensorlib::sum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sum_rows() const { return tensorlib::sum_rows(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::mean() const { return tensorlib::mean(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::cumsum() const { return tensorlib::cumsum(static_cast<const Tensor &>(*this)); }
 
 }  // namespace tensorlib

@@ -706,6 +706,48 @@ inline constexpr OpFacts glu{
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
+// ---- reductions
+
+inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum{
+    .op = Op::sum,
+    .name = "sum",
+    .operands = sum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g for each element",
+    .doc = "The sum of all of a's elements",
+};
+
+inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum_rows{
+    .op = Op::sum_rows,
+    .name = "sum_rows",
+    .operands = sum_rows_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g, repeated along the rows",
+    .doc = "The sums of a's rows",
+};
+
+inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts mean{
+    .op = Op::mean,
+    .name = "mean",
+    .operands = mean_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g / n, repeated along the rows",
+    .doc = "The means of a's rows",
+};
+
+inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts cumsum{
+    .op = Op::cumsum,
+    .name = "cumsum",
+    .operands = cumsum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = the running sums of g from the rows' ends on",
+    .doc = "The running sums of a's rows",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.

@@ -279,5 +279,25 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
         return true;
     }
+    if (strcmp(op, "sum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sum_rows") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum_rows(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "mean") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_mean(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "cumsum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_cumsum(ctx, s[0]);
+        return true;
+    }
     return false;
 }

@@ -74,5 +74,9 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
                        static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
                        options);
     }
+    if (op == "sum") return s.at(0).sum();
+    if (op == "sum_rows") return s.at(0).sum_rows();
+    if (op == "mean") return s.at(0).mean();
+    if (op == "cumsum") return s.at(0).cumsum();
     return std::nullopt;
 }

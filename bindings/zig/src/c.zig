@@ -354,6 +354,10 @@ pub extern fn tl_glu(
     op: tl_glu_op,
     params: ?*const tl_glu_params,
 ) ?*tl_tensor;
+pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sum_rows(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cumsum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -216,6 +216,10 @@ pub const Context = struct {
     pub const leakyRelu = op_functions.leakyRelu;
     pub const xielu = op_functions.xielu;
     pub const glu = op_functions.glu;
+    pub const sum = op_functions.sum;
+    pub const sumRows = op_functions.sumRows;
+    pub const mean = op_functions.mean;
+    pub const cumsum = op_functions.cumsum;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -495,3 +495,39 @@ pub fn glu(self: Context, a: Tensor, b: ?Tensor, op: GluOp, options: GluOptions)
     };
     return self.construct(c.tl_glu, .{ a.handle, Tensor.handleOrNone(b), @intFromEnum(op), &params });
 }
+
+/// The sum of all of a's elements.
+///
+/// The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a f32, f16 or bf16.
+/// Summed in f32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in f64: off by at
+/// most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
+/// f32.
+pub fn sum(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sum, .{a.handle});
+}
+
+/// The sums of a's rows.
+///
+/// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a {n, m, x, y}, c {1, m, x, y}; the
+/// sum of an empty row is 0. Types: a f32, f16 or bf16; summed as by `sum`. The result is f32.
+pub fn sumRows(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_sum_rows, .{a.handle});
+}
+
+/// The means of a's rows.
+///
+/// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n. Shapes: a {n, m, x, y}, c {1, m, x, y};
+/// the mean of an empty row is NaN. Types: a f32, f16 or bf16; summed as by `sum`, divided in f64 and rounded
+/// once. The result is f32.
+pub fn mean(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_mean, .{a.handle});
+}
+
+/// The running sums of a's rows.
+///
+/// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a f32,
+/// f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in runs of 16
+/// elements, the runs in f64: off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is f32.
+pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_cumsum, .{a.handle});
+}

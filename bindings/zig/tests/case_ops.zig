@@ -58,6 +58,10 @@ const Name = enum {
     leaky_relu,
     xielu,
     glu,
+    sum,
+    sum_rows,
+    mean,
+    cumsum,
 };
 
 /// null where it is none of these.
@@ -117,6 +121,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .leaky_relu => 1,
         .xielu => 1,
         .glu => 2,
+        .sum => 1,
+        .sum_rows => 1,
+        .mean => 1,
+        .cumsum => 1,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -180,5 +188,9 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .alpha = try op.number("alpha"),
             .limit = try op.number("limit"),
         }),
+        .sum => return try ctx.sum(src[0].?),
+        .sum_rows => return try ctx.sumRows(src[0].?),
+        .mean => return try ctx.mean(src[0].?),
+        .cumsum => return try ctx.cumsum(src[0].?),
     }
 }

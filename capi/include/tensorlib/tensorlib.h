@@ -1715,6 +1715,39 @@ TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double
 TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op,
         const tl_glu_params *params);
 
+/**
+ * The sum of all of a's elements. The result c: `c[0] = sum over all i of a[i]`. Shapes: c {1}; of no
+ * elements it is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each in 32
+ * parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum of the magnitudes.
+ * The order follows from the elements' places alone. The result is F32. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The sums of a's rows. The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a
+ * {n, m, x, y}, c {1, m, x, y}; the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by
+ * tl_sum(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The means of a's rows. The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+ * Shapes: a {n, m, x, y}, c {1, m, x, y}; the mean of an empty row is NaN. Types: a F32, F16 or BF16;
+ * summed as by tl_sum(), divided in F64 and rounded once. The result is F32. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The running sums of a's rows. The result c: `c[i, i1, i2, i3] = sum over j <= i of
+ * a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum
+ * has more digits than 16 bits hold. Summed in F32 in runs of 16 elements, the runs in F64: off by at
+ * most 2^-19.8 of the sum of the magnitudes up to there. The result is F32. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
+
 /* ====================================================================================================
  * Graphs
  *

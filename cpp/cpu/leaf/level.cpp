@@ -7,6 +7,7 @@ void fill(LeafTable &table) {
     fill_pack(table.pack);
     fill_dot(table.dot);
     fill_tiles(table.tiles);
+    fill_sums(table.sums);
     fill_copies(table.copies);
     fill_integer(table.integer);
     fill_columns(table.integer);

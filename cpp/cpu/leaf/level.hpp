@@ -11,6 +11,7 @@ void fill_gemm(LeafTable::Gemms &table);
 void fill_pack(LeafTable::Packs &table);
 void fill_dot(LeafTable::Dots &table);
 void fill_tiles(LeafTable::Tiles &table);
+void fill_sums(LeafTable::Sums &table);
 void fill_copies(LeafTable::Copies &table);
 void fill_integer(LeafTable::Integer &table);
 void fill_columns(LeafTable::Integer &table);

@@ -88,6 +88,10 @@ public:
     Tensor leaky_relu(const Tensor &a, double slope) const;
     Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
     Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
+    Tensor sum(const Tensor &a) const;
+    Tensor sum_rows(const Tensor &a) const;
+    Tensor mean(const Tensor &a) const;
+    Tensor cumsum(const Tensor &a) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -127,6 +131,10 @@ public:
     Tensor hardsigmoid() const;
     Tensor leaky_relu(double slope) const;
     Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor sum() const;
+    Tensor sum_rows() const;
+    Tensor mean() const;
+    Tensor cumsum() const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -323,5 +331,19 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 // once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
 // swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
 Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
+// The sum of all of a's elements. The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a F32, F16 or
+// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum
+// of the magnitudes. The order follows from the elements' places alone. The result is F32.
+Tensor sum(const Tensor &a);
+// The sums of a's rows. The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a {n, m, x, y}, c {1, m, x, y}; the sum of
+// an empty row is 0. Types: a F32, F16 or BF16; summed as by sum. The result is F32.
+Tensor sum_rows(const Tensor &a);
+// The means of a's rows. The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n. Shapes: a {n, m, x, y}, c {1, m, x, y}; the
+// mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by sum, divided in F64 and rounded once. The result is F32.
+Tensor mean(const Tensor &a);
+// The running sums of a's rows. The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a
+// F32, F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in runs of 16 elements, the runs in F64:
+// off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is F32.
+Tensor cumsum(const Tensor &a);
 
 }  // namespace tensorlib

@@ -403,4 +403,29 @@ extern "C" {
         op: tl_glu_op,
         params: *const tl_glu_params,
     ) -> *mut tl_tensor;
+
+    /// The sum of all of a's elements. The result c: `c[0] = sum over all i of a[i]`. Shapes: c {1}; of no
+    /// elements it is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each in 32
+    /// parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum of the magnitudes.
+    /// The order follows from the elements' places alone. The result is F32. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_sum(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The sums of a's rows. The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a
+    /// {n, m, x, y}, c {1, m, x, y}; the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by
+    /// tl_sum(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_sum_rows(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The means of a's rows. The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+    /// Shapes: a {n, m, x, y}, c {1, m, x, y}; the mean of an empty row is NaN. Types: a F32, F16 or BF16;
+    /// summed as by tl_sum(), divided in F64 and rounded once. The result is F32. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_mean(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The running sums of a's rows. The result c: `c[i, i1, i2, i3] = sum over j <= i of
+    /// a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum
+    /// has more digits than 16 bits hold. Summed in F32 in runs of 16 elements, the runs in F64: off by at
+    /// most 2^-19.8 of the sum of the magnitudes up to there. The result is F32. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_cumsum(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 }

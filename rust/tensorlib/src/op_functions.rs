@@ -830,6 +830,67 @@ impl Context {
             |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
         )
     }
+
+    /// The sum of all of a's elements.
+    ///
+    /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
+    /// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by
+    /// at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
+    /// F32.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let c = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?.sum()?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [10.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
+    }
+
+    /// The sums of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`;
+    /// the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by [`Context::sum`]. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
+    }
+
+    /// The means of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`. Shapes: a `[n, m, x, y]`, c
+    /// `[1, m, x, y]`; the mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by [`Context::sum`],
+    /// divided in F64 and rounded once. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
+    }
+
+    /// The running sums of a's rows.
+    ///
+    /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
+    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in runs of 16
+    /// elements, the runs in F64: off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1256,5 +1317,37 @@ impl Tensor {
     /// As [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
+    }
+
+    /// [`Context::sum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum`].
+    pub fn sum(&self) -> Result<Tensor> {
+        self.context().sum(self)
+    }
+
+    /// [`Context::sum_rows`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum_rows`].
+    pub fn sum_rows(&self) -> Result<Tensor> {
+        self.context().sum_rows(self)
+    }
+
+    /// [`Context::mean`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::mean`].
+    pub fn mean(&self) -> Result<Tensor> {
+        self.context().mean(self)
+    }
+
+    /// [`Context::cumsum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::cumsum`].
+    pub fn cumsum(&self) -> Result<Tensor> {
+        self.context().cumsum(self)
     }
 }

@@ -96,6 +96,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.limit(attrs.number("limit"));
             s[0].glu(s.if_given(1), op, options)
         }
+        "sum" => s[0].sum(),
+        "sum_rows" => s[0].sum_rows(),
+        "mean" => s[0].mean(),
+        "cumsum" => s[0].cumsum(),
         _ => return None,
     })
 }
