@@ -63,6 +63,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"sum_rows":    1,
 		"mean":        1,
 		"cumsum":      1,
+		"argmax":      1,
+		"argsort":     1,
+		"top_k":       1,
+		"count_equal": 2,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -191,6 +195,17 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Mean(src[0])
 	case "cumsum":
 		made, err = c.Cumsum(src[0])
+	case "argmax":
+		made, err = c.Argmax(src[0])
+	case "argsort":
+		options := &ArgsortOptions{
+			Order: ArgsortOrder(s.choice("order", "asc", "desc")),
+		}
+		made, err = c.Argsort(src[0], options)
+	case "top_k":
+		made, err = c.TopK(src[0], s.integer("k"))
+	case "count_equal":
+		made, err = c.CountEqual(src[0], src[1])
 	}
 	return made, true, err
 }

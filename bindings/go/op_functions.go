@@ -732,3 +732,74 @@ func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
 		return C.tl_cumsum(c.ptr, a.ptr)
 	})
 }
+
+// Argmax is the place of the largest element of each of a's rows.
+//
+// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is
+// largest. Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1. Types: a
+// F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0.
+// -0 and 0 are equal. The result is I32.
+func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
+	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_argmax(c.ptr, a.ptr)
+	})
+}
+
+// ArgsortOrder is what [Context.Argsort] takes: whether the least element comes
+// first, or the largest; asc is the default.
+type ArgsortOrder int32
+
+// The values of ArgsortOrder.
+const (
+	ArgsortOrderAsc  ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	ArgsortOrderDesc ArgsortOrder = C.TL_ARGSORT_ORDER_DESC
+)
+
+// ArgsortOptions is what [Context.Argsort] may be given. Zeros are the
+// defaults.
+type ArgsortOptions struct {
+	// Whether the least element comes first, or the largest; asc is the
+	// default.
+	Order ArgsortOrder
+}
+
+// Argsort is the places of a's elements in order, row by row.
+//
+// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending,
+// >=. Shapes: c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32,
+// F16 or BF16. Equal elements keep their order in both directions, -0 and 0 are
+// equal, and NaN is last in both directions. The result is I32.
+func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
+	params := C.tl_argsort_params{struct_size: C.sizeof_tl_argsort_params}
+	if options != nil {
+		params.order = C.tl_argsort_order(options.Order)
+	}
+	return c.construct("argsort", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_argsort(c.ptr, a.ptr, &params)
+	})
+}
+
+// TopK is the places of the k largest elements of each of a's rows, the largest
+// first.
+//
+// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's
+// row (i1, i2, i3). Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at
+// most 2^31 - 1. Types: a F32, F16 or BF16. Of equal elements the first comes
+// first, -0 and 0 are equal, and NaN is less than everything. The result is
+// I32. k: how many of each row; 0 to 2147483647.
+func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
+	return c.construct("top_k", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_top_k(c.ptr, a.ptr, C.int64_t(k))
+	})
+}
+
+// CountEqual is how many elements of a and b are equal.
+//
+// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a
+// and b of one shape, c (1). Types: a and b of one type without blocks. NaN
+// equals nothing, -0 and 0 are equal. The result is I64.
+func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
+	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_count_equal(c.ptr, a.ptr, b.ptr)
+	})
+}

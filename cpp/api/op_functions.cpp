@@ -159,6 +159,24 @@ Tensor ContextOps::mean(const Tensor &a) const { return Nodes::make(*this, core:
 
 Tensor ContextOps::cumsum(const Tensor &a) const { return Nodes::make(*this, core::Op::cumsum, {&a}); }
 
+Tensor ContextOps::argmax(const Tensor &a) const { return Nodes::make(*this, core::Op::argmax, {&a}); }
+
+Tensor ContextOps::argsort(const Tensor &a, const ArgsortOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("order", static_cast<std::int64_t>(options.order)),
+    };
+    return Nodes::make(*this, core::Op::argsort, {&a}, attrs);
+}
+
+Tensor ContextOps::top_k(const Tensor &a, std::int64_t k) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("k", k),
+    };
+    return Nodes::make(*this, core::Op::top_k, {&a}, attrs);
+}
+
+Tensor ContextOps::count_equal(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::count_equal, {&a, &b}); }
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -279,6 +297,14 @@ Tensor mean(const Tensor &a) { return Nodes::youngest_of({&a}).mean(a); }
 
 Tensor cumsum(const Tensor &a) { return Nodes::youngest_of({&a}).cumsum(a); }
 
+Tensor argmax(const Tensor &a) { return Nodes::youngest_of({&a}).argmax(a); }
+
+Tensor argsort(const Tensor &a, const ArgsortOptions &options) { return Nodes::youngest_of({&a}).argsort(a, options); }
+
+Tensor top_k(const Tensor &a, std::int64_t k) { return Nodes::youngest_of({&a}).top_k(a, k); }
+
+Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).count_equal(a, b); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -358,5 +384,11 @@ Tensor TensorOps::sum_rows() const { return tensorlib::sum_rows(static_cast<cons
 Tensor TensorOps::mean() const { return tensorlib::mean(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::cumsum() const { return tensorlib::cumsum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argmax() const { return tensorlib::argmax(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argsort(const ArgsortOptions &options) const { return tensorlib::argsort(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::top_k(std::int64_t k) const { return tensorlib::top_k(static_cast<const Tensor &>(*this), k); }
 
 }  // namespace tensorlib

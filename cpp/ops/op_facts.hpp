@@ -748,6 +748,64 @@ inline constexpr OpFacts cumsum{
     .doc = "The running sums of a's rows",
 };
 
+inline constexpr Operand argmax_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr OpFacts argmax{
+    .op = Op::argmax,
+    .name = "argmax",
+    .operands = argmax_operands,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The place of the largest element of each of a's rows",
+};
+
+inline constexpr Operand argsort_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
+inline constexpr AttrDef argsort_attrs[] = {
+    {.name = "order", .kind = AttrKind::text, .required = false, .values = argsort_order_values},
+};
+inline constexpr OpFacts argsort{
+    .op = Op::argsort,
+    .name = "argsort",
+    .operands = argsort_operands,
+    .attrs = argsort_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of a's elements in order, row by row",
+};
+
+inline constexpr Operand top_k_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr AttrDef top_k_attrs[] = {
+    {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts top_k{
+    .op = Op::top_k,
+    .name = "top_k",
+    .operands = top_k_operands,
+    .attrs = top_k_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of the k largest elements of each of a's rows, the largest first",
+};
+
+inline constexpr Operand count_equal_operands[] = {
+    {.name = "a", .role = Role::read, .never = "it is compared"},
+    {.name = "b", .role = Role::read, .never = "it is compared"},
+};
+inline constexpr OpFacts count_equal{
+    .op = Op::count_equal,
+    .name = "count_equal",
+    .operands = count_equal_operands,
+    .result = ResultType::i64,
+    .gradient = "none: it counts",
+    .doc = "How many elements of a and b are equal",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -870,6 +928,24 @@ struct GluAttrs {
           swapped(given.flag("glu", "swapped")),
           alpha(given.number("alpha", 1.702)),
           limit(given.number("limit", 7.0)) {}
+};
+
+enum class ArgsortOrder : std::int32_t { asc, desc };
+
+struct ArgsortAttrs {
+    static constexpr Op operation = Op::argsort;
+
+    ArgsortOrder order;
+
+    explicit ArgsortAttrs(const Attrs &given) : order(static_cast<ArgsortOrder>(given.integer("order", 0))) {}
+};
+
+struct TopKAttrs {
+    static constexpr Op operation = Op::top_k;
+
+    std::int64_t k;
+
+    explicit TopKAttrs(const Attrs &given) : k(given.integer("k", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -299,5 +299,27 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_cumsum(ctx, s[0]);
         return true;
     }
+    if (strcmp(op, "argmax") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_argmax(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "argsort") == 0) {
+        operands(run, words, n, 1, s);
+        tl_argsort_params params = {.struct_size = sizeof params};
+        params.order = case_choice(run, words, n, "order", "asc desc");
+        *made = tl_argsort(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "top_k") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_top_k(ctx, s[0], case_int(run, words, n, "k"));
+        return true;
+    }
+    if (strcmp(op, "count_equal") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_count_equal(ctx, s[0], s[1]);
+        return true;
+    }
     return false;
 }

@@ -78,5 +78,13 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "sum_rows") return s.at(0).sum_rows();
     if (op == "mean") return s.at(0).mean();
     if (op == "cumsum") return s.at(0).cumsum();
+    if (op == "argmax") return s.at(0).argmax();
+    if (op == "argsort") {
+        tl::ArgsortOptions options;
+        options.order = static_cast<tl::ArgsortOrder>(attrs.choice("order", {"asc", "desc"}));
+        return s.at(0).argsort(options);
+    }
+    if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
+    if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
     return std::nullopt;
 }

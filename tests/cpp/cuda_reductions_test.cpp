@@ -61,4 +61,51 @@ TEST_F(Reductions, sums_of_all_shapes) {
     }
 }
 
+// Around a warp, a tile of 2048 and its multiples; rows that share values, and NaN.
+TEST_F(Reductions, places_of_all_shapes) {
+    const auto device = support::gpu();
+    const tl::Shape shapes[] = {{1}, {2, 3}, {31, 3}, {33, 9, 2}, {1023}, {1024}, {2048}, {2049, 2}, {5000}, {5, 0}, {40, 20}};
+    for (const tl::Shape &shape : shapes) {
+        const std::string of = " of " + std::to_string(shape[0]);
+        const auto a = [&](const tl::Context &ctx) { return leaf(ctx, shape, shape[0] % 2 ? tl::Type::f32 : tl::Type::bf16, true); };
+        expect_the_cpus_bits("argmax", [&](const tl::Context &ctx) { return ctx.op("argmax", {a(ctx)}); }, device, "argmax" + of);
+        for (const char *order : {"asc", "desc"}) {
+            const auto sorted = [&](const tl::Context &ctx) { return ctx.op("argsort", {a(ctx)}, {{"order", {}, order}}); };
+            expect_the_cpus_bits("argsort", sorted, device, std::string("argsort ") + order + of);
+        }
+        for (const std::int64_t k : {std::int64_t{1}, shape[0] / 3, shape[0]}) {
+            const char *kernel = k > 1024 ? "top_k_sorted" : "top_k_kept";
+            const auto best = [&](const tl::Context &ctx) { return ctx.op("top_k", {a(ctx)}, {{"k", {k}, ""}}); };
+            expect_the_cpus_bits(kernel, best, device, "top_k " + std::to_string(k) + of);
+        }
+    }
+    const auto permuted = [](const tl::Context &ctx) { return leaf(ctx, {40, 70, 3}, tl::Type::f16, true).permute({1, 0, 2, 3}); };
+    expect_the_cpus_bits("argmax", [&](const tl::Context &ctx) { return ctx.op("argmax", {permuted(ctx)}); }, device, "argmax, permuted");
+    expect_the_cpus_bits(
+        "argsort", [&](const tl::Context &ctx) { return ctx.op("argsort", {permuted(ctx)}); }, device, "argsort, permuted");
+    expect_the_cpus_bits(
+        "top_k_kept", [&](const tl::Context &ctx) { return ctx.op("top_k", {permuted(ctx)}, {{"k", {7}, ""}}); }, device,
+        "top_k, permuted");
+}
+
+TEST_F(Reductions, counts_of_all_types) {
+    const auto device = support::gpu();
+    for (const tl::Type type :
+         {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::f64, tl::Type::i8, tl::Type::i16, tl::Type::i32, tl::Type::i64}) {
+        for (const tl::Shape &shape : {tl::Shape{1}, tl::Shape{300, 7}, tl::Shape{5, 0}, tl::Shape{33, 41, 3}}) {
+            const auto some = [&](const tl::Context &ctx, std::uint32_t seed) {
+                tl::Tensor t = ctx.zeros(type, shape);
+                std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
+                for (std::size_t i = 0; i < values.size(); i++) values[i] = std::round(support::value(seed, static_cast<std::uint32_t>(i)));
+                t.write_f32(values);
+                return t;
+            };
+            const auto make = [&](const tl::Context &ctx) {
+                return ctx.op("count_equal", {some(ctx, 1).transpose(), some(ctx, 2).transpose()});
+            };
+            expect_the_cpus_bits("count_equal", make, device, std::string("count_equal of ") + tl::type_name(type));
+        }
+    }
+}
+
 }  // namespace

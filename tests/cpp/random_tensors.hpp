@@ -123,4 +123,36 @@ inline bool same_values(const std::vector<float> &a, const std::vector<float> &b
     });
 }
 
+// A backend of each level and number of threads.
+struct AllBackends {
+    AllBackends() {
+        for (const std::string &isa : isa_levels()) {
+            const Environment level("TENSORLIB_ISA", isa.c_str());
+            for (const int threads : {1, 2, 3, 8}) {
+                names.push_back(isa + " with " + std::to_string(threads) + " threads");
+                all.push_back(core::open_backend("cpu", {.n_threads = threads}));
+            }
+        }
+    }
+    std::vector<std::string> names;
+    std::vector<core::Ref<core::Backend>> all;
+};
+inline const AllBackends &all_backends() {
+    static const AllBackends made;
+    return made;
+}
+
+// A result, which is the same bits on each backend.
+inline std::vector<float> computed(Builder &build, core::Tensor *result, const std::string &what) {
+    const auto graph = build.graph({result});
+    std::vector<float> first;
+    for (std::size_t i = 0; i < all_backends().all.size(); i++) {
+        core::compute(*graph, *all_backends().all[i]);
+        const std::vector<float> values = values_of(result);
+        if (i == 0) first = values;
+        EXPECT_TRUE(same_values(values, first)) << what << ": other bits on " << all_backends().names[i];
+    }
+    return first;
+}
+
 }  // namespace support

@@ -74,38 +74,6 @@ void expect_right(const std::vector<float> &got, const std::vector<Wanted> &want
 
 constexpr Op sums[] = {Op::sum, Op::sum_rows, Op::mean, Op::cumsum};
 
-// A backend of each level and number of threads.
-struct AllBackends {
-    AllBackends() {
-        for (const std::string &isa : support::isa_levels()) {
-            const support::Environment level("TENSORLIB_ISA", isa.c_str());
-            for (const int threads : {1, 2, 3, 8}) {
-                names.push_back(isa + " with " + std::to_string(threads) + " threads");
-                all.push_back(core::open_backend("cpu", {.n_threads = threads}));
-            }
-        }
-    }
-    std::vector<std::string> names;
-    std::vector<core::Ref<core::Backend>> all;
-};
-const AllBackends &backends() {
-    static const AllBackends made;
-    return made;
-}
-
-// A result, which is the same bits on each backend.
-std::vector<float> computed(Builder &build, Tensor *result, const std::string &what) {
-    const auto graph = build.graph({result});
-    std::vector<float> first;
-    for (std::size_t i = 0; i < backends().all.size(); i++) {
-        core::compute(*graph, *backends().all[i]);
-        const std::vector<float> values = support::values_of(result);
-        if (i == 0) first = values;
-        EXPECT_TRUE(support::same_values(values, first)) << what << ": other bits on " << backends().names[i];
-    }
-    return first;
-}
-
 Ne shape_of(Op op, const Ne &a) {
     if (op == Op::sum) return {1, 1, 1, 1};
     return {op == Op::cumsum ? a[0] : 1, a[1], a[2], a[3]};
@@ -119,9 +87,9 @@ void check(Builder &build, Op op, Tensor *a) {
     Tensor *result = build.node(op, {a});
     ASSERT_EQ(result->layout.type, DType::f32);
     ASSERT_EQ(result->layout.ne, shape_of(op, a->layout.ne));
-    const std::vector<float> got = computed(build, result, what);
+    const std::vector<float> got = support::computed(build, result, what);
     expect_right(got, wanted(op, support::values_of(a), a->layout.ne), what);
-    const std::vector<float> of_copy = computed(build, build.node(op, {build.node(Op::cont, {a})}), what);
+    const std::vector<float> of_copy = support::computed(build, build.node(op, {build.node(Op::cont, {a})}), what);
     EXPECT_TRUE(support::same_values(got, of_copy)) << what << ": other bits than of a copy of it";
 }
 
@@ -171,7 +139,7 @@ TEST_P(Sums, of_long_rows) {
 
 TEST_P(Sums, of_nothing) {
     Builder build;
-    const auto of = [&](const Ne &ne) { return computed(build, build.node(GetParam(), {build.leaf(ne)}), "of nothing"); };
+    const auto of = [&](const Ne &ne) { return support::computed(build, build.node(GetParam(), {build.leaf(ne)}), "of nothing"); };
     const std::vector<float> nothing, zero{0}, zeros{0, 0, 0}, nans{NAN, NAN, NAN};
     EXPECT_TRUE(support::same_values(of({5, 0, 1, 1}), GetParam() == Op::sum ? zero : nothing));
     const std::map<Op, std::vector<float>> rows_of_0{{Op::sum, zero}, {Op::sum_rows, zeros}, {Op::mean, nans}, {Op::cumsum, nothing}};
@@ -198,7 +166,7 @@ TEST(LongSums, do_not_stop_growing) {
         Op::view, {ones},
         {core::Attr::of_ints("ne", std::array<std::int64_t, 2>{1024, 1 << 15}), core::Attr::of_ints("nb", std::array<std::int64_t, 1>{0})});
     const auto graph = build.graph({build.node(Op::sum, {many})});
-    core::compute(*graph, *backends().all[1]);
+    core::compute(*graph, *support::all_backends().all[1]);
     EXPECT_EQ(support::values_of(graph->outputs()[0]), std::vector<float>{0x1p25f});
 }
 
@@ -209,7 +177,7 @@ TEST_P(Sums, that_no_memory_holds_are_refused) {
     Tensor *a = build.node(Op::view, {build.leaf({1, 1, 1, 1})},
                            {core::Attr::of_ints("ne", ne), core::Attr::of_ints("nb", std::span(nb).first(2))});
     const auto graph = build.graph({build.node(GetParam(), {a})});
-    support::expect_error(tl::Status::out_of_memory, {}, [&] { core::compute(*graph, *backends().all[0]); });
+    support::expect_error(tl::Status::out_of_memory, {}, [&] { core::compute(*graph, *support::all_backends().all[0]); });
 }
 
 }  // namespace

@@ -220,6 +220,10 @@ pub const Context = struct {
     pub const sumRows = op_functions.sumRows;
     pub const mean = op_functions.mean;
     pub const cumsum = op_functions.cumsum;
+    pub const argmax = op_functions.argmax;
+    pub const argsort = op_functions.argsort;
+    pub const topK = op_functions.topK;
+    pub const countEqual = op_functions.countEqual;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

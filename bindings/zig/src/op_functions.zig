@@ -531,3 +531,51 @@ pub fn mean(self: Context, a: Tensor) Error!Tensor {
 pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }
+
+/// The place of the largest element of each of a's rows.
+///
+/// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest. Shapes: a {n, m, x, y}, c
+/// {m, x, y}; n from 1 to 2^31 - 1. Types: a f32, f16 or bf16. NaN is less than everything: of a row of NaN alone
+/// it is 0. -0 and 0 are equal. The result is i32.
+pub fn argmax(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_argmax, .{a.handle});
+}
+
+/// Whether the least element comes first, or the largest; asc is the default.
+pub const ArgsortOrder = enum(i32) { asc, desc };
+
+/// What `argsort` may be given.
+pub const ArgsortOptions = struct {
+    /// Whether the least element comes first, or the largest; asc is the default.
+    order: ArgsortOrder = .asc,
+};
+
+/// The places of a's elements in order, row by row.
+///
+/// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=. Shapes: c has a's shape; rows
+/// of at most 2^31 - 1 elements. Types: a f32, f16 or bf16. Equal elements keep their order in both directions, -0
+/// and 0 are equal, and NaN is last in both directions. The result is i32.
+pub fn argsort(self: Context, a: Tensor, options: ArgsortOptions) Error!Tensor {
+    const params: c.tl_argsort_params = .{
+        .order = @intFromEnum(options.order),
+    };
+    return self.construct(c.tl_argsort, .{ a.handle, &params });
+}
+
+/// The places of the k largest elements of each of a's rows, the largest first.
+///
+/// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3). Shapes: a
+/// {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a f32, f16 or bf16. Of equal elements
+/// the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is i32. `k`: how many of
+/// each row; 0 to 2147483647.
+pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
+    return self.construct(c.tl_top_k, .{ a.handle, k });
+}
+
+/// How many elements of a and b are equal.
+///
+/// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c {1}. Types: a
+/// and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is i64.
+pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_count_equal, .{ a.handle, b.handle });
+}

@@ -61,6 +61,8 @@ pub const opName = @import("attr.zig").opName;
 pub const ScaleOptions = op_functions.ScaleOptions;
 pub const GluOp = op_functions.GluOp;
 pub const GluOptions = op_functions.GluOptions;
+pub const ArgsortOrder = op_functions.ArgsortOrder;
+pub const ArgsortOptions = op_functions.ArgsortOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -62,6 +62,10 @@ const Name = enum {
     sum_rows,
     mean,
     cumsum,
+    argmax,
+    argsort,
+    top_k,
+    count_equal,
 };
 
 /// null where it is none of these.
@@ -125,6 +129,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .sum_rows => 1,
         .mean => 1,
         .cumsum => 1,
+        .argmax => 1,
+        .argsort => 1,
+        .top_k => 1,
+        .count_equal => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -192,5 +200,11 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .sum_rows => return try ctx.sumRows(src[0].?),
         .mean => return try ctx.mean(src[0].?),
         .cumsum => return try ctx.cumsum(src[0].?),
+        .argmax => return try ctx.argmax(src[0].?),
+        .argsort => return try ctx.argsort(src[0].?, .{
+            .order = try op.choice(tl.ArgsortOrder, "order"),
+        }),
+        .top_k => return try ctx.topK(src[0].?, try op.integer("k")),
+        .count_equal => return try ctx.countEqual(src[0].?, src[1].?),
     }
 }

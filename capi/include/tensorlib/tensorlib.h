@@ -1287,6 +1287,35 @@ typedef struct tl_glu_params {
 } tl_glu_params;
 
 /**
+ * tl_argsort_order: whether the least element comes first, or the largest; asc is the default.
+ */
+typedef int32_t tl_argsort_order;
+
+/**
+ * asc.
+ */
+#define TL_ARGSORT_ORDER_ASC 0
+
+/**
+ * desc.
+ */
+#define TL_ARGSORT_ORDER_DESC 1
+
+/**
+ * What tl_argsort() may be given. Since 0.1.
+ */
+typedef struct tl_argsort_params {
+    /**
+     * sizeof(tl_argsort_params).
+     */
+    size_t struct_size;
+    /**
+     * Whether the least element comes first, or the largest; asc is the default.
+     */
+    tl_argsort_order order;
+} tl_argsort_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
@@ -1747,6 +1776,41 @@ TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
  * result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The place of the largest element of each of a's rows. The result c: `c[i1, i2, i3] = the least i for
+ * which a[i, i1, i2, i3] is largest`. Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1.
+ * Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are
+ * equal. The result is I32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The places of a's elements in order, row by row. In the result `a[c[0], i1, i2, i3] <=
+ * a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows of at most 2^31 - 1
+ * elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and 0
+ * are equal, and NaN is last in both directions. The result is I32. `params` may be NULL. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params);
+
+/**
+ * The places of the k largest elements of each of a's rows, the largest first. The result c:
+ * `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+ * {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+ * elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is
+ * I32. `k`: how many of each row; 0 to 2147483647. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
+
+/**
+ * How many elements of a and b are equal. The result c: `c[0] = how many i there are for which a[i] =
+ * b[i]`. Shapes: a and b of one shape, c {1}. Types: a and b of one type without blocks. NaN equals
+ * nothing, -0 and 0 are equal. The result is I64. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /* ====================================================================================================
  * Graphs

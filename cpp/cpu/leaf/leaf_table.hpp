@@ -172,6 +172,24 @@ struct LeafTable {
         double (*running)(int64_t n, const float *x, double before, float *to);
     } sums;
 
+    // Parts of a loss, in the order of Sums::sum.
+    struct Losses {
+        // e^(x[i] - base), added up. base is not -infinity.
+        double (*exp_sum)(int64_t n, const float *x, float base);
+        // w[i] (x[i] - base), added up; 0 where w[i] is, whatever x[i] is.
+        double (*weighted_sum)(int64_t n, const float *w, const float *x, float base);
+    } losses;
+
+    struct Comparisons {
+        // NaN is passed over; -infinity where there is nothing else.
+        float (*largest)(int64_t n, const float *x);
+        // The first i with x[i] >= limit; n where there is none.
+        int64_t (*first_at_least)(int64_t n, const float *x, float limit);
+        // How many i there are with a[i] == b[i], of elements of a type.
+        using CountEqual = int64_t (*)(int64_t n, const void *a, const void *b);
+        CountEqual equal_i8, equal_i16, equal_i32, equal_i64, equal_f32, equal_f64;
+    } comparisons;
+
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);

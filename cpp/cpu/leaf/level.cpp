@@ -8,6 +8,8 @@ void fill(LeafTable &table) {
     fill_dot(table.dot);
     fill_tiles(table.tiles);
     fill_sums(table.sums);
+    fill_losses(table.losses);
+    fill_comparisons(table.comparisons);
     fill_copies(table.copies);
     fill_integer(table.integer);
     fill_columns(table.integer);

@@ -12,6 +12,8 @@ void fill_pack(LeafTable::Packs &table);
 void fill_dot(LeafTable::Dots &table);
 void fill_tiles(LeafTable::Tiles &table);
 void fill_sums(LeafTable::Sums &table);
+void fill_losses(LeafTable::Losses &table);
+void fill_comparisons(LeafTable::Comparisons &table);
 void fill_copies(LeafTable::Copies &table);
 void fill_integer(LeafTable::Integer &table);
 void fill_columns(LeafTable::Integer &table);

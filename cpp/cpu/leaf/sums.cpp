@@ -1,50 +1,19 @@
-// Sums of floats, and running sums, in an order that follows from the floats' places alone: the same bits at every level.
+// Sums of floats (parts.hpp), and running sums, whose order does not depend on the level either.
 //
-//   sum       part 0 | part 1 | .. | part 31     32 floats a step, each added to its part; 32 / W registers, a chain each
-//
-// A step of 128 bytes waits 4 cycles for the one before, which is 100 GB/s at 3 GHz: memory is the bound. At the end of a block of 1024
-// floats the parts are added pairwise, 36 additions in all that a float goes through; blocks are added in F64, where nothing is lost.
-//
-//   running   run 0 : x0 x1 .. x15       W runs at a time, turned in registers so that a run is a lane: 16 additions make the running sums
-//             run 1 : x16 ..             of all. What lies before each run is added up in F64, the only chain, 4 cycles a run; then it is
-//             ..                         added to the lane, and all is turned back.
-#include "cpu/leaf/level.hpp"
+//   run 0 : x0 x1 .. x15       W runs at a time, turned in registers so that a run is a lane: 16 additions make the running sums
+//   run 1 : x16 ..             of all. What lies before each run is added up in F64, the only chain, 4 cycles a run; then it is
+//   ..                         added to the lane, and all is turned back.
+#include "cpu/leaf/parts.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
 namespace {
 
 constexpr int W = Vec::width;
-constexpr int registers = sum_parts / W;
-static_assert(sum_parts % W == 0 && sum_block % sum_parts == 0);
-
-// The parts of at most sum_block floats, added up.
-float block_sum(int64_t n, const float *x) {
-    Vec::Reg parts[registers];
-#pragma GCC unroll 8
-    for (int r = 0; r < registers; r++) parts[r] = Vec::zero();
-    for (; n >= sum_parts; n -= sum_parts, x += sum_parts) {
-#pragma GCC unroll 8
-        for (int r = 0; r < registers; r++) parts[r] = Vec::add(parts[r], Vec::load(x + r * W));
-    }
-    // (Zeros for what is missing: no part is -0, so they change none.)
-#pragma GCC unroll 8
-    for (int r = 0; r < registers; r++) {
-        const int64_t left = n - r * W;
-        if (left > 0) parts[r] = Vec::add(parts[r], left >= W ? Vec::load(x + r * W) : Vec::load_part(x + r * W, static_cast<int>(left)));
-    }
-#pragma GCC unroll 3
-    for (int half = registers / 2; half > 0; half /= 2) {
-#pragma GCC unroll 4
-        for (int r = 0; r < half; r++) parts[r] = Vec::add(parts[r], parts[r + half]);
-    }
-    return Vec::sum(parts[0]);
-}
 
 double sum(int64_t n, const float *x) {
-    double blocks = 0;
-    for (; n > sum_block; n -= sum_block, x += sum_block) blocks += static_cast<double>(block_sum(sum_block, x));
-    return blocks + static_cast<double>(block_sum(n, x));
+    return sum_of(
+        n, [x](int64_t i, int left) __attribute__((always_inline)) { return left == W ? Vec::load(x + i) : Vec::load_part(x + i, left); });
 }
 
 // W runs: of each W x W floats, turned, register j has the j-th float of every run.

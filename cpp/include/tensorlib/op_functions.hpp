@@ -31,6 +31,15 @@ struct GluOptions {
     double limit = 7.0;
 };
 
+// Whether the least element comes first, or the largest; asc is the default.
+enum class ArgsortOrder : std::int32_t { asc, desc };
+
+// What argsort() may be given.
+struct ArgsortOptions {
+    // Whether the least element comes first, or the largest; asc is the default.
+    ArgsortOrder order = ArgsortOrder::asc;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -92,6 +101,10 @@ public:
     Tensor sum_rows(const Tensor &a) const;
     Tensor mean(const Tensor &a) const;
     Tensor cumsum(const Tensor &a) const;
+    Tensor argmax(const Tensor &a) const;
+    Tensor argsort(const Tensor &a, const ArgsortOptions &options = {}) const;
+    Tensor top_k(const Tensor &a, std::int64_t k) const;
+    Tensor count_equal(const Tensor &a, const Tensor &b) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -135,6 +148,9 @@ public:
     Tensor sum_rows() const;
     Tensor mean() const;
     Tensor cumsum() const;
+    Tensor argmax() const;
+    Tensor argsort(const ArgsortOptions &options = {}) const;
+    Tensor top_k(std::int64_t k) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -345,5 +361,21 @@ Tensor mean(const Tensor &a);
 // F32, F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in runs of 16 elements, the runs in F64:
 // off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is F32.
 Tensor cumsum(const Tensor &a);
+// The place of the largest element of each of a's rows. The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest.
+// Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
+// it is 0. -0 and 0 are equal. The result is I32.
+Tensor argmax(const Tensor &a);
+// The places of a's elements in order, row by row. In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=. Shapes:
+// c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and
+// 0 are equal, and NaN is last in both directions. The result is I32.
+Tensor argsort(const Tensor &a, const ArgsortOptions &options = {});
+// The places of the k largest elements of each of a's rows, the largest first. The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th
+// largest of a's row (i1, i2, i3). Shapes: a {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of
+// equal elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. k: how many of each row; 0
+// to 2147483647.
+Tensor top_k(const Tensor &a, std::int64_t k);
+// How many elements of a and b are equal. The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c
+// {1}. Types: a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+Tensor count_equal(const Tensor &a, const Tensor &b);
 
 }  // namespace tensorlib

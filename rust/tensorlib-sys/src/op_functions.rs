@@ -54,6 +54,23 @@ pub struct tl_glu_params {
     pub limit: f64,
 }
 
+/// tl_argsort_order: whether the least element comes first, or the largest; asc is the default.
+pub type tl_argsort_order = i32;
+/// asc.
+pub const TL_ARGSORT_ORDER_ASC: tl_argsort_order = 0;
+/// desc.
+pub const TL_ARGSORT_ORDER_DESC: tl_argsort_order = 1;
+
+/// What tl_argsort() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_argsort_params {
+    /// sizeof(tl_argsort_params).
+    pub struct_size: usize,
+    /// Whether the least element comes first, or the largest; asc is the default.
+    pub order: tl_argsort_order,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -428,4 +445,31 @@ extern "C" {
     /// most 2^-19.8 of the sum of the magnitudes up to there. The result is F32. The context owns the
     /// result; NULL on failure. Since 0.1.
     pub fn tl_cumsum(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The place of the largest element of each of a's rows. The result c: `c[i1, i2, i3] = the least i for
+    /// which a[i, i1, i2, i3] is largest`. Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1.
+    /// Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are
+    /// equal. The result is I32. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_argmax(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The places of a's elements in order, row by row. In the result `a[c[0], i1, i2, i3] <=
+    /// a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows of at most 2^31 - 1
+    /// elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and 0
+    /// are equal, and NaN is last in both directions. The result is I32. `params` may be NULL. The context
+    /// owns the result; NULL on failure. Since 0.1.
+    pub fn tl_argsort(ctx: *mut tl_context, a: *mut tl_tensor, params: *const tl_argsort_params) -> *mut tl_tensor;
+
+    /// The places of the k largest elements of each of a's rows, the largest first. The result c:
+    /// `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+    /// {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is
+    /// I32. `k`: how many of each row; 0 to 2147483647. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_top_k(ctx: *mut tl_context, a: *mut tl_tensor, k: i64) -> *mut tl_tensor;
+
+    /// How many elements of a and b are equal. The result c: `c[0] = how many i there are for which a[i] =
+    /// b[i]`. Shapes: a and b of one shape, c {1}. Types: a and b of one type without blocks. NaN equals
+    /// nothing, -0 and 0 are equal. The result is I64. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_count_equal(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 }

@@ -107,6 +107,44 @@ impl GluOptions {
     }
 }
 
+/// Whether the least element comes first, or the largest; asc is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArgsortOrder {
+    /// `asc`.
+    Asc = sys::TL_ARGSORT_ORDER_ASC as isize,
+    /// `desc`.
+    Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
+}
+
+/// What [`Context::argsort`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgsortOptions {
+    raw: sys::tl_argsort_params,
+}
+
+impl Default for ArgsortOptions {
+    fn default() -> Self {
+        let raw = sys::tl_argsort_params { struct_size: size_of::<sys::tl_argsort_params>(), order: 0 };
+        Self { raw }
+    }
+}
+
+impl ArgsortOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the least element comes first, or the largest; asc is the default.
+    #[must_use]
+    pub fn order(mut self, order: ArgsortOrder) -> Self {
+        self.raw.order = order as i32;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -891,6 +929,67 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
     }
+
+    /// The place of the largest element of each of a's rows.
+    ///
+    /// The result c: `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`. Shapes: a `[n, m, x, y]`, c
+    /// `[m, x, y]`; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
+    /// it is 0. -0 and 0 are equal. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
+    }
+
+    /// The places of a's elements in order, row by row.
+    ///
+    /// In the result `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows
+    /// of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0
+    /// and 0 are equal, and NaN is last in both directions. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
+    }
+
+    /// The places of the k largest elements of each of a's rows, the largest first.
+    ///
+    /// The result c: `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+    /// `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. `k`: how
+    /// many of each row; 0 to 2147483647.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let best = ctx.tensor([4], &[0.5f32, 3., -1., 2.])?.top_k(2)?;
+    /// Backend::cpu()?.compute(&[&best])?;
+    /// assert_eq!(best.to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
+    }
+
+    /// How many elements of a and b are equal.
+    ///
+    /// The result c: `c[0] = how many i there are for which a[i] = b[i]`. Shapes: a and b of one shape, c `[1]`. Types:
+    /// a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1349,5 +1448,37 @@ impl Tensor {
     /// As [`Context::cumsum`].
     pub fn cumsum(&self) -> Result<Tensor> {
         self.context().cumsum(self)
+    }
+
+    /// [`Context::argmax`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argmax`].
+    pub fn argmax(&self) -> Result<Tensor> {
+        self.context().argmax(self)
+    }
+
+    /// [`Context::argsort`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argsort`].
+    pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
+        self.context().argsort(self, options)
+    }
+
+    /// [`Context::top_k`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::top_k`].
+    pub fn top_k(&self, k: i64) -> Result<Tensor> {
+        self.context().top_k(self, k)
+    }
+
+    /// [`Context::count_equal`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::count_equal`].
+    pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).count_equal(self, b)
     }
 }

@@ -50,4 +50,33 @@ def cumsum(ident, a):
     return Tensor(ident, "f32", a.ne, [a], lambda index: total(a.line(index[1:])[: index[0] + 1], 18))
 
 
+def rank(descends):
+    """What sorted() orders the elements of a row by: NaN comes last, equal ones stay in their order."""
+    return lambda value: (math.isnan(value), 0.0 if math.isnan(value) else -value if descends else value)
+
+
+def places(a, rest, descends):
+    values = [v for v, e in a.line(rest) if not e]
+    assert len(values) == a.ne[0], "an order of what is not exact"
+    return sorted(range(a.ne[0]), key=lambda i: rank(descends)(values[i]))
+
+
+def argmax(ident, a):
+    return Tensor(ident, "i32", a.ne[1:], [a], lambda index: (float(places(a, index[:3], True)[0]), 0.0))
+
+
+def argsort(ident, a, order="asc"):
+    return Tensor(ident, "i32", a.ne, [a], lambda index: (float(places(a, index[1:], order == "desc")[index[0]]), 0.0))
+
+
+def top_k(ident, a, k):
+    return Tensor(ident, "i32", (k, *a.ne[1:]), [a], lambda index: (float(places(a, index[1:], True)[index[0]]), 0.0))
+
+
+def count_equal(ident, a, b):
+    assert a.ne == b.ne and a.dtype == b.dtype, ident
+    return Tensor(ident, "i64", (1,), [a, b], lambda _: (float(sum(a.get(i)[0] == b.get(i)[0] for i in a.indices())), 0.0))
+
+
 OPS = {"sum": all_summed, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum}
+OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal})

@@ -100,6 +100,22 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "sum_rows" => s[0].sum_rows(),
         "mean" => s[0].mean(),
         "cumsum" => s[0].cumsum(),
+        "argmax" => s[0].argmax(),
+        "argsort" => {
+            let options = tensorlib::ArgsortOptions::new();
+            let order = match attrs.text("order") {
+                "" | "asc" => tensorlib::ArgsortOrder::Asc,
+                "desc" => tensorlib::ArgsortOrder::Desc,
+                other => panic!("order: {other} is none of its words"),
+            };
+            let options = options.order(order);
+            s[0].argsort(options)
+        }
+        "top_k" => {
+            let k = attrs.integer("k");
+            s[0].top_k(k)
+        }
+        "count_equal" => s[0].count_equal(&s[1]),
         _ => return None,
     })
 }
