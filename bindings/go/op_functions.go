@@ -239,6 +239,22 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	})
 }
 
+// OutProd is sums of outer products: of a's rows by b's rows, each with the one
+// of its number.
+//
+// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)]
+// * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b (n, k, X, Y), c (m, n, X, Y); x
+// divides X and y divides Y, as in [Context.MulMat], which it is the product of
+// of both operands transposed. k = 0 gives zeros. Types: a of any float type or
+// weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand
+// is rounded. An a with blocks is decoded beforehand, on the CPU into memory
+// for all of it. The result is F32.
+func (c *Context) OutProd(a, b *Tensor) (*Tensor, error) {
+	return c.construct("out_prod", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_out_prod(c.ptr, a.ptr, b.ptr)
+	})
+}
+
 // Transpose is a with dimensions 0 and 1 swapped.
 //
 // The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
@@ -801,5 +817,20 @@ func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
 func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
 	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_count_equal(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// CrossEntropyLoss is the mean over the rows of the cross entropy of b and the
+// soft_max of a.
+//
+// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of
+// one shape, c (1); of no rows it is NaN. Types: a and b each F32, F16 or BF16.
+// Each row is taken relative to its largest element, so that no exponential
+// overflows; sums as by [Context.Sum]. Where b is 0 nothing is added, though a
+// be -infinity; a NaN of either makes the result NaN. The result is F32.
+func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
+	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
 	})
 }

@@ -71,6 +71,8 @@ tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
     });
 }
 
+tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::out_prod, {a, b}); }
+
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
 tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
@@ -200,3 +202,5 @@ tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k) {
 }
 
 tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::count_equal, {a, b}); }
+
+tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::cross_entropy_loss, {a, b}); }

@@ -59,6 +59,8 @@ Tensor ContextOps::fill(const Tensor &a, double value) const {
     return Nodes::make(*this, core::Op::fill, {&a}, attrs);
 }
 
+Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::out_prod, {&a, &b}); }
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
@@ -177,6 +179,10 @@ Tensor ContextOps::top_k(const Tensor &a, std::int64_t k) const {
 
 Tensor ContextOps::count_equal(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::count_equal, {&a, &b}); }
 
+Tensor ContextOps::cross_entropy_loss(const Tensor &a, const Tensor &b) const {
+    return Nodes::make(*this, core::Op::cross_entropy_loss, {&a, &b});
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -214,6 +220,8 @@ Tensor scale(const Tensor &a, double scale, const ScaleOptions &options) { retur
 Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_of({&a}).clamp(a, min, max); }
 
 Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
+
+Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).out_prod(a, b); }
 
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
@@ -304,6 +312,8 @@ Tensor argsort(const Tensor &a, const ArgsortOptions &options) { return Nodes::y
 Tensor top_k(const Tensor &a, std::int64_t k) { return Nodes::youngest_of({&a}).top_k(a, k); }
 
 Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).count_equal(a, b); }
+
+Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).cross_entropy_loss(a, b); }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);

@@ -24,7 +24,7 @@ struct CudaKernel : Kernel {
 // The table of kernels, a family of operations per part, in cuda/kernels/; for each operation in order of preference,
 // the last one taking every legal input.
 namespace cuda_kernels {
-extern const std::span<const CudaKernel> copies, counts, mul_mat, mul_mat_id, ordering, rows, sums, tiles;
+extern const std::span<const CudaKernel> copies, counts, losses, mul_mat, mul_mat_id, ordering, outer_products, rows, sums, tiles;
 }
 
 }  // namespace tensorlib::core

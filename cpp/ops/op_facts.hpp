@@ -258,6 +258,16 @@ inline constexpr OpFacts mul_mat_id{
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 
+inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts out_prod{
+    .op = Op::out_prod,
+    .name = "out_prod",
+    .operands = out_prod_operands,
+    .result = ResultType::f32,
+    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
+    .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -804,6 +814,16 @@ inline constexpr OpFacts count_equal{
     .result = ResultType::i64,
     .gradient = "none: it counts",
     .doc = "How many elements of a and b are equal",
+};
+
+inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts cross_entropy_loss{
+    .op = Op::cross_entropy_loss,
+    .name = "cross_entropy_loss",
+    .operands = cross_entropy_loss_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g (soft_max(a) * sum of b's row - b) / rows; db = -g log(soft_max(a)) / rows",
+    .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
 };
 
 }  // namespace facts

@@ -96,6 +96,21 @@ void count_equal_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &re
     result.layout = contiguous_layout(def.name, DType::i64, std::array<std::int64_t, 1>{1});
 }
 
+void cross_entropy_loss_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const OpDef &def = op_def(result.op);
+    check_floats(def, src);
+    if (src[0]->layout.ne != src[1]->layout.ne)
+        fail(Status::shape_mismatch, "%s: %s: two of one shape are valid", def.name, operands_text(def, src).c_str());
+    result.layout = contiguous_layout(def.name, DType::f32, std::array<std::int64_t, 1>{1});
+}
+
+// A comparison, an exponential, and what is done with b.
+Cost cross_entropy_loss_cost(const Tensor &node) {
+    Cost cost = sum_cost(node);
+    cost.flops *= 25;
+    return cost;
+}
+
 }  // namespace
 
 constexpr OpDef sum{facts::sum, {.infer = sum_infer<Of::all>, .cost = sum_cost}};
@@ -107,5 +122,7 @@ constexpr OpDef argmax{facts::argmax, {.infer = argmax_infer, .cost = sum_cost}}
 constexpr OpDef argsort{facts::argsort, {.infer = with_attrs<ArgsortAttrs, argsort_infer>, .cost = argsort_cost}};
 constexpr OpDef top_k{facts::top_k, {.infer = with_attrs<TopKAttrs, top_k_infer>, .cost = sum_cost}};
 constexpr OpDef count_equal{facts::count_equal, {.infer = count_equal_infer, .cost = sum_cost}};
+
+constexpr OpDef cross_entropy_loss{facts::cross_entropy_loss, {.infer = cross_entropy_loss_infer, .cost = cross_entropy_loss_cost}};
 
 }  // namespace tensorlib::core::ops

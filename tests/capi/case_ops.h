@@ -98,6 +98,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_fill(ctx, s[0], case_number(run, words, n, "value"));
         return true;
     }
+    if (strcmp(op, "out_prod") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_out_prod(ctx, s[0], s[1]);
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);
@@ -319,6 +324,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "count_equal") == 0) {
         operands(run, words, n, 2, s);
         *made = tl_count_equal(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "cross_entropy_loss") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_cross_entropy_loss(ctx, s[0], s[1]);
         return true;
     }
     return false;

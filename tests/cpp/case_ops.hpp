@@ -30,6 +30,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
+    if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
@@ -86,5 +87,6 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
     if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
+    if (op == "cross_entropy_loss") return tl::cross_entropy_loss(s.at(0), s.at(1));
     return std::nullopt;
 }

@@ -1,4 +1,5 @@
 // Reductions on the first CUDA device: the CPU's bits, whose own tests compare them with double (reductions_test.cpp).
+#include "blocks.hpp"
 #include "cuda_support.hpp"
 
 #include <bit>
@@ -105,6 +106,75 @@ TEST_F(Reductions, counts_of_all_types) {
             };
             expect_the_cpus_bits("count_equal", make, device, std::string("count_equal of ") + tl::type_name(type));
         }
+    }
+}
+
+// Its sums have another order than the CPU's, within the same bound: both are off by 40 roundings of the sum of the magnitudes at most.
+TEST_F(Reductions, losses) {
+    const auto device = support::gpu();
+    const tl::Backend cpu("cpu");
+    for (const tl::Shape &shape :
+         {tl::Shape{1}, tl::Shape{3, 40}, tl::Shape{300, 2, 2}, tl::Shape{2500, 2}, tl::Shape{5, 0}, tl::Shape{0, 3}}) {
+        for (const bool special : {false, true}) {
+            const auto make = [&](const tl::Context &ctx) {
+                const tl::Tensor labels = ctx.zeros(tl::Type::f16, shape);
+                std::vector<float> values(static_cast<std::size_t>(labels.n_elements()));
+                for (std::size_t i = 0; i < values.size(); i++) values[i] = i % 3 == 1 ? static_cast<float>(i % 16) / 16 : 0;
+                labels.write_f32(values);
+                return cross_entropy_loss(leaf(ctx, shape, tl::Type::f32, special), labels);
+            };
+            const tl::Context here, there(device);
+            const tl::Tensor want = make(here);
+            tl::Graph({want}).compute(cpu);
+            const float w = want.read_f32()[0], g = support::compute(make(there), "cross_entropy_loss", device)[0];
+            // (Logits are up to 3, so that what is added up has one sign and is no more than twice the loss.)
+            EXPECT_TRUE(same(w, g) || std::fabs(g - w) <= 160 * 0x1p-24f * std::fabs(w)) << shape[0] << ": " << g << ", on the CPU " << w;
+        }
+    }
+}
+
+TEST_F(Reductions, outer_products) {
+    const auto device = support::gpu();
+    using tl::core::DType;
+    struct Product {
+        const char *kernel;
+        DType type;
+        tl::Type b_type;
+        tl::Shape a, b;
+    };
+    const Product products[] = {
+        {"out_prod_f32_tiled", DType::f32, tl::Type::f32, {33, 20}, {5, 20}},
+        {"out_prod_f32_tiled", DType::f32, tl::Type::f32, {70, 37, 2}, {65, 37, 4}},
+        {"out_prod_f32_tiled", DType::f32, tl::Type::f32, {1, 16}, {1, 16}},
+        {"out_prod_any", DType::f16, tl::Type::f32, {19, 9, 1, 2}, {13, 9, 2, 2}},
+        {"out_prod_any", DType::f32, tl::Type::bf16, {19, 9}, {13, 9}},
+        {"out_prod_any", DType::f64, tl::Type::f16, {19, 9}, {13, 9}},
+        {"out_prod_blocks", DType::q4_0, tl::Type::f32, {64, 9}, {13, 9}},
+        {"out_prod_blocks", DType::q6_K, tl::Type::f16, {512, 5, 2}, {7, 5, 4}},
+        {"out_prod_empty", DType::f32, tl::Type::f32, {3, 0}, {5, 0}},
+        {"out_prod_empty", DType::f32, tl::Type::f32, {3, 4}, {0, 4}},
+    };
+    for (const Product &p : products) {
+        const tl::Context ctx(device);
+        const bool plain = tl::core::traits(p.type).block_size == 1;
+        const tl::Tensor a = plain ? support::leaf(ctx, p.a, 1, static_cast<tl::Type>(p.type)) : support::blocks_leaf(ctx, p.type, p.a, 1);
+        const tl::Tensor b = support::leaf(ctx, p.b, 2, p.b_type);
+        // Dimension 1 first.
+        const auto turned = [](const tl::Tensor &t) {
+            const auto ne = t.shape();
+            const auto values = t.read_f32();
+            std::vector<float> all(values.size());
+            for (std::int64_t i = 0; i < static_cast<std::int64_t>(values.size()); i++) {
+                const std::int64_t i0 = i % ne[0], i1 = i / ne[0] % ne[1];
+                all[static_cast<std::size_t>(i1 + ne[1] * (i0 + ne[0] * (i / ne[0] / ne[1])))] = values[static_cast<std::size_t>(i)];
+            }
+            return all;
+        };
+        auto na = a.shape(), nb = b.shape();
+        std::swap(na[0], na[1]);
+        std::swap(nb[0], nb[1]);
+        const auto want = support::mul_mat(turned(a), na, turned(b), nb);
+        EXPECT_EQ(support::first_wrong(support::compute(out_prod(a, b), p.kernel, device), want), "") << p.kernel << " " << p.a[0];
     }
 }
 

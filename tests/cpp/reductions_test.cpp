@@ -1,5 +1,5 @@
-// Sums, means and running sums: against double, over random views and types, on every level and at several thread counts, where all must
-// give the same bits; and what is refused.
+// Sums, means, running sums and losses: against double, over random views and types, on every level and at several thread counts, where all
+// must give the same bits; and what is refused.
 #include "random_tensors.hpp"
 
 #include <map>
@@ -142,6 +142,11 @@ TEST_P(Sums, of_nothing) {
     const auto of = [&](const Ne &ne) { return support::computed(build, build.node(GetParam(), {build.leaf(ne)}), "of nothing"); };
     const std::vector<float> nothing, zero{0}, zeros{0, 0, 0}, nans{NAN, NAN, NAN};
     EXPECT_TRUE(support::same_values(of({5, 0, 1, 1}), GetParam() == Op::sum ? zero : nothing));
+    // However many rows there are of it: at a nanosecond each they would take an hour. (Of sum_rows and mean they are the result.)
+    const Ne many{0, std::int64_t{1} << 42, 1, 1};
+    if (GetParam() == Op::sum || GetParam() == Op::cumsum) {
+        EXPECT_TRUE(support::same_values(of(many), GetParam() == Op::sum ? zero : nothing));
+    }
     const std::map<Op, std::vector<float>> rows_of_0{{Op::sum, zero}, {Op::sum_rows, zeros}, {Op::mean, nans}, {Op::cumsum, nothing}};
     EXPECT_TRUE(support::same_values(of({0, 3, 1, 1}), rows_of_0.at(GetParam())));
 }
@@ -166,7 +171,7 @@ TEST(LongSums, do_not_stop_growing) {
         Op::view, {ones},
         {core::Attr::of_ints("ne", std::array<std::int64_t, 2>{1024, 1 << 15}), core::Attr::of_ints("nb", std::array<std::int64_t, 1>{0})});
     const auto graph = build.graph({build.node(Op::sum, {many})});
-    core::compute(*graph, *support::all_backends().all[1]);
+    core::compute(*graph, *support::all_backends()[0].all[1]);
     EXPECT_EQ(support::values_of(graph->outputs()[0]), std::vector<float>{0x1p25f});
 }
 
@@ -177,7 +182,142 @@ TEST_P(Sums, that_no_memory_holds_are_refused) {
     Tensor *a = build.node(Op::view, {build.leaf({1, 1, 1, 1})},
                            {core::Attr::of_ints("ne", ne), core::Attr::of_ints("nb", std::span(nb).first(2))});
     const auto graph = build.graph({build.node(GetParam(), {a})});
-    support::expect_error(tl::Status::out_of_memory, {}, [&] { core::compute(*graph, *support::all_backends().all[0]); });
+    support::expect_error(tl::Status::out_of_memory, {}, [&] { core::compute(*graph, *support::all_backends()[0].all[0]); });
+}
+
+// ---- cross_entropy_loss
+
+// Of a's and b's rows, in double; an exponent that is rounded is off by d 2^-24 of its power, by the function 2 units in the last place,
+// and sums of them as all sums.
+Wanted wanted_loss(const std::vector<float> &a, const std::vector<float> &b, const Ne &ne) {
+    const std::size_t n = static_cast<std::size_t>(ne[0]), rows = static_cast<std::size_t>(ne[1] * ne[2] * ne[3]);
+    double loss = 0, bound = 0;
+    for (std::size_t r = 0; r < rows; r++) {
+        const float *x = a.data() + r * n, *w = b.data() + r * n;
+        double most = -HUGE_VAL, powers = 0, off = 0, labels = 0, magnitude = 0, weighted = 0, weighted_magnitude = 0;
+        for (std::size_t i = 0; i < n; i++) most = x[i] > most ? double{x[i]} : most;
+        for (std::size_t i = 0; i < n; i++) {
+            const double d = double{x[i]} - most, power = std::exp(d);
+            powers += power;
+            if (power > 0) off += power * (std::fabs(d) * 0x1p-24 + 0x1p-22) + 0x1p-150;
+            labels += double{w[i]};
+            magnitude += std::fabs(double{w[i]});
+            if (w[i] == 0) continue;
+            weighted += double{w[i]} * d;
+            weighted_magnitude += std::fabs(double{w[i]} * d);
+        }
+        if (n == 0) continue;
+        const double log_sum = std::log(powers);
+        loss += (magnitude == 0 && !std::isnan(powers) ? 0 : labels * log_sum) - weighted;
+        // (Of a logarithm near 0 what its argument is off by is all.)
+        const double log_off = gamma(roundings_of_a_sum) + 1.01 * off / powers;
+        bound += magnitude * log_off + gamma(roundings_of_a_sum) * (magnitude * std::fabs(log_sum) + 2 * weighted_magnitude);
+    }
+    const double mean = loss / static_cast<double>(rows);
+    return {mean, bound / static_cast<double>(rows) + 0x1p-24 * std::fabs(mean) + 0x1p-149};
+}
+
+void check_loss(Builder &build, Tensor *a, Tensor *b) {
+    const std::string what = text_of(Op::cross_entropy_loss, a);
+    Tensor *c = build.node(Op::cross_entropy_loss, {a, b});
+    ASSERT_EQ(c->layout.type, DType::f32);
+    ASSERT_EQ(c->layout.ne, (Ne{1, 1, 1, 1}));
+    const Wanted want = wanted_loss(support::values_of(a), support::values_of(b), a->layout.ne);
+    for (const std::vector<float> &got : support::computed_on_levels(build, c, what)) expect_right(got, {want}, what);
+}
+
+// Labels, as probabilities are, and some that are none; logits of all sizes.
+float some_label(Random &random) { return random() % 4 == 0 ? static_cast<float>(random() % 1024) / 1024 : random() % 16 == 0 ? -0.5f : 0; }
+float some_logit(Random &random) { return support::any_value(random) * (random() % 4 == 0 ? 30.0f : 1.0f); }
+
+TEST(Losses, agree_with_double) {
+    Random random(3);
+    for (int draw = 0; draw < support::repeats(200, 4000) && !testing::Test::HasFailure(); draw++) {
+        Builder build;
+        const Ne ne = support::some_shape(random);
+        build.draw = some_logit;
+        Tensor *a = build.operand(ne, support::one_of(random, support::float_types), random);
+        build.draw = some_label;
+        check_loss(build, a, build.operand(ne, support::one_of(random, support::float_types), random));
+    }
+}
+
+// Labels of one element a row, of logits that single floats' exponentials do not reach, and of some that are left out by -infinity.
+TEST(Losses, of_extreme_logits) {
+    Random random(5);
+    for (const float offset : {0.0f, 1e4f, -1e4f, 1e30f, -1e30f}) {
+        for (const bool masked : {false, true}) {
+            Builder build;
+            const Ne ne{150, 7, 1, 1};
+            std::vector<float> logits(150 * 7), labels(150 * 7);
+            for (std::size_t i = 0; i < logits.size(); i++) {
+                logits[i] = offset + support::any_value(random);
+                if (masked && i % 3 == 1) logits[i] = -support::inf;
+            }
+            for (std::size_t row = 0; row < 7; row++) labels[row * 150 + 3 * (row + 1)] = 1;
+            check_loss(build, build.leaf(ne, DType::f32, logits), build.leaf(ne, DType::f32, labels));
+        }
+    }
+}
+
+// The largest element comes in any block and any segment, or nothing but -infinity before it.
+TEST(Losses, of_long_rows) {
+    Random random(7);
+    for (const std::int64_t n : {1025, 65537, 200001}) {
+        for (const float rising : {0.0f, 1e-3f, -1e-3f}) {
+            Builder build;
+            std::vector<float> logits(static_cast<std::size_t>(2 * n)), labels(logits.size());
+            for (std::size_t i = 0; i < logits.size(); i++) {
+                logits[i] = support::any_value(random) + rising * static_cast<float>(i);
+                if (i < 1000) logits[i] = -support::inf;
+                labels[i] = i % 1000 == 999 && i > 1000 ? 0.25f : 0;
+            }
+            const Ne ne{n, 2, 1, 1};
+            check_loss(build, build.leaf(ne, DType::f32, logits), build.leaf(ne, DType::f32, labels));
+        }
+    }
+}
+
+TEST(Losses, of_special_rows) {
+    constexpr float inf = support::inf;
+    struct Row {
+        std::vector<float> a, b;
+        float loss;
+    };
+    const Row rows[] = {
+        {{1, 2, NAN}, {0, 1, 0}, NAN},   {{1, 2, NAN}, {0, 0, 0}, NAN},        {{1, 2, 3}, {0, NAN, 0}, NAN},
+        {{1, inf, 3}, {1, 0, 0}, NAN},   {{-inf, -inf, -inf}, {1, 0, 0}, NAN}, {{-inf, -inf, -inf}, {0, 0, 0}, 0},
+        {{-inf, 2, -inf}, {0, 1, 0}, 0}, {{-inf, 2, -inf}, {1, 0, 0}, inf},    {{5, 5, 5}, {0, 0, 0}, 0},
+    };
+    for (const Row &row : rows) {
+        Builder build;
+        Tensor *a = build.leaf({3, 1, 1, 1}, DType::f32, row.a), *b = build.leaf({3, 1, 1, 1}, DType::f32, row.b);
+        const std::vector<float> got = support::computed(build, build.node(Op::cross_entropy_loss, {a, b}), "a special row");
+        EXPECT_TRUE(support::same_values(got, {row.loss})) << got[0] << ", expected " << row.loss;
+    }
+    Builder build;
+    const auto of = [&](const Ne &ne) {
+        return support::computed(build, build.node(Op::cross_entropy_loss, {build.leaf(ne), build.leaf(ne)}), "nothing");
+    };
+    EXPECT_TRUE(support::same_values(of({5, 0, 1, 1}), {NAN}));
+    EXPECT_TRUE(support::same_values(of({0, 3, 1, 1}), {0}));
+    EXPECT_TRUE(support::same_values(of({0, std::int64_t{1} << 42, 1, 1}), {0}));
+}
+
+TEST(Losses, are_refused) {
+    using S = tl::Status;
+    Builder build;
+    Tensor *a = build.leaf({4, 3, 1, 1});
+    const auto refused = [&](S status, std::vector<std::string> words, std::vector<Tensor *> src) {
+        words.push_back("cross_entropy_loss");
+        support::expect_error(status, words, [&] { build.node(Op::cross_entropy_loss, src); });
+    };
+    for (const DType type : {DType::i32, DType::f64}) {
+        refused(S::type_mismatch, {"b is [4, 3] ", core::traits(type).name, "f32, f16 or bf16"}, {a, build.leaf({4, 3, 1, 1}, type)});
+        refused(S::type_mismatch, {"a is [4, 3] ", core::traits(type).name, "f32, f16 or bf16"}, {build.leaf({4, 3, 1, 1}, type), a});
+    }
+    refused(S::shape_mismatch, {"a is [4, 3] f32, b is [4] f32", "one shape"}, {a, build.leaf({4, 1, 1, 1})});
+    refused(S::invalid_argument, {"operands"}, {a});
 }
 
 }  // namespace

@@ -292,6 +292,7 @@ pub extern fn tl_scale(
 ) ?*tl_tensor;
 pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*tl_tensor;
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
+pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
@@ -369,6 +370,7 @@ pub const tl_argsort_params = extern struct {
 pub extern fn tl_argsort(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_argsort_params) ?*tl_tensor;
 pub extern fn tl_top_k(ctx: ?*tl_context, a: ?*tl_tensor, k: i64) ?*tl_tensor;
 pub extern fn tl_count_equal(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cross_entropy_loss(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -181,6 +181,7 @@ pub const Context = struct {
     pub const scale = op_functions.scale;
     pub const clamp = op_functions.clamp;
     pub const fill = op_functions.fill;
+    pub const outProd = op_functions.outProd;
     pub const transpose = op_functions.transpose;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
@@ -224,6 +225,7 @@ pub const Context = struct {
     pub const argsort = op_functions.argsort;
     pub const topK = op_functions.topK;
     pub const countEqual = op_functions.countEqual;
+    pub const crossEntropyLoss = op_functions.crossEntropyLoss;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -176,6 +176,17 @@ pub fn fill(self: Context, a: Tensor, value: f64) Error!Tensor {
     return self.construct(c.tl_fill, .{ a.handle, value });
 }
 
+/// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+///
+/// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a
+/// {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in `mulMat`, which it is the
+/// product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight format, b f32,
+/// f16 or bf16; multiplied and added up in f32, no operand is rounded. An a with blocks is decoded beforehand, on
+/// the CPU into memory for all of it. The result is f32.
+pub fn outProd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_out_prod, .{ a.handle, b.handle });
+}
+
 /// a with dimensions 0 and 1 swapped.
 ///
 /// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:
@@ -578,4 +589,14 @@ pub fn topK(self: Context, a: Tensor, k: i64) Error!Tensor {
 /// and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is i64.
 pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_count_equal, .{ a.handle, b.handle });
+}
+
+/// The mean over the rows of the cross entropy of b and the soft_max of a.
+///
+/// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i]). Shapes: a (logits) and b
+/// (labels, as probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each f32, f16 or bf16.
+/// Each row is taken relative to its largest element, so that no exponential overflows; sums as by `sum`. Where b
+/// is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is f32.
+pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
+    return self.construct(c.tl_cross_entropy_loss, .{ a.handle, b.handle });
 }

@@ -23,6 +23,7 @@ const Name = enum {
     scale,
     clamp,
     fill,
+    out_prod,
     transpose,
     cont,
     cpy,
@@ -66,6 +67,7 @@ const Name = enum {
     argsort,
     top_k,
     count_equal,
+    cross_entropy_loss,
 };
 
 /// null where it is none of these.
@@ -90,6 +92,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .scale => 1,
         .clamp => 1,
         .fill => 1,
+        .out_prod => 2,
         .transpose => 1,
         .cont => 1,
         .cpy => 2,
@@ -133,6 +136,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .argsort => 1,
         .top_k => 1,
         .count_equal => 2,
+        .cross_entropy_loss => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -156,6 +160,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .clamp => return try ctx.clamp(src[0].?, try op.number("min"), try op.number("max")),
         .fill => return try ctx.fill(src[0].?, try op.number("value")),
+        .out_prod => return try ctx.outProd(src[0].?, src[1].?),
         .transpose => return try ctx.transpose(src[0].?),
         .cont => return try ctx.cont(src[0].?),
         .cpy => return try ctx.cpy(src[0].?, src[1].?),
@@ -206,5 +211,6 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .top_k => return try ctx.topK(src[0].?, try op.integer("k")),
         .count_equal => return try ctx.countEqual(src[0].?, src[1].?),
+        .cross_entropy_loss => return try ctx.crossEntropyLoss(src[0].?, src[1].?),
     }
 }

@@ -1470,6 +1470,17 @@ TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max
 TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
 /**
+ * Sums of outer products: of a's rows by b's rows, each with the one of its number. The result c:
+ * `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
+ * {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in tl_mul_mat(), which
+ * it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or
+ * weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with
+ * blocks is decoded beforehand, on the CPU into memory for all of it. The result is F32. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
  * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
  * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
  * blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
@@ -1811,6 +1822,16 @@ TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
  * 0.1.
  */
 TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * The mean over the rows of the cross entropy of b and the soft_max of a. The result c: `c[0] = -(1 /
+ * rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b (labels, as
+ * probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each F32, F16 or BF16. Each
+ * row is taken relative to its largest element, so that no exponential overflows; sums as by tl_sum().
+ * Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The
+ * result is F32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /* ====================================================================================================
  * Graphs

@@ -32,9 +32,9 @@ struct Lines {
 // Their elements as floats.
 class LineReader {
 public:
-    LineReader(const Step &step, bool all, const leaf::LeafTable &leaf) noexcept
-        : a_(step.src[0]), leaf_(leaf), whole_rows_(!all || step.node->src[0]->layout.contiguous()) {
-        const Layout &a = step.node->src[0]->layout;
+    LineReader(const Step &step, bool all, const leaf::LeafTable &leaf, std::size_t operand = 0) noexcept
+        : a_(step.src[operand]), leaf_(leaf), whole_rows_(!all || step.node->src[operand]->layout.contiguous()) {
+        const Layout &a = step.node->src[operand]->layout;
         in_place_ = whole_rows_ && a_.type == DType::f32 && a.rows_contiguous();
         if (all && whole_rows_) a_ = {a_.type, {a.n_elements(), 1, 1, 1}, {traits(a_.type).size, 0, 0, 0}, a_.data};
     }

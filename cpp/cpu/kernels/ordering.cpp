@@ -117,6 +117,7 @@ void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
 
 void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.ne[0];
+    if (n == 0) return;
     const LineReader reader(step, false, slice.leaf);
     SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + place_of_slice(step, slice) * 2 * n;
     const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));

@@ -85,6 +85,8 @@ double run_segment(const LineReader &reader, std::int64_t line, Range part, doub
 
 void run_running(const Step &step, const Slice &slice) noexcept {
     const Lines lines(step.node->src[0]->layout, false);
+    // (There may be any number of empty rows.)
+    if (lines.length == 0) return;
     const LineReader reader(step, false, slice.leaf);
     auto *sums = reinterpret_cast<double *>(step.workspace);
     const std::int64_t S = lines.segments;

@@ -62,6 +62,7 @@ public:
     Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {}) const;
     Tensor clamp(const Tensor &a, double min, double max) const;
     Tensor fill(const Tensor &a, double value) const;
+    Tensor out_prod(const Tensor &a, const Tensor &b) const;
     Tensor transpose(const Tensor &a) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
@@ -105,6 +106,7 @@ public:
     Tensor argsort(const Tensor &a, const ArgsortOptions &options = {}) const;
     Tensor top_k(const Tensor &a, std::int64_t k) const;
     Tensor count_equal(const Tensor &a, const Tensor &b) const;
+    Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -225,6 +227,12 @@ Tensor clamp(const Tensor &a, double min, double max);
 // A tensor like a of one value. The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it.
 // The result is of a's type. value: all of the result.
 Tensor fill(const Tensor &a, double value);
+// Sums of outer products: of a's rows by b's rows, each with the one of its number. The result c: c[m, n, i2, i3] = sum over k of
+// a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y,
+// as in mul_mat, which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight format, b
+// F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded beforehand, on the CPU into memory
+// for all of it. The result is F32.
+Tensor out_prod(const Tensor &a, const Tensor &b);
 // a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed.
 // Shapes: a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 Tensor transpose(const Tensor &a);
@@ -377,5 +385,10 @@ Tensor top_k(const Tensor &a, std::int64_t k);
 // How many elements of a and b are equal. The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c
 // {1}. Types: a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
 Tensor count_equal(const Tensor &a, const Tensor &b);
+// The mean over the rows of the cross entropy of b and the soft_max of a. The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each
+// F32, F16 or BF16. Each row is taken relative to its largest element, so that no exponential overflows; sums as by sum. Where b is 0
+// nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is F32.
+Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
 
 }  // namespace tensorlib

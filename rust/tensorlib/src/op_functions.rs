@@ -403,6 +403,21 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
+    /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+    ///
+    /// The result c: `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
+    /// `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in [`Context::mul_mat`],
+    /// which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight
+    /// format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded
+    /// beforehand, on the CPU into memory for all of it. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
+    }
+
     /// a with dimensions 0 and 1 swapped.
     ///
     /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
@@ -990,6 +1005,21 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
     }
+
+    /// The mean over the rows of the cross entropy of b and the soft_max of a.
+    ///
+    /// The result c: `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b
+    /// (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN. Types: a and b each F32, F16 or BF16.
+    /// Each row is taken relative to its largest element, so that no exponential overflows; sums as by
+    /// [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN.
+    /// The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1136,6 +1166,14 @@ impl Tensor {
     /// As [`Context::fill`].
     pub fn fill(&self, value: f64) -> Result<Tensor> {
         self.context().fill(self, value)
+    }
+
+    /// [`Context::out_prod`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::out_prod`].
+    pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).out_prod(self, b)
     }
 
     /// [`Context::transpose`] of this tensor.
@@ -1480,5 +1518,13 @@ impl Tensor {
     /// As [`Context::count_equal`].
     pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).count_equal(self, b)
+    }
+
+    /// [`Context::cross_entropy_loss`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::cross_entropy_loss`].
+    pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).cross_entropy_loss(self, b)
     }
 }

@@ -9,7 +9,7 @@ what lies before it, and adds the two: gamma_18. A mean is rounded after its div
 import math
 
 from .numbers import TINY, UNIT
-from .tensors import Tensor
+from .tensors import Tensor, mul_mat, permute
 
 U = UNIT["f32"]
 
@@ -78,5 +78,45 @@ def count_equal(ident, a, b):
     return Tensor(ident, "i64", (1,), [a, b], lambda _: (float(sum(a.get(i)[0] == b.get(i)[0] for i in a.indices())), 0.0))
 
 
-OPS = {"sum": all_summed, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum}
-OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal})
+def cross_entropy_loss(ident, a, b):
+    """-sum of b log(soft_max(a)), as a sum of b (m - a) and one of b log(sum of e^(a - m)), m the largest a. An exponential of
+    d is off by d u and 2 units in the last place, sums and products as above."""
+
+    def row(rest):
+        x, w = [v for v, _ in a.line(rest)], [v for v, _ in b.line(rest)]
+        assert not any(e for _, e in a.line(rest) + b.line(rest)), ident
+        if any(map(math.isnan, x + w)):
+            return math.nan, 0.0
+        m = max(x, default=0.0)
+        if math.isinf(m):
+            return (math.nan if any(w) else 0.0), 0.0
+        d = [v - m for v in x]
+        powers = sum(map(math.exp, d))
+        off = sum(math.exp(v) * (abs(v) * U + 4 * U) for v in d if math.isfinite(v)) / powers if powers else 0.0
+        terms = [-wi * di for wi, di in zip(w, d) if wi]
+        if any(map(math.isinf, terms)):
+            return math.inf, 0.0
+        size, log_sum = sum(map(abs, w)), math.log(powers) if powers else 0.0
+        error = size * (gamma(38) + 1.01 * off) + gamma(38) * (size * abs(log_sum) + 2 * sum(map(abs, terms)))
+        return sum(terms) + sum(w) * log_sum, error
+
+    def at(_):
+        rows = [row((i1, i2, i3)) for i3 in range(a.ne[3]) for i2 in range(a.ne[2]) for i1 in range(a.ne[1])]
+        if not rows:
+            return math.nan, 0.0
+        value, error = sum(v for v, _ in rows) / len(rows), sum(e for _, e in rows) / len(rows)
+        return value, error + U * abs(value) + TINY["f32"] if math.isfinite(value) else 0.0
+
+    assert a.ne == b.ne, ident
+    return Tensor(ident, "f32", (1,), [a, b], at)
+
+
+def out_prod(ident, a, b):
+    """The product of both operands transposed, of which none is rounded."""
+    made = mul_mat(ident, permute(ident, a, (1, 0, 2, 3)), permute(ident, b, (1, 0, 2, 3)), exact=True)
+    made.src = [a, b]
+    return made
+
+
+OPS = {"sum": all_summed, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum, "cross_entropy_loss": cross_entropy_loss}
+OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal, "out_prod": out_prod})

@@ -1,4 +1,4 @@
-"""reductions: sums, means, running sums, orders and counts; rows of any length and stride, special values, refusals."""
+"""reductions: sums, means, running sums, orders, counts and losses; rows of any length and stride, special values, refusals."""
 
 from .model import Case
 
@@ -106,8 +106,41 @@ def counts():
     yield c.fails("SHAPE_MISMATCH", ("count_equal", "a is [4]", "b is [4, 2]"), "count_equal", c.leaf(4), c.leaf(4, 2))
 
 
+def losses():
+    def one_hot(n, rows):
+        return {i: 1.0 if i % n == i // n * 5 % n else 0.0 for i in range(n * rows)}
+
+    def made(label, *ne, put=None, labels=None, types=("f32", "f32")):
+        c = Case(f"reductions/cross_entropy_loss_{label}")
+        a = c.leaf(*ne, dtype=types[0], put=put)
+        return c.out(c.reduced("cross_entropy_loss", a, c.leaf(*ne, dtype=types[1], put=labels)))
+
+    yield made("one_hot", 23, 9, labels=one_hot(23, 9))
+    yield made("spread", 10, 5, labels={i: (i % 4) / 16 for i in range(50)})
+    yield made("4d", 7, 3, 2, 2, labels=one_hot(7, 12))
+    # Labels that are no probabilities.
+    yield made("long", 1100, 2)
+    yield made("one", 1)
+    yield made("f16_bf16", 19, 2, types=("f16", "bf16"), labels=one_hot(19, 2))
+    # Exponentials that a float does not hold, without the largest; and what is left out of a row.
+    yield made("large", 6, 2, put={i: 1e4 + i for i in range(12)}, labels=one_hot(6, 2))
+    yield made("masked", 6, 2, put={1: -INF, 7: -INF, 10: -INF}, labels=one_hot(6, 2))
+    yield made("impossible", 3, 2, put={1: -INF}, labels={0: 0, 1: 1, 2: 0})
+    yield made("nan", 5, 2, put={3: NAN}, labels=one_hot(5, 2))
+    yield made("0_rows", 5, 0)
+    yield made("rows_of_0", 0, 3)
+    c = Case("reductions/cross_entropy_loss_views")
+    a, b = c.transpose(c.leaf(4, 15)), c.view(c.leaf(20, 4, put={i: (i % 7) / 8 for i in range(80)}), (15, 4), (80,), 8)
+    yield c.out(c.reduced("cross_entropy_loss", a, b))
+    c = Case("reductions/cross_entropy_loss_error_shape")
+    yield c.fails("SHAPE_MISMATCH", ("cross_entropy_loss", "a is [4, 2]", "b is [4]"), "cross_entropy_loss", c.leaf(4, 2), c.leaf(4))
+    c = Case("reductions/cross_entropy_loss_error_type")
+    yield c.fails("TYPE_MISMATCH", ("cross_entropy_loss", "b is [4] i32"), "cross_entropy_loss", c.leaf(4), c.leaf(4, dtype="i32"))
+
+
 def cases():
     for op in SUMS:
         yield from sums(op)
     yield from orders()
     yield from counts()
+    yield from losses()

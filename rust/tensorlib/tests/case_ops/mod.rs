@@ -36,6 +36,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let value = attrs.number("value");
             s[0].fill(value)
         }
+        "out_prod" => s[0].out_prod(&s[1]),
         "transpose" => s[0].transpose(),
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
@@ -116,6 +117,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].top_k(k)
         }
         "count_equal" => s[0].count_equal(&s[1]),
+        "cross_entropy_loss" => s[0].cross_entropy_loss(&s[1]),
         _ => return None,
     })
 }
