@@ -36,8 +36,9 @@ struct Total {
 // A float is added to one of 32 parts of a block of 1024 (at most 31 roundings, as the first is added to 0), then the parts pairwise (5);
 // blocks in F64, whose errors are below 2^-40 of a rounding each; at the end one rounding to a float, and one more for what was left out.
 constexpr int roundings_of_a_sum = 38;
-// 15 in a run of 16, one of what lies before it, one of their sum, and one more.
-constexpr int roundings_of_a_running_sum = 18;
+// 36 of what lies before 1024 elements, as above; one of that as a float, one of its sum with what comes after it, and one more. Elements
+// that come after it have fewer: 4 in a run of 16, 16 of the runs before it in a block of 256, the same two, and one more.
+constexpr int roundings_of_a_running_sum = 39;
 
 std::vector<Wanted> wanted(Op op, const std::vector<float> &x, const Ne &ne) {
     const std::size_t n = static_cast<std::size_t>(ne[0]), rows = static_cast<std::size_t>(ne[1] * ne[2] * ne[3]);

@@ -537,8 +537,9 @@ pub fn mean(self: Context, a: Tensor) Error!Tensor {
 /// The running sums of a's rows.
 ///
 /// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a f32,
-/// f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in runs of 16
-/// elements, the runs in f64: off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is f32.
+/// f16 or bf16, c f32 as all sums: a long sum has more digits than 16 bits hold. Summed in f32 in blocks of 256
+/// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by `sum`: off by
+/// at most 2^-18.7 of the sum of the magnitudes up to there. The result is f32.
 pub fn cumsum(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_cumsum, .{a.handle});
 }

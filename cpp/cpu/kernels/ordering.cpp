@@ -3,7 +3,6 @@
 #include "cpu/kernels/sorting.hpp"
 #include "ops/op_facts.hpp"
 
-#include <cmath>
 #include <limits>
 
 namespace tensorlib::core {
@@ -189,8 +188,8 @@ void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
     std::int64_t parts = 1;
     if (T > 1 && rows > 0 && rows < 2 * T) parts = std::clamp<std::int64_t>(n / std::max(shortest_part, 4 * k), 1, ceil_div(4 * T, rows));
     plan.choice[choice_row_parts] = parts;
-    // Elements are kept until there are so many, then cut down to k: to cut costs as much as to keep.
-    plan.choice[choice_room] = std::min(n, 2 * k + 256);
+    // Elements are kept until there are so many, then cut down to k. More room means fewer cuts, but more that is kept in between.
+    plan.choice[choice_room] = std::min(n, 2 * k + 32);
     plan.chunks(Stage::compute) =
         parts > 1 ? rows * parts : chunks_for(rows, 2 * static_cast<std::int64_t>(a.nbytes() + p.node.layout.nbytes()), T);
     // Kept elements of a chunk, and those of the parts.
@@ -205,36 +204,70 @@ void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
     if (k < n) std::nth_element(entries, entries + k, entries + n);
 }
 
-// The first k of a part of a row at the front of `kept`, which has room for so many more; all where there are fewer. Once k are found,
-// floats that are no larger than the least of them are passed over, as their places come later.
-std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *kept, std::int64_t room,
+// Up to so many are kept in order: one more is put between them. Of others there are more than k at times, which are cut.
+constexpr std::int64_t most_in_order = 32;
+
+// The first k of the entries that it was given, in `entries`, which has room for so many more.
+class Kept {
+public:
+    Kept(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
+
+    // What comes before this entry alone is to be taken.
+    SortEntry end() const noexcept { return end_; }
+    // Floats that are less come behind it. (The next key before it is the next float; of NaN, that any float comes before, there is none.)
+    float least() const noexcept {
+        const bool of_nan = end_ >> 32 == last_entry >> 32;
+        return of_nan ? -std::numeric_limits<float>::infinity() : math::descending_value(end_ - (SortEntry{1} << 32));
+    }
+
+    void take(SortEntry entry) noexcept {
+        if (k_ <= most_in_order) {
+            std::int64_t at = count_ < k_ ? count_++ : k_ - 1;
+            for (; at > 0 && entries_[at - 1] > entry; at--) entries_[at] = entries_[at - 1];
+            entries_[at] = entry;
+            if (count_ == k_) end_ = entries_[k_ - 1];
+        } else {
+            entries_[count_++] = entry;
+            if (count_ == room_) cut();
+        }
+    }
+    // They are then at the front, in any order; the answer is how many.
+    std::int64_t finish() noexcept {
+        if (count_ > k_) cut();
+        return count_;
+    }
+
+private:
+    void cut() noexcept {
+        keep(entries_, count_, k_);
+        count_ = k_;
+        end_ = *std::max_element(entries_, entries_ + k_);
+    }
+
+    SortEntry *entries_;
+    std::int64_t k_, room_, count_ = 0;
+    SortEntry end_ = last_entry;
+};
+
+// The first k of a part of a row at the front of `entries`; all where there are fewer. Once k are found, floats that are no larger than the
+// least of them are passed over, as their places come later.
+std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *entries, std::int64_t room,
                     const leaf::LeafTable &leaf) noexcept {
-    std::int64_t count = 0;
-    SortEntry end = last_entry;
-    float least = -std::numeric_limits<float>::infinity();
+    Kept kept(entries, k, room);
     reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
         for (std::int64_t i = 0; i < n; i++) {
-            if (end != last_entry) {
-                i += leaf.comparisons.first_at_least(n - i, x + i, least);
+            if (kept.end() != last_entry) {
+                i += leaf.comparisons.first_at_least(n - i, x + i, kept.least());
                 if (i == n) return;
             }
             const SortEntry entry = sort_entry(x[i], from + i, Order::descending);
-            if (entry > end) continue;
-            kept[count++] = entry;
-            if (count < room) continue;
-            keep(kept, count, k);
-            count = k;
-            end = *std::max_element(kept, kept + k);
-            const float value = math::descending_value(end);
-            // Of NaN there is no next one: any float is larger.
-            if (value == value) least = std::nextafter(value, std::numeric_limits<float>::infinity());
+            if (entry < kept.end()) kept.take(entry);
         }
     });
-    keep(kept, count, k);
-    return std::min(count, k);
+    return kept.finish();
 }
 
-// (They were not kept in the order of their places, which sort_entries() would need.)
+// (Entries are not in the order of their places, which sort_entries() would need.)
 void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexcept {
     const std::int64_t k = k_of(*step.node);
     std::sort(entries, entries + k);

@@ -58,6 +58,7 @@ void run_sums(const Step &step, const Slice &slice) noexcept {
 }
 
 // ---- cumsum: a chunk is some rows; where there are few and long ones, some segments, for which the sums of all segments are taken first.
+// What lies before a block is its row's sum up to there, as sum_rows has it: so that to know it a segment need only be read.
 
 void plan_running(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout;
@@ -69,18 +70,6 @@ void plan_running(const Problem &p, KernelPlan &plan) noexcept {
     if (!cut) return;
     plan.chunks(Stage::prepare) = chunks;
     plan.workspace = static_cast<std::size_t>(lines.units()) * sizeof(double);
-}
-
-// Block by block; returns the segment's sum. No `to`: that alone.
-double run_segment(const LineReader &reader, std::int64_t line, Range part, double before, float *to, bool stream,
-                   const leaf::LeafTable &leaf) noexcept {
-    alignas(64) float made[line_block];
-    double sum = 0;
-    reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
-        sum += leaf.sums.running(n, x, before + sum, !to ? nullptr : stream ? made : to + from);
-        if (stream) leaf.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), made, to + from);
-    });
-    return sum;
 }
 
 void run_running(const Step &step, const Slice &slice) noexcept {
@@ -95,7 +84,7 @@ void run_running(const Step &step, const Slice &slice) noexcept {
     const Range units = cut ? part : Range{part.begin * S, part.end * S};
     if (slice.stage == Stage::prepare) {
         for (std::int64_t unit = units.begin; unit < units.end; unit++)
-            sums[unit] = run_segment(reader, unit / S, lines.part_of_unit(unit), 0, nullptr, false, slice.leaf);
+            sums[unit] = segment_sum(reader, unit / S, lines.part_of_unit(unit), slice.leaf);
         return;
     }
     const bool stream = streams(*step.node) && lines.length * static_cast<std::int64_t>(sizeof(float)) >= std::int64_t{shortest_stream};
@@ -104,7 +93,12 @@ void run_running(const Step &step, const Slice &slice) noexcept {
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
         if (unit % S == 0) before = 0;
         float *to = reinterpret_cast<float *>(step.dst.data) + unit / S * lines.length;
-        before += run_segment(reader, unit / S, lines.part_of_unit(unit), before, to, stream, slice.leaf);
+        double sum = 0;
+        reader.for_each_block(unit / S, lines.part_of_unit(unit), [&](std::int64_t from, std::int64_t n, const float *x) {
+            slice.leaf.sums.running(n, x, before + sum, to + from, stream);
+            if (from + n < lines.length) sum += slice.leaf.sums.sum(n, x);
+        });
+        before += sum;
     }
     if (stream) slice.leaf.copies.stream_end();
 }

@@ -19,8 +19,12 @@ float largest(int64_t n, const float *x) {
     for (; n >= W; n -= W, x += W) most[0] = Vec::max(Vec::load(x), most[0]);
     float lanes[W];
     Vec::store(lanes, Vec::max(Vec::max(most[0], most[1]), Vec::max(most[2], most[3])));
+#pragma GCC unroll 4
+    for (int half = W / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+        for (int i = 0; i < half; i++) lanes[i] = lanes[i + half] > lanes[i] ? lanes[i + half] : lanes[i];
+    }
     float all = lanes[0];
-    for (int i = 1; i < W; i++) all = lanes[i] > all ? lanes[i] : all;
     for (int64_t i = 0; i < n; i++) all = x[i] > all ? x[i] : all;
     return all;
 }
@@ -35,7 +39,8 @@ int64_t first_at_least(int64_t n, const float *x, float limit) {
             const Vec::Mask back = Vec::both(Vec::less(Vec::load(x + i + 2 * W), limits), Vec::less(Vec::load(x + i + 3 * W), limits));
             if (!Vec::all(Vec::both(front, back))) break;
         }
-        const int64_t end = i + 4 * W < n ? i + 4 * W : n;
+        while (i + W <= n && Vec::all(Vec::less(Vec::load(x + i), limits))) i += W;
+        const int64_t end = i + W < n ? i + W : n;
         for (; i < end; i++) {
             if (x[i] >= limit) return i;
         }

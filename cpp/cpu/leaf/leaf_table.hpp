@@ -20,7 +20,7 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 
-constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16;
+constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16, running_block = 256;
 
 // A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], offsets
 // [k / offset_group][rows] where the format has them (in steps: cpu/leaf/panels_i8.hpp).
@@ -167,9 +167,10 @@ struct LeafTable {
         // Of n floats, block after block of sum_block: in a block float i is added to part i mod 32 in F32, the parts are added pairwise
         // (0 and 16, .., then 0 and 8, ..), and the blocks in F64.
         double (*sum)(int64_t n, const float *x);
-        // to[i] = before + x[0] + .. + x[i]: in runs of sum_run floats in F32, to which what lies before the run, added up in F64, is added
-        // as a float. Returns the sum of all x, added up in that way from 0 on. No `to`: that alone.
-        double (*running)(int64_t n, const float *x, double before, float *to);
+        // to[i] = before + x[0] + .. + x[i]. In runs of sum_run floats: pairs, then each next power of two, whose upper half is added to
+        // the last of the lower one. Runs are added up one after the other, all in F32; from each running_block on in F64, which is added
+        // as a float, last. With `stream` past the caches where that can be, as Copies::stream does.
+        void (*running)(int64_t n, const float *x, double before, float *to, bool stream);
     } sums;
 
     // Parts of a loss, in the order of Sums::sum.

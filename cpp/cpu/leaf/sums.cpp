@@ -1,8 +1,9 @@
 // Sums of floats (parts.hpp), and running sums, whose order does not depend on the level either.
 //
-//   run 0 : x0 x1 .. x15       W runs at a time, turned in registers so that a run is a lane: 16 additions make the running sums
-//   run 1 : x16 ..             of all. What lies before each run is added up in F64, the only chain, 4 cycles a run; then it is
-//   ..                         added to the lane, and all is turned back.
+//   x0 | x0 + x1 | (x0 + x1) + x2 | (x0 + x1) + (x2 + x3) | ..     a run of 16: four steps over its lanes, a permutation and an addition
+//   each
+//
+// What lies before a run is a chain of additions of 4 cycles, for 64 bytes; the permutations are the bound, one for 2 to 3 floats.
 #include "cpu/leaf/parts.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
@@ -16,53 +17,74 @@ double sum(int64_t n, const float *x) {
         n, [x](int64_t i, int left) __attribute__((always_inline)) { return left == W ? Vec::load(x + i) : Vec::load_part(x + i, left); });
 }
 
-// W runs: of each W x W floats, turned, register j has the j-th float of every run.
-constexpr int groups = sum_run / W, square = W * sum_run;
-static_assert(sum_run % W == 0);
+// A run, of which `left` floats are there.
+constexpr int registers = sum_run / W;
+static_assert(sum_run % W == 0 && running_block % sum_run == 0);
+struct Run {
+    Vec::Reg part[registers];
 
-inline double run_square(const float *x, double before, double so_far, float *to) {
-    Vec::Reg column[sum_run];
+    Run(const float *x, int64_t left) {
 #pragma GCC unroll 4
-    for (int g = 0; g < groups; g++) {
-#pragma GCC unroll 16
-        for (int i = 0; i < W; i++) column[g * W + i] = Vec::load(x + i * sum_run + g * W);
-        Vec::transpose(column + g * W);
-    }
-#pragma GCC unroll 16
-    for (int j = 1; j < sum_run; j++) column[j] = Vec::add(column[j - 1], column[j]);
-    float runs[W], bases[W];
-    Vec::store(runs, column[sum_run - 1]);
-#pragma GCC unroll 16
-    for (int i = 0; i < W; i++) {
-        bases[i] = static_cast<float>(before + so_far);
-        so_far += static_cast<double>(runs[i]);
-    }
-    if (!to) return so_far;
-    const Vec::Reg base = Vec::load(bases);
+        for (int r = 0; r < registers; r++) {
+            const int64_t here = left - r * W;
+            part[r] = Vec::running(here >= W ? Vec::load(x + r * W) : Vec::load_part(x + r * W, here > 0 ? static_cast<int>(here) : 0));
+        }
+        // The lower half of 2, then 4 registers, to the upper one.
+#pragma GCC unroll 2
+        for (int half = 1; half < registers; half *= 2) {
 #pragma GCC unroll 4
-    for (int g = 0; g < groups; g++) {
-#pragma GCC unroll 16
-        for (int i = 0; i < W; i++) column[g * W + i] = Vec::add(base, column[g * W + i]);
-        Vec::transpose(column + g * W);
-#pragma GCC unroll 16
-        for (int i = 0; i < W; i++) Vec::store(to + i * sum_run + g * W, column[g * W + i]);
+            for (int r = 0; r < registers; r++) {
+                if (r & half) part[r] = Vec::add(part[r], Vec::last(part[(r & ~(2 * half - 1)) + half - 1]));
+            }
+        }
     }
-    return so_far;
+    Vec::Reg last() const { return Vec::last(part[registers - 1]); }
+};
+
+// Whole registers past the caches where they are to, and there is such a store.
+template <bool stream>
+inline void store(float *to, Vec::Reg v) {
+#if defined(TL_HAS_STREAM)
+    if constexpr (stream) {
+        Vec::stream(to, v);
+        return;
+    }
+#endif
+    Vec::store(to, v);
 }
 
-double running(int64_t n, const float *x, double before, float *to) {
-    double so_far = 0;
-    for (; n >= square; n -= square, x += square) {
-        so_far = run_square(x, before, so_far, to);
-        if (to) to += square;
+template <bool stream>
+void run_blocks(int64_t n, const float *x, double before, float *to) {
+    for (int64_t block = 0; block < n; block += running_block) {
+        const int64_t end = n - block < running_block ? n : block + running_block;
+        const Vec::Reg base = Vec::broadcast(static_cast<float>(before));
+        Vec::Reg runs = Vec::zero();
+        int64_t i = block;
+        for (; i + sum_run <= end; i += sum_run) {
+            const Run run(x + i, sum_run);
+#pragma GCC unroll 4
+            for (int r = 0; r < registers; r++) store<stream>(to + i + r * W, Vec::add(base, Vec::add(runs, run.part[r])));
+            runs = Vec::add(runs, run.last());
+        }
+        if (i < end) {
+            const Run run(x + i, end - i);
+            for (int r = 0; r < registers && i + r * W < end; r++) {
+                const int64_t left = end - i - r * W;
+                Vec::store_part(to + i + r * W, Vec::add(base, Vec::add(runs, run.part[r])), left < W ? static_cast<int>(left) : W);
+            }
+        }
+        float sum[W];
+        Vec::store(sum, runs);
+        before += static_cast<double>(sum[0]);
     }
-    if (n > 0) {
-        float padded[square] = {};
-        __builtin_memcpy(padded, x, static_cast<size_t>(n) * sizeof(float));
-        so_far = run_square(padded, before, so_far, to ? padded : nullptr);
-        if (to) __builtin_memcpy(to, padded, static_cast<size_t>(n) * sizeof(float));
+}
+
+void running(int64_t n, const float *x, double before, float *to, bool stream) {
+    if (stream && reinterpret_cast<uintptr_t>(to) % sizeof(Vec::Reg) == 0) {
+        run_blocks<true>(n, x, before, to);
+    } else {
+        run_blocks<false>(n, x, before, to);
     }
-    return so_far;
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 //   sums      a warp owns a segment of a row of up to 64 blocks of 1024 elements: lane l adds elements l, l + 32, .. of a block in F32, the
 //             lanes are added pairwise, and blocks in F64. Rows of several segments come together in a second launch, a thread a row.
 //   running   a warp owns a segment too, 512 elements at a time in shared memory: read along the row, then a lane adds up a run of 16, and
-//             all lanes what lies before their runs in F64. Of rows of several segments a launch before takes the segments' sums alone.
+//             all lanes what lies before their runs: in F32 up to 16 of them, before these in F64. Of rows of several segments a launch
+//             before makes the segments' sums; within one, a block's are those too.
 //
 // Shared memory: 32 runs of 16 + 1 floats a warp, 17,408 bytes a block; lanes read their runs 17 floats apart, so from banks of their own.
 #include "cuda/cuda_kernel.hpp"
@@ -21,7 +22,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t block_elements = 1024, segment_elements = 64 * block_elements;
-constexpr int run = 16, padded_run = run + 1, warps_per_block = 8;
+constexpr int run = 16, padded_run = run + 1, runs_together = 16, warps_per_block = 8;
 
 // What is summed: rows, or all elements in ne order as one.
 struct Lines {
@@ -97,8 +98,9 @@ __global__ void add_segments(const double *sums, float *c, std::int64_t count, s
     });
 }
 
-// Without c the segments' sums alone are made; with both c and sums these are what lies before.
-__global__ void running_segments(Lines lines, float *c, double *sums) {
+// Of rows of several segments `sums` are those of sum_segments.
+__global__ void running_segments(Lines lines, float *c, const double *sums) {
+    constexpr int tile_elements = static_cast<int>(device::warp_size) * run;
     const int lane = static_cast<int>(threadIdx.x);
     float *tile = device::shared_memory<float>() + threadIdx.y * (device::warp_size * padded_run);
     float *own = tile + lane * padded_run;
@@ -106,33 +108,42 @@ __global__ void running_segments(Lines lines, float *c, double *sums) {
     for_each_unit_of_warp(lines.count * lines.segments, [&](std::int64_t unit) {
         const std::int64_t line = unit / lines.segments, end = lines.end(unit);
         double before = 0, segment = 0;
-        for (std::int64_t s = line * lines.segments; c && s < unit; s++) before += sums[s];
+        for (std::int64_t s = line * lines.segments; s < unit; s++) before += sums[s];
         for (std::int64_t block = lines.begin(unit); block < end; block += block_elements) {
-            const double at_block = before + segment;
-            double so_far = 0;
-            for (std::int64_t from = block; from < min(block + block_elements, end); from += device::warp_size * run) {
+            // What lies before the run's block of 16 runs, and in that before the run; and the block's parts, as sum_segments has them.
+            double so_far = before + segment;
+            float part = 0;
+            for (std::int64_t from = block; from < min(block + block_elements, end); from += tile_elements) {
 #pragma unroll 1
-                for (int k = lane; k < static_cast<int>(device::warp_size) * run; k += device::warp_size)
-                    tile[place(k)] = from + k < end ? lines.at(line, from + k) : 0.0f;
+                for (int k = lane; k < tile_elements; k += device::warp_size) {
+                    const float x = from + k < end ? lines.at(line, from + k) : 0.0f;
+                    tile[place(k)] = x;
+                    part += x;
+                }
                 __syncwarp();
-                for (int j = 1; j < run; j++) own[j] = own[j - 1] + own[j];
+                // Pairs, then each next power of two, whose upper half is added to the lower one's last.
+                for (int half = 1; half < run; half *= 2) {
+                    for (int j = half; j < run; j++) {
+                        if (j & half) own[j] += own[(j & ~(2 * half - 1)) + half - 1];
+                    }
+                }
                 double base = 0;
+                float runs = 0, mine = 0;
                 for (int l = 0; l < static_cast<int>(device::warp_size); l++) {
-                    if (l == lane) base = so_far;
-                    so_far += static_cast<double>(__shfl_sync(device::all_lanes, own[run - 1], l));
+                    if (l % runs_together == 0) runs = 0;
+                    if (l == lane) base = so_far, mine = runs;
+                    runs += __shfl_sync(device::all_lanes, own[run - 1], l);
+                    if (l % runs_together == runs_together - 1) so_far += static_cast<double>(runs);
                 }
-                if (c) {
-                    const auto rounded = static_cast<float>(at_block + base);
-                    for (int j = 0; j < run; j++) own[j] = rounded + own[j];
-                    __syncwarp();
-                    for (int k = lane; k < static_cast<int>(device::warp_size) * run && from + k < end; k += device::warp_size)
-                        c[line * lines.length + from + k] = tile[place(k)];
-                }
+                const auto rounded = static_cast<float>(base);
+                for (int j = 0; j < run; j++) own[j] = rounded + (mine + own[j]);
+                __syncwarp();
+                for (int k = lane; k < tile_elements && from + k < end; k += device::warp_size)
+                    c[line * lines.length + from + k] = tile[place(k)];
                 __syncwarp();
             }
-            segment += so_far;
+            segment += static_cast<double>(device::warp_sum(part));
         }
-        if (!c && lane == 0) sums[unit] = segment;
     });
 }
 
@@ -161,12 +172,14 @@ cudaError_t launch_running(const Step &step, const CudaStream &stream) noexcept 
     if (lines.count == 0 || lines.length == 0) return cudaSuccess;
     auto *sums = reinterpret_cast<double *>(step.workspace);
     constexpr std::size_t shared = sizeof(float) * warps_per_block * device::warp_size * padded_run;
-    const Launch how{step.kernel->name, warp_grid(lines.count * lines.segments), dim3(warp_threads, warps_per_block), shared};
+    const dim3 grid = warp_grid(lines.count * lines.segments), block(warp_threads, warps_per_block);
     if (lines.segments > 1) {
-        const cudaError_t error = launch(stream, how, running_segments, lines, static_cast<float *>(nullptr), sums);
+        const cudaError_t error =
+            launch(stream, {step.kernel->name, grid, block}, sum_segments, lines, static_cast<float *>(nullptr), sums, false);
         if (error != cudaSuccess) return error;
     }
-    return launch(stream, how, running_segments, lines, reinterpret_cast<float *>(step.dst.data), sums);
+    return launch(stream, {step.kernel->name, grid, block, shared}, running_segments, lines, reinterpret_cast<float *>(step.dst.data),
+                  static_cast<const double *>(sums));
 }
 
 constexpr CudaKernel table[] = {

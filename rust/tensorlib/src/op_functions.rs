@@ -935,8 +935,9 @@ impl Context {
     /// The running sums of a's rows.
     ///
     /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
-    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in runs of 16
-    /// elements, the runs in F64: off by at most 2^-19.8 of the sum of the magnitudes up to there. The result is F32.
+    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256
+    /// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by
+    /// [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there. The result is F32.
     ///
     /// # Errors
     /// As [`Context::op`].

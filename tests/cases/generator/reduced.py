@@ -2,8 +2,8 @@
 
 A sum of n elements is off by the errors that come in and by rounding: an engine adds 1024 of them in at most 36
 additions each in F32, whose bound is gamma_36 of the sum of the magnitudes, adds these sums in F64, where nothing
-comes to a 2^-24th, and rounds the result once, gamma_38 in all. A running sum takes 15 additions in a run of 16, rounds
-what lies before it, and adds the two: gamma_18. A mean is rounded after its division.
+comes to a 2^-24th, and rounds the result once, gamma_38 in all. A running sum adds up what lies before each 1024 elements
+in the same way, rounds it, and adds what comes after that, in fewer additions: gamma_39. A mean is rounded after its division.
 """
 
 import math
@@ -47,7 +47,7 @@ def mean(ident, a):
 
 
 def cumsum(ident, a):
-    return Tensor(ident, "f32", a.ne, [a], lambda index: total(a.line(index[1:])[: index[0] + 1], 18))
+    return Tensor(ident, "f32", a.ne, [a], lambda index: total(a.line(index[1:])[: index[0] + 1], 39))
 
 
 def rank(descends):
