@@ -71,6 +71,8 @@ tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
     });
 }
 
+tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::out_prod, {a, b}); }
+
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
 tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
@@ -239,3 +241,36 @@ tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tenso
         return node<3>(context, Op::rope, {a, positions, freq_factors}, attrs);
     });
 }
+
+tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum, {a}); }
+
+tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum_rows, {a}); }
+
+tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::mean, {a}); }
+
+tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cumsum, {a}); }
+
+tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::argmax, {a}); }
+
+tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_argsort_params options = options_of(params, "argsort");
+        const Attr attrs[] = {
+            Attr::of_int("order", options.order),
+        };
+        return node<1>(context, Op::argsort, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("k", k),
+        };
+        return node<1>(context, Op::top_k, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::count_equal, {a, b}); }
+
+tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::cross_entropy_loss, {a, b}); }

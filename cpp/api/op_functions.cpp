@@ -59,6 +59,8 @@ Tensor ContextOps::fill(const Tensor &a, double value) const {
     return Nodes::make(*this, core::Op::fill, {&a}, attrs);
 }
 
+Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::out_prod, {&a, &b}); }
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
@@ -209,6 +211,36 @@ Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::opt
     return Nodes::make(*this, core::Op::rope, {&a, &positions, if_given(freq_factors)}, attrs);
 }
 
+Tensor ContextOps::sum(const Tensor &a) const { return Nodes::make(*this, core::Op::sum, {&a}); }
+
+Tensor ContextOps::sum_rows(const Tensor &a) const { return Nodes::make(*this, core::Op::sum_rows, {&a}); }
+
+Tensor ContextOps::mean(const Tensor &a) const { return Nodes::make(*this, core::Op::mean, {&a}); }
+
+Tensor ContextOps::cumsum(const Tensor &a) const { return Nodes::make(*this, core::Op::cumsum, {&a}); }
+
+Tensor ContextOps::argmax(const Tensor &a) const { return Nodes::make(*this, core::Op::argmax, {&a}); }
+
+Tensor ContextOps::argsort(const Tensor &a, const ArgsortOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("order", static_cast<std::int64_t>(options.order)),
+    };
+    return Nodes::make(*this, core::Op::argsort, {&a}, attrs);
+}
+
+Tensor ContextOps::top_k(const Tensor &a, std::int64_t k) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("k", k),
+    };
+    return Nodes::make(*this, core::Op::top_k, {&a}, attrs);
+}
+
+Tensor ContextOps::count_equal(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::count_equal, {&a, &b}); }
+
+Tensor ContextOps::cross_entropy_loss(const Tensor &a, const Tensor &b) const {
+    return Nodes::make(*this, core::Op::cross_entropy_loss, {&a, &b});
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -246,6 +278,8 @@ Tensor scale(const Tensor &a, double scale, const ScaleOptions &options) { retur
 Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_of({&a}).clamp(a, min, max); }
 
 Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
+
+Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).out_prod(a, b); }
 
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
@@ -340,6 +374,24 @@ Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor
     return Nodes::youngest_of({&a, &positions, if_given(freq_factors)}).rope(a, positions, freq_factors, options);
 }
 
+Tensor sum(const Tensor &a) { return Nodes::youngest_of({&a}).sum(a); }
+
+Tensor sum_rows(const Tensor &a) { return Nodes::youngest_of({&a}).sum_rows(a); }
+
+Tensor mean(const Tensor &a) { return Nodes::youngest_of({&a}).mean(a); }
+
+Tensor cumsum(const Tensor &a) { return Nodes::youngest_of({&a}).cumsum(a); }
+
+Tensor argmax(const Tensor &a) { return Nodes::youngest_of({&a}).argmax(a); }
+
+Tensor argsort(const Tensor &a, const ArgsortOptions &options) { return Nodes::youngest_of({&a}).argsort(a, options); }
+
+Tensor top_k(const Tensor &a, std::int64_t k) { return Nodes::youngest_of({&a}).top_k(a, k); }
+
+Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).count_equal(a, b); }
+
+Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).cross_entropy_loss(a, b); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -423,5 +475,19 @@ Tensor TensorOps::group_norm(std::int64_t groups, double eps) const {
 }
 
 Tensor TensorOps::soft_max() const { return tensorlib::soft_max(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sum() const { return tensorlib::sum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sum_rows() const { return tensorlib::sum_rows(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::mean() const { return tensorlib::mean(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::cumsum() const { return tensorlib::cumsum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argmax() const { return tensorlib::argmax(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argsort(const ArgsortOptions &options) const { return tensorlib::argsort(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::top_k(std::int64_t k) const { return tensorlib::top_k(static_cast<const Tensor &>(*this), k); }
 
 }  // namespace tensorlib

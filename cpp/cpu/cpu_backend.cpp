@@ -44,8 +44,9 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
-    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id,
-                                            kernels::copies, kernels::norms,   kernels::rope, kernels::rows};
+    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat,  kernels::mul_mat_id, kernels::outer_products,
+                                            kernels::copies, kernels::norms,    kernels::rope,       kernels::rows,
+                                            kernels::sums,   kernels::ordering, kernels::counts,     kernels::losses};
     return all;
 }
 

@@ -258,6 +258,16 @@ inline constexpr OpFacts mul_mat_id{
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 
+inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts out_prod{
+    .op = Op::out_prod,
+    .name = "out_prod",
+    .operands = out_prod_operands,
+    .result = ResultType::f32,
+    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
+    .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -827,6 +837,116 @@ inline constexpr OpFacts rope{
     .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
 };
 
+// ---- reductions
+
+inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum{
+    .op = Op::sum,
+    .name = "sum",
+    .operands = sum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g for each element",
+    .doc = "The sum of all of a's elements",
+};
+
+inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum_rows{
+    .op = Op::sum_rows,
+    .name = "sum_rows",
+    .operands = sum_rows_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g, repeated along the rows",
+    .doc = "The sums of a's rows",
+};
+
+inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts mean{
+    .op = Op::mean,
+    .name = "mean",
+    .operands = mean_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g / n, repeated along the rows",
+    .doc = "The means of a's rows",
+};
+
+inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts cumsum{
+    .op = Op::cumsum,
+    .name = "cumsum",
+    .operands = cumsum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = the running sums of g from the rows' ends on",
+    .doc = "The running sums of a's rows",
+};
+
+inline constexpr Operand argmax_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr OpFacts argmax{
+    .op = Op::argmax,
+    .name = "argmax",
+    .operands = argmax_operands,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The place of the largest element of each of a's rows",
+};
+
+inline constexpr Operand argsort_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
+inline constexpr AttrDef argsort_attrs[] = {
+    {.name = "order", .kind = AttrKind::text, .required = false, .values = argsort_order_values},
+};
+inline constexpr OpFacts argsort{
+    .op = Op::argsort,
+    .name = "argsort",
+    .operands = argsort_operands,
+    .attrs = argsort_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of a's elements in order, row by row",
+};
+
+inline constexpr Operand top_k_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr AttrDef top_k_attrs[] = {
+    {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts top_k{
+    .op = Op::top_k,
+    .name = "top_k",
+    .operands = top_k_operands,
+    .attrs = top_k_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of the k largest elements of each of a's rows, the largest first",
+};
+
+inline constexpr Operand count_equal_operands[] = {
+    {.name = "a", .role = Role::read, .never = "it is compared"},
+    {.name = "b", .role = Role::read, .never = "it is compared"},
+};
+inline constexpr OpFacts count_equal{
+    .op = Op::count_equal,
+    .name = "count_equal",
+    .operands = count_equal_operands,
+    .result = ResultType::i64,
+    .gradient = "none: it counts",
+    .doc = "How many elements of a and b are equal",
+};
+
+inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts cross_entropy_loss{
+    .op = Op::cross_entropy_loss,
+    .name = "cross_entropy_loss",
+    .operands = cross_entropy_loss_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g (soft_max(a) * sum of b's row - b) / rows; db = -g log(soft_max(a)) / rows",
+    .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1022,6 +1142,24 @@ struct RopeAttrs {
           beta_fast(given.number("beta_fast", 32.0)),
           beta_slow(given.number("beta_slow", 1.0)),
           inverse(given.flag("rope", "inverse")) {}
+};
+
+enum class ArgsortOrder : std::int32_t { asc, desc };
+
+struct ArgsortAttrs {
+    static constexpr Op operation = Op::argsort;
+
+    ArgsortOrder order;
+
+    explicit ArgsortAttrs(const Attrs &given) : order(static_cast<ArgsortOrder>(given.integer("order", 0))) {}
+};
+
+struct TopKAttrs {
+    static constexpr Op operation = Op::top_k;
+
+    std::int64_t k;
+
+    explicit TopKAttrs(const Attrs &given) : k(given.integer("k", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -98,6 +98,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_fill(ctx, s[0], case_number(run, words, n, "value"));
         return true;
     }
+    if (strcmp(op, "out_prod") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_out_prod(ctx, s[0], s[1]);
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);
@@ -329,6 +334,53 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         params.beta_slow = case_number(run, words, n, "beta_slow");
         params.inverse = case_int(run, words, n, "inverse") != 0;
         *made = tl_rope(ctx, s[0], s[1], s[2], &params);
+        return true;
+    }
+    if (strcmp(op, "sum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sum_rows") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum_rows(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "mean") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_mean(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "cumsum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_cumsum(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "argmax") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_argmax(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "argsort") == 0) {
+        operands(run, words, n, 1, s);
+        tl_argsort_params params = {.struct_size = sizeof params};
+        params.order = case_choice(run, words, n, "order", "asc desc");
+        *made = tl_argsort(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "top_k") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_top_k(ctx, s[0], case_int(run, words, n, "k"));
+        return true;
+    }
+    if (strcmp(op, "count_equal") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_count_equal(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "cross_entropy_loss") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_cross_entropy_loss(ctx, s[0], s[1]);
         return true;
     }
     return false;

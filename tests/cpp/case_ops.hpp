@@ -30,6 +30,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
+    if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
@@ -100,5 +101,18 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.inverse = attrs.integer("inverse") != 0;
         return tl::rope(s.at(0), s.at(1), s.at_if_given(2), options);
     }
+    if (op == "sum") return s.at(0).sum();
+    if (op == "sum_rows") return s.at(0).sum_rows();
+    if (op == "mean") return s.at(0).mean();
+    if (op == "cumsum") return s.at(0).cumsum();
+    if (op == "argmax") return s.at(0).argmax();
+    if (op == "argsort") {
+        tl::ArgsortOptions options;
+        options.order = static_cast<tl::ArgsortOrder>(attrs.choice("order", {"asc", "desc"}));
+        return s.at(0).argsort(options);
+    }
+    if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
+    if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
+    if (op == "cross_entropy_loss") return tl::cross_entropy_loss(s.at(0), s.at(1));
     return std::nullopt;
 }

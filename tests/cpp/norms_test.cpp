@@ -1,9 +1,7 @@
 // Norms and soft_max: against double, over random views and types, on every level; the same bits at any number of threads; and what follows
 // joined with them against one by one, bit for bit. What is refused is in the cases.
 #include "random_tensors.hpp"
-
-#include "dtype/bf16.hpp"
-#include "dtype/f16.hpp"
+#include "wanted.hpp"
 
 #include <numeric>
 #include <optional>
@@ -24,14 +22,12 @@ constexpr double u = 0x1p-24;  // a rounding of F32
 
 // ---- What is to come out, of a row or a group
 
-struct Wanted {
-    double value, bound;
-};
+using support::Wanted;
 using Row = std::vector<double>;
 using WantedRow = std::vector<Wanted>;
 
-// Partial sums in F32 of blocks of 4,096: 4,096 / 16 roundings in a lane of the narrowest registers, and 4 to join lanes.
-double sum_bound(std::size_t n) { return u * static_cast<double>(std::min<std::size_t>(n, 4096 / 16) + 4); }
+// 36 additions in F32 of 1,024 elements, the rest in double, and one for what that leaves out.
+double sum_bound(std::size_t n) { return u * static_cast<double>(std::min<std::size_t>(n, 36) + 1); }
 
 double sum_of(const Row &row) { return std::accumulate(row.begin(), row.end(), 0.0); }
 double largest_of(const Row &row) { return row.empty() ? -HUGE_VAL : *std::ranges::max_element(row); }
@@ -190,51 +186,13 @@ WantedRow wanted(const Call &call, const std::vector<Tensor *> &src) {
 
 // ---- Computing
 
-template <class Format>
-float stored_in(float x) {
-    typename Format::Block block;
-    Format::encode(&x, block);
-    Format::decode(block, &x);
-    return x;
-}
-float stored(DType type, float x) {
-    return type == DType::f16 ? stored_in<core::F16>(x) : type == DType::bf16 ? stored_in<core::BF16>(x) : x;
-}
-
-// Rounding keeps order: a result lies between what the two ends of its interval are stored as.
-void expect_right(const std::vector<float> &got, const WantedRow &want, DType type, const std::string &what) {
-    ASSERT_EQ(got.size(), want.size()) << what;
-    for (std::size_t i = 0; i < got.size(); i++) {
-        const auto [value, bound] = want[i];
-        const auto off = [&](double x) { return stored(type, static_cast<float>(x)); };
-        const bool right = std::isnan(value) ? std::isnan(got[i])
-                                             : got[i] >= std::nextafter(off(value - bound), -support::inf) &&
-                                                   got[i] <= std::nextafter(off(value + bound), support::inf);
-        ASSERT_TRUE(right) << what << ": element " << i << " is " << got[i] << ", expected " << value << " to within " << bound;
-    }
-}
-
 // One of 32 is one that spoils a row or vanishes in it.
 float mostly_numbers(Random &random) {
     constexpr float special[] = {0, -0.0f, -support::inf, -support::inf, support::inf, NAN, 1e-30f, 0x1p-149f};
     return random() % 256 == 0 ? one_of(random, special) : support::any_value(random);
 }
 
-// A backend of each level and number of threads, which joins what follows, or does not.
-struct AllBackends {
-    explicit AllBackends(bool joins) {
-        const support::Environment fuse("TENSORLIB_FUSE", joins ? "1" : "0");
-        for (const std::string &isa : support::isa_levels()) {
-            const support::Environment level("TENSORLIB_ISA", isa.c_str());
-            auto &of_level = by_level.emplace_back();
-            for (const int threads : {1, 2, 3, 8}) of_level.push_back(core::open_backend("cpu", {.n_threads = threads}));
-        }
-    }
-    std::vector<std::vector<core::Ref<core::Backend>>> by_level;
-};
-
 TEST(Norms, agree_with_double_at_any_number_of_threads) {
-    const AllBackends backends(true);
     Random random(17);
     for (int draw = 0; draw < support::repeats(150, 2000); draw++) {
         for (const Call &call : all_calls()) {
@@ -246,29 +204,18 @@ TEST(Norms, agree_with_double_at_any_number_of_threads) {
                 operands(build, call, build.operand(ne, one_of(random, support::float_types), random), random);
             Tensor *result = node(build, call, src);
             ASSERT_TRUE(result->layout.ne == ne && result->layout.contiguous() && result->layout.type == src[0]->layout.type);
-            const WantedRow want = wanted(call, src);
-            const auto graph = build.graph({result});
-            for (std::size_t level = 0; level < backends.by_level.size(); level++) {
-                std::vector<float> first;
-                for (const auto &backend : backends.by_level[level]) {
-                    core::compute(*graph, *backend);
-                    const std::vector<float> got = support::values_of(result);
-                    const std::string what =
-                        op_name(call.op) + std::string(" of ") + core::tensor_text(*src[0]) + " on " + support::isa_levels()[level];
-                    if (first.empty()) {
-                        ASSERT_NO_FATAL_FAILURE(expect_right(got, want, result->layout.type, what));
-                        first = got;
-                    }
-                    ASSERT_TRUE(support::same_values(got, first)) << what;
-                }
-            }
+            const std::string what = op_name(call.op) + std::string(" of ") + core::tensor_text(*src[0]);
+            const auto of_levels = support::computed_on_levels(build, result, what);
+            for (std::size_t level = 0; level < of_levels.size(); level++)
+                support::expect_right(of_levels[level], wanted(call, src), result->layout.type,
+                                      what + " on " + support::all_backends()[level].level);
+            ASSERT_FALSE(HasFailure());
         }
     }
 }
 
 // Rows enough for several chunks a thread, and few long ones.
 TEST(Norms, of_many_rows_have_the_same_bits_at_any_number_of_threads) {
-    const AllBackends backends(true);
     Random random(5);
     for (const Ne &ne : {Ne{300, 1200, 3, 1}, Ne{70001, 3, 3, 1}}) {
         for (const Call &call : all_calls()) {
@@ -276,19 +223,9 @@ TEST(Norms, of_many_rows_have_the_same_bits_at_any_number_of_threads) {
             build.draw = support::any_value;
             const std::vector<Tensor *> src = operands(build, call, build.leaf(ne, DType::f32, random), random);
             Tensor *result = node(build, call, src);
-            const auto graph = build.graph({result});
-            const WantedRow want = wanted(call, src);
-            for (const auto &of_level : backends.by_level) {
-                std::vector<float> first;
-                for (const auto &backend : of_level) {
-                    core::compute(*graph, *backend);
-                    if (first.empty()) {
-                        first = support::values_of(result);
-                        ASSERT_NO_FATAL_FAILURE(expect_right(first, want, DType::f32, op_name(call.op)));
-                    }
-                    ASSERT_TRUE(support::same_values(support::values_of(result), first)) << op_name(call.op);
-                }
-            }
+            for (const auto &of_level : support::computed_on_levels(build, result, op_name(call.op)))
+                support::expect_right(of_level, wanted(call, src), DType::f32, op_name(call.op));
+            ASSERT_FALSE(HasFailure());
         }
     }
 }
@@ -301,7 +238,8 @@ bool joins(Op op, core::Graph &graph, core::Backend &backend) {
 }
 
 TEST(Norms, and_what_follows_have_the_bits_of_one_by_one) {
-    const AllBackends joined(true), apart(false);
+    const auto &joined = support::all_backends();
+    const auto apart = support::make_backends(false);
     Random random(23);
     for (int draw = 0; draw < support::repeats(100, 2000); draw++) {
         for (const Call &call : all_calls()) {
@@ -324,10 +262,10 @@ TEST(Norms, and_what_follows_have_the_bits_of_one_by_one) {
                 build.node(Op::mul, {build.node(Op::sigmoid, {c}), build.node(Op::add, {c, residual})}),
                 build.node(Op::mul, {residual, build.node(Op::relu, {norm(residual)})}),
             };
-            const std::size_t level = random() % joined.by_level.size(), threads = random() % joined.by_level[0].size();
+            const std::size_t level = random() % joined.size(), threads = random() % joined[0].all.size();
             for (std::size_t i = 0; i < ends.size(); i++) {
                 const auto graph = build.graph({ends[i]});
-                core::Backend &one_by_one = *apart.by_level[level][threads], &together = *joined.by_level[level][threads];
+                core::Backend &one_by_one = *apart[level].all[threads], &together = *joined[level].all[threads];
                 core::compute(*graph, one_by_one);
                 const std::vector<float> want = support::values_of(ends[i]);
                 core::compute(*graph, together);

@@ -292,6 +292,7 @@ pub extern fn tl_scale(
 ) ?*tl_tensor;
 pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*tl_tensor;
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
+pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
@@ -396,6 +397,22 @@ pub extern fn tl_rope(
     freq_factors: ?*tl_tensor,
     params: ?*const tl_rope_params,
 ) ?*tl_tensor;
+pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sum_rows(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cumsum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_argmax(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_argsort_order = i32;
+pub const TL_ARGSORT_ORDER_ASC: tl_argsort_order = 0;
+pub const TL_ARGSORT_ORDER_DESC: tl_argsort_order = 1;
+pub const tl_argsort_params = extern struct {
+    struct_size: usize = @sizeOf(tl_argsort_params),
+    order: tl_argsort_order = 0,
+};
+pub extern fn tl_argsort(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_argsort_params) ?*tl_tensor;
+pub extern fn tl_top_k(ctx: ?*tl_context, a: ?*tl_tensor, k: i64) ?*tl_tensor;
+pub extern fn tl_count_equal(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cross_entropy_loss(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -181,6 +181,7 @@ pub const Context = struct {
     pub const scale = op_functions.scale;
     pub const clamp = op_functions.clamp;
     pub const fill = op_functions.fill;
+    pub const outProd = op_functions.outProd;
     pub const transpose = op_functions.transpose;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
@@ -223,6 +224,15 @@ pub const Context = struct {
     pub const softMax = op_functions.softMax;
     pub const softMaxExt = op_functions.softMaxExt;
     pub const rope = op_functions.rope;
+    pub const sum = op_functions.sum;
+    pub const sumRows = op_functions.sumRows;
+    pub const mean = op_functions.mean;
+    pub const cumsum = op_functions.cumsum;
+    pub const argmax = op_functions.argmax;
+    pub const argsort = op_functions.argsort;
+    pub const topK = op_functions.topK;
+    pub const countEqual = op_functions.countEqual;
+    pub const crossEntropyLoss = op_functions.crossEntropyLoss;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

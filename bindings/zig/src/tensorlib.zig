@@ -64,6 +64,8 @@ pub const GluOptions = op_functions.GluOptions;
 pub const SoftMaxExtOptions = op_functions.SoftMaxExtOptions;
 pub const RopeMode = op_functions.RopeMode;
 pub const RopeOptions = op_functions.RopeOptions;
+pub const ArgsortOrder = op_functions.ArgsortOrder;
+pub const ArgsortOptions = op_functions.ArgsortOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -23,6 +23,7 @@ const Name = enum {
     scale,
     clamp,
     fill,
+    out_prod,
     transpose,
     cont,
     cpy,
@@ -65,6 +66,15 @@ const Name = enum {
     soft_max,
     soft_max_ext,
     rope,
+    sum,
+    sum_rows,
+    mean,
+    cumsum,
+    argmax,
+    argsort,
+    top_k,
+    count_equal,
+    cross_entropy_loss,
 };
 
 /// null where it is none of these.
@@ -89,6 +99,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .scale => 1,
         .clamp => 1,
         .fill => 1,
+        .out_prod => 2,
         .transpose => 1,
         .cont => 1,
         .cpy => 2,
@@ -131,6 +142,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .soft_max => 1,
         .soft_max_ext => 3,
         .rope => 3,
+        .sum => 1,
+        .sum_rows => 1,
+        .mean => 1,
+        .cumsum => 1,
+        .argmax => 1,
+        .argsort => 1,
+        .top_k => 1,
+        .count_equal => 2,
+        .cross_entropy_loss => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -154,6 +174,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .clamp => return try ctx.clamp(src[0].?, try op.number("min"), try op.number("max")),
         .fill => return try ctx.fill(src[0].?, try op.number("value")),
+        .out_prod => return try ctx.outProd(src[0].?, src[1].?),
         .transpose => return try ctx.transpose(src[0].?),
         .cont => return try ctx.cont(src[0].?),
         .cpy => return try ctx.cpy(src[0].?, src[1].?),
@@ -216,5 +237,16 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .beta_slow = try op.number("beta_slow"),
             .inverse = try op.integer("inverse") != 0,
         }),
+        .sum => return try ctx.sum(src[0].?),
+        .sum_rows => return try ctx.sumRows(src[0].?),
+        .mean => return try ctx.mean(src[0].?),
+        .cumsum => return try ctx.cumsum(src[0].?),
+        .argmax => return try ctx.argmax(src[0].?),
+        .argsort => return try ctx.argsort(src[0].?, .{
+            .order = try op.choice(tl.ArgsortOrder, "order"),
+        }),
+        .top_k => return try ctx.topK(src[0].?, try op.integer("k")),
+        .count_equal => return try ctx.countEqual(src[0].?, src[1].?),
+        .cross_entropy_loss => return try ctx.crossEntropyLoss(src[0].?, src[1].?),
     }
 }

@@ -56,9 +56,11 @@ Scaling standard(double sum, std::int64_t n, double eps, Squares squares) noexce
     return {center, static_cast<float>(1 / std::sqrt(squares(center) / static_cast<double>(n) + eps))};
 }
 
-Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const leaf::LeafTable::Norms &leaf) noexcept {
+Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const leaf::LeafTable &table) noexcept {
+    const leaf::LeafTable::Norms &leaf = table.norms;
     switch (node.op) {
-        case Op::norm: return standard(leaf.sum(n, x), n, attrs_of<NormAttrs>(node).eps, [&](float c) { return leaf.squares(n, x, c); });
+        case Op::norm:
+            return standard(table.sums.sum(n, x), n, attrs_of<NormAttrs>(node).eps, [&](float c) { return leaf.squares(n, x, c); });
         case Op::rms_norm:
             return {0,
                     static_cast<float>(1 / std::sqrt(leaf.squares(n, x, 0) / static_cast<double>(n) + attrs_of<RmsNormAttrs>(node).eps))};
@@ -73,7 +75,7 @@ void run_norm(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
-        const Scaling s = scaling_of(*step.node, n, x, slice.leaf.norms);
+        const Scaling s = scaling_of(*step.node, n, x, slice.leaf);
         slice.leaf.norms.normalise(n, x, s.center, s.factor, rows.to(at));
     });
 }
@@ -119,7 +121,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
             for_each([&](const RowIndex &at) { sum += of_row(rows.read(at)); });
             return sum;
         };
-        const double sum = sum_of([&](const float *x) { return leaf.sum(n, x); });
+        const double sum = sum_of([&](const float *x) { return slice.leaf.sums.sum(n, x); });
         const Scaling s = standard(sum, count, attrs_of<GroupNormAttrs>(*step.node).eps,
                                    [&](float center) { return sum_of([&](const float *x) { return leaf.squares(n, x, center); }); });
         if (whole && step.program.empty() && is_row_of_floats(c)) {
@@ -141,7 +143,8 @@ void run_soft_max(const Step &step, const Slice &slice) noexcept {
     for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
-        leaf.normalise(n, y, 0, static_cast<float>(1 / leaf.exponentials(n, x, leaf.largest(n, x), y)), y);
+        const double sum = leaf.exponentials(n, x, slice.leaf.comparisons.largest(n, x), y);
+        leaf.normalise(n, y, 0, static_cast<float>(1 / sum), y);
     });
 }
 

@@ -1,10 +1,8 @@
 // What norms and soft_max are made of: sums over a row and loops over it, floats side by side.
 //
 // A row lies in the first- or second-level cache after the first pass, so memory is the bound of that, and one load of a register a cycle
-// that of the others; e ^ x takes some 20 operations. Sums: four registers of partial sums, which an addition's latency of 3 or 4 cycles
-// asks for, over blocks of 4,096 floats; at most 4096 / (4 W) + log2(4 W) + 2 roundings lie between an element and its block's sum (70 of W
-// = 16), and blocks are added in double.
-#include "cpu/leaf/level.hpp"
+// that of the others; e ^ x takes some 20 operations. Sums are those of parts.hpp.
+#include "cpu/leaf/parts.hpp"
 
 #include "math/exponential.hpp"
 
@@ -13,7 +11,6 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 namespace {
 
 constexpr int W = Vec::width;
-constexpr int64_t block = 4096;
 using Number = math::Real<Vec>;
 
 // The last floats of a row, `fill` behind them.
@@ -22,29 +19,6 @@ Vec::Reg load_rest(const float *p, int n, float fill) {
     Vec::store(rest, Vec::broadcast(fill));
     Vec::store_part(rest, Vec::load_part(p, n), n);
     return Vec::load(rest);
-}
-
-// The sum of each(load(i)) for all registers of the row; load() gives the last one filled up with what adds nothing.
-template <class At>
-[[gnu::always_inline]] inline double sum_of(int64_t n, At at) {
-    double sum = 0;
-    for (int64_t from = 0; from < n; from += block) {
-        const int64_t end = n - from < block ? n : from + block;
-        Vec::Reg part[4] = {Vec::zero(), Vec::zero(), Vec::zero(), Vec::zero()};
-        int64_t i = from;
-        for (; i + 4 * W <= end; i += 4 * W) {
-            for (int k = 0; k < 4; k++) part[k] = Vec::add(part[k], at(i + k * W, W));
-        }
-        for (int k = 0; i < end; i += W, k++) part[k] = Vec::add(part[k], at(i, end - i < W ? static_cast<int>(end - i) : W));
-        sum += static_cast<double>(Vec::sum(Vec::add(Vec::add(part[0], part[1]), Vec::add(part[2], part[3]))));
-    }
-    return sum;
-}
-
-double sum(int64_t n, const float *x) {
-    return sum_of(
-        n, [=](int64_t i, int count)
-               __attribute__((always_inline)) { return count == W ? Vec::load(x + i) : Vec::load_part(x + i, count); });
 }
 
 double squares(int64_t n, const float *x, float center) {
@@ -77,12 +51,6 @@ template <class At>
     Vec::store(lanes, Vec::max(Vec::max(part[0], part[1]), Vec::max(part[2], part[3])));
     for (const float lane : lanes) most = lane > most ? lane : most;
     return most;
-}
-
-float largest(int64_t n, const float *x) {
-    return largest_of(
-        n, [=](int64_t i, int count)
-               __attribute__((always_inline)) { return count == W ? Vec::load(x + i) : load_rest(x + i, count, -math::infinity); });
 }
 
 template <bool masked>
@@ -123,6 +91,6 @@ double exponentials(int64_t n, const float *x, float most, float *y) {
 
 }  // namespace
 
-void fill_norms(LeafTable::Norms &table) { table = {sum, squares, normalise, largest, logits, exponentials}; }
+void fill_norms(LeafTable::Norms &table) { table = {squares, normalise, logits, exponentials}; }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -50,6 +50,18 @@ struct Vec {
         s = _mm_add_ps(s, _mm_movehl_ps(s, s));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
     }
+    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    static inline Reg running(Reg v) {
+        const Reg pairs = _mm256_add_ps(v, _mm256_and_ps(_mm256_permute_ps(v, 0xa0), chosen(0, -1, 0, -1, 0, -1, 0, -1)));
+        const Reg fours = _mm256_add_ps(pairs, _mm256_and_ps(_mm256_permute_ps(pairs, 0x55), chosen(0, 0, -1, -1, 0, 0, -1, -1)));
+        const Reg third = _mm256_permutevar8x32_ps(fours, _mm256_set1_epi32(3));
+        return _mm256_add_ps(fours, _mm256_and_ps(third, chosen(0, 0, 0, 0, -1, -1, -1, -1)));
+    }
+    static inline Reg chosen(int a, int b, int c, int d, int e, int f, int g, int h) {
+        return _mm256_castsi256_ps(_mm256_setr_epi32(a, b, c, d, e, f, g, h));
+    }
+    // The last lane in all.
+    static inline Reg last(Reg v) { return _mm256_permutevar8x32_ps(v, _mm256_set1_epi32(7)); }
 
     // For cpp/math, whose lanes.hpp says what each does. A mask is the signs of its lanes.
     using Whole = __m256i;

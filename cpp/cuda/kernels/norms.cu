@@ -1,13 +1,14 @@
 // Norms and soft_max: a block takes a row, or a group, after the other. Limited by memory: two or three passes, of which the first reads it
 // and the others mostly find it in the second-level cache.
 //
-// Threads stride through the row, so that a warp's elements lie side by side. A thread's sum is in F32 for up to 4,096 elements, then in
-// F64; a block's is added over lanes and then over warps, through shared memory: 8 doubles. The order depends on the shape alone.
+// Threads stride through the row, so that a warp's elements lie side by side. Sums and maxima are
+// those of device/block.cuh, whose order depends on the shape alone.
 //
 //   norm_rows       a row of dimension 0: norm, rms_norm, l2_norm
 //   norm_groups     some of dimension 2, all of dimensions 0 and 1: group_norm
 //   soft_max_rows   the largest, the sum of exponentials, the weights: exponentials are computed twice rather than kept
 #include "cuda/cuda_kernel.hpp"
+#include "cuda/device/block.cuh"
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/lane.cuh"
@@ -31,40 +32,6 @@ using ops::SoftMaxExtAttrs;
 using device::View;
 using Number = math::Real<device::Lane>;
 
-constexpr int most_threads = 256;
-constexpr int elements_in_f32 = 4096;
-
-__device__ double larger(double a, double b) { return a > b ? a : b; }
-
-// What `join` makes of all threads' values, in each of them; any number of whole warps.
-template <class Join>
-__device__ double over_block(double value, double nothing, Join join) {
-    auto *shared = device::shared_memory<double>();
-#pragma unroll
-    for (int distance = 16; distance > 0; distance /= 2) value = join(value, __shfl_xor_sync(device::all_lanes, value, distance));
-    const int warps = static_cast<int>(blockDim.x / device::warp_size);
-    if (threadIdx.x % device::warp_size == 0) shared[threadIdx.x / device::warp_size] = value;
-    __syncthreads();
-    double all = nothing;
-    for (int w = 0; w < warps; w++) all = join(all, shared[w]);
-    __syncthreads();
-    return all;
-}
-
-// The sum over the block of each(i), i from 0 to n - 1.
-template <class Each>
-__device__ double block_sum(std::int64_t n, Each each) {
-    double sum = 0;
-    const std::int64_t step = blockDim.x;
-    for (std::int64_t from = threadIdx.x; from < n; from += elements_in_f32 * step) {
-        const std::int64_t end = min(n, from + elements_in_f32 * step);
-        float part = 0;
-        for (std::int64_t i = from; i < end; i += step) part += each(i);
-        sum += static_cast<double>(part);
-    }
-    return over_block(sum, 0.0, [](double a, double b) { return a + b; });
-}
-
 struct Operand {
     View view;
     DType type;
@@ -78,8 +45,8 @@ __device__ void normalise(Norm norm, double eps, std::int64_t n, const Operand &
     const auto value = [&](std::int64_t i) { return device::load_element(a.type, x(i)); };
     const auto count = static_cast<double>(n);
     float center = 0;
-    if (norm == Norm::standard) center = static_cast<float>(block_sum(n, value) / count);
-    const double squares = block_sum(n, [&](std::int64_t i) {
+    if (norm == Norm::standard) center = static_cast<float>(device::block_sum_of(n, value) / count);
+    const double squares = device::block_sum_of(n, [&](std::int64_t i) {
         const float d = value(i) - center;
         return d * d;
     });
@@ -135,13 +102,13 @@ __global__ void soft_max_rows(Operand a, Operand c, Weights w, std::int64_t n_ro
             return mask ? fmaf(device::load_element(w.mask.type, mask + i * w.mask.view.nb[0]), slope, value) : value;
         };
         double most = -math::infinity;
-        for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) most = larger(static_cast<double>(logit(i)), most);
+        for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) most = ::fmax(most, static_cast<double>(logit(i)));
         const float *sink = w.sinks.data ? reinterpret_cast<const float *>(w.sinks.data + at.i2 * w.sinks.nb[0]) : nullptr;
-        if (sink) most = larger(static_cast<double>(*sink), most);
-        most = over_block(most, -math::infinity, larger);
+        if (sink) most = ::fmax(most, static_cast<double>(*sink));
+        most = device::block_largest(most);
         const auto largest = static_cast<float>(most);
         const auto exponential = [&](std::int64_t i) { return exp(Number(device::Lane::sub(logit(i), largest))).reg; };
-        double sum = block_sum(n, exponential);
+        double sum = device::block_sum_of(n, exponential);
         if (sink) sum += ::exp(static_cast<double>(*sink) - most);
         const auto factor = static_cast<float>(1 / sum);
         for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x)
@@ -153,11 +120,8 @@ Operand operand_of(const TensorRef &t) noexcept { return {device::view_of(t), t.
 
 // A block for each of `units` of n elements, as far as a grid goes.
 Launch launch_of(const Step &step, std::int64_t units, std::int64_t n) noexcept {
-    constexpr std::int64_t most_blocks = (std::int64_t{1} << 31) - 1;
-    int threads = static_cast<int>(device::warp_size);
-    while (threads < most_threads && threads < n) threads *= 2;
-    return {step.kernel->name, dim3(static_cast<unsigned>(std::min(units, most_blocks))), dim3(static_cast<unsigned>(threads)),
-            most_threads / device::warp_size * sizeof(double)};
+    const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(units, device::largest_grid_x));
+    return {step.kernel->name, dim3(blocks), dim3(static_cast<unsigned>(device::block_threads(n))), device::block_bytes};
 }
 
 template <Norm norm, class Attributes>

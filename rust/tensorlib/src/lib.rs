@@ -81,6 +81,8 @@ pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+pub use op_functions::ArgsortOptions;
+pub use op_functions::ArgsortOrder;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
 pub use op_functions::RopeMode;

@@ -272,6 +272,44 @@ impl RopeOptions {
     }
 }
 
+/// Whether the least element comes first, or the largest; asc is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArgsortOrder {
+    /// `asc`.
+    Asc = sys::TL_ARGSORT_ORDER_ASC as isize,
+    /// `desc`.
+    Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
+}
+
+/// What [`Context::argsort`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgsortOptions {
+    raw: sys::tl_argsort_params,
+}
+
+impl Default for ArgsortOptions {
+    fn default() -> Self {
+        let raw = sys::tl_argsort_params { struct_size: size_of::<sys::tl_argsort_params>(), order: 0 };
+        Self { raw }
+    }
+}
+
+impl ArgsortOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the least element comes first, or the largest; asc is the default.
+    #[must_use]
+    pub fn order(mut self, order: ArgsortOrder) -> Self {
+        self.raw.order = order as i32;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -528,6 +566,21 @@ impl Context {
     pub fn fill(&self, a: &Tensor, value: f64) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
+    }
+
+    /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+    ///
+    /// The result c: `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
+    /// `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in [`Context::mul_mat`],
+    /// which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight
+    /// format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded
+    /// beforehand, on the CPU into memory for all of it. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
     }
 
     /// a with dimensions 0 and 1 swapped.
@@ -999,9 +1052,9 @@ impl Context {
     /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
     ///
     /// The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
-    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64,
-    /// the rest in F32, rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not
-    /// vary become 0; 0 to 1e38.
+    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32,
+    /// rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0
+    /// to 1e38.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1024,8 +1077,8 @@ impl Context {
     /// Each row of a divided by the root of its mean square.
     ///
     /// The result c: `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
-    /// sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `eps`:
-    /// added to the mean square, so that rows of zeros stay zeros; 0 to 1e38.
+    /// sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean
+    /// square, so that rows of zeros stay zeros; 0 to 1e38.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -1037,8 +1090,8 @@ impl Context {
     /// Each row of a divided by its length.
     ///
     /// The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`. Shapes: c has a's shape. Types: F32, F16 or
-    /// BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type.
-    /// `eps`: the least length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+    /// BF16; sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: the least
+    /// length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -1051,10 +1104,10 @@ impl Context {
     ///
     /// The result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
     /// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
-    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums in F32 by
-    /// blocks of 4,096 and then in F64, the rest in F32, rounded once. The result is of a's type. `groups`: how many
-    /// there are, the number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups
-    /// that do not vary become 0; 0 to 1e38.
+    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums as by
+    /// [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `groups`: how many there are, the
+    /// number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not
+    /// vary become 0; 0 to 1e38.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -1066,9 +1119,8 @@ impl Context {
     /// Each row of a as weights that sum to 1.
     ///
     /// The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's
-    /// shape. Types: F32, F16 or BF16; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once.
-    /// -infinity has the weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of
-    /// a's type.
+    /// shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
+    /// weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
     ///
     /// ```
     /// use tensorlib::{Backend, Context};
@@ -1095,9 +1147,9 @@ impl Context {
     /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
     /// Lewis, Train Short, Test Long, 2022)`. Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m
     /// (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c has a's shape. Types: a and mask
-    /// each F32, F16 or BF16, sinks F32; sums in F32 by blocks of 4,096 and then in F64, the rest in F32, rounded once.
-    /// -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity
-    /// in it. The result is of a's type. `mask` and `sinks` may be `None`: left out.
+    /// each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
+    /// weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result
+    /// is of a's type. `mask` and `sinks` may be `None`: left out.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -1155,6 +1207,144 @@ impl Context {
             // SAFETY: context and operands are live; what is pointed to lives for the call.
             |ctx| unsafe { sys::tl_rope(ctx, a.raw(), positions.raw(), raw_or_none(freq_factors), &options.raw) },
         )
+    }
+
+    /// The sum of all of a's elements.
+    ///
+    /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
+    /// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by
+    /// at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
+    /// F32.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let c = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?.sum()?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [10.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
+    }
+
+    /// The sums of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`;
+    /// the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by [`Context::sum`]. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
+    }
+
+    /// The means of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`. Shapes: a `[n, m, x, y]`, c
+    /// `[1, m, x, y]`; the mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by [`Context::sum`],
+    /// divided in F64 and rounded once. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
+    }
+
+    /// The running sums of a's rows.
+    ///
+    /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
+    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256
+    /// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by
+    /// [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
+    }
+
+    /// The place of the largest element of each of a's rows.
+    ///
+    /// The result c: `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`. Shapes: a `[n, m, x, y]`, c
+    /// `[m, x, y]`; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
+    /// it is 0. -0 and 0 are equal. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
+    }
+
+    /// The places of a's elements in order, row by row.
+    ///
+    /// In the result `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows
+    /// of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0
+    /// and 0 are equal, and NaN is last in both directions. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
+    }
+
+    /// The places of the k largest elements of each of a's rows, the largest first.
+    ///
+    /// The result c: `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+    /// `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. `k`: how
+    /// many of each row; 0 to 2147483647.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let best = ctx.tensor([4], &[0.5f32, 3., -1., 2.])?.top_k(2)?;
+    /// Backend::cpu()?.compute(&[&best])?;
+    /// assert_eq!(best.to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
+    }
+
+    /// How many elements of a and b are equal.
+    ///
+    /// The result c: `c[0] = how many i there are for which a[i] = b[i]`. Shapes: a and b of one shape, c `[1]`. Types:
+    /// a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
+    }
+
+    /// The mean over the rows of the cross entropy of b and the soft_max of a.
+    ///
+    /// The result c: `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b
+    /// (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN. Types: a and b each F32, F16 or BF16.
+    /// Each row is taken relative to its largest element, so that no exponential overflows; sums as by
+    /// [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN.
+    /// The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
     }
 }
 
@@ -1302,6 +1492,14 @@ impl Tensor {
     /// As [`Context::fill`].
     pub fn fill(&self, value: f64) -> Result<Tensor> {
         self.context().fill(self, value)
+    }
+
+    /// [`Context::out_prod`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::out_prod`].
+    pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).out_prod(self, b)
     }
 
     /// [`Context::transpose`] of this tensor.
@@ -1643,5 +1841,77 @@ impl Tensor {
     /// As [`Context::rope`].
     pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
         youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
+    }
+
+    /// [`Context::sum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum`].
+    pub fn sum(&self) -> Result<Tensor> {
+        self.context().sum(self)
+    }
+
+    /// [`Context::sum_rows`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum_rows`].
+    pub fn sum_rows(&self) -> Result<Tensor> {
+        self.context().sum_rows(self)
+    }
+
+    /// [`Context::mean`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::mean`].
+    pub fn mean(&self) -> Result<Tensor> {
+        self.context().mean(self)
+    }
+
+    /// [`Context::cumsum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::cumsum`].
+    pub fn cumsum(&self) -> Result<Tensor> {
+        self.context().cumsum(self)
+    }
+
+    /// [`Context::argmax`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argmax`].
+    pub fn argmax(&self) -> Result<Tensor> {
+        self.context().argmax(self)
+    }
+
+    /// [`Context::argsort`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argsort`].
+    pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
+        self.context().argsort(self, options)
+    }
+
+    /// [`Context::top_k`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::top_k`].
+    pub fn top_k(&self, k: i64) -> Result<Tensor> {
+        self.context().top_k(self, k)
+    }
+
+    /// [`Context::count_equal`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::count_equal`].
+    pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).count_equal(self, b)
+    }
+
+    /// [`Context::cross_entropy_loss`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::cross_entropy_loss`].
+    pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).cross_entropy_loss(self, b)
     }
 }

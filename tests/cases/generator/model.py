@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import formats, tensors
+from . import formats, reduced, tensors
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -88,6 +88,10 @@ class Case:
 
     def mul_mat_id(self, a, b, ids):
         return tensors.mul_mat_id(self._op("mul_mat_id", a, b, ids), a, b, ids)
+
+    def reduced(self, op, *operands, **attrs):
+        """An operation of reduced.py."""
+        return reduced.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def numbers(self, *values, dtype="i32", shape=None):
         """A leaf of these numbers: of rows, or of experts."""

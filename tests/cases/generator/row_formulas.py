@@ -1,7 +1,7 @@
 """Norms and soft_max of one row in float64, as books have them, with a bound of what an engine may be off by.
 
-u = 2^-24 is a rounding of F32. A sum of n elements in F32, by partial sums of at least 16 registers' lanes, is off by at most 260 u, or
-n u where that is less, of the sum of their magnitudes: 4096 / 16 additions in a lane, and those that join the lanes. Bounds
+u = 2^-24 is a rounding of F32. A sum of n elements is off by at most 37 u, or n u where that is less, of the sum of their magnitudes:
+36 additions in F32 of 1024 elements, the rest in F64. Bounds
 of what follows are first-order sums of roundings, 1 % up for the orders beyond.
 """
 
@@ -14,7 +14,7 @@ NAN, INF = math.nan, math.inf
 
 
 def sum_bound(n):
-    return min(n, 260) * U
+    return min(n, 37) * U
 
 
 def finite(row):

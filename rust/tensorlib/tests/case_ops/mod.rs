@@ -36,6 +36,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let value = attrs.number("value");
             s[0].fill(value)
         }
+        "out_prod" => s[0].out_prod(&s[1]),
         "transpose" => s[0].transpose(),
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
@@ -141,6 +142,27 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.inverse(attrs.integer("inverse") != 0);
             s[0].rope(&s[1], s.if_given(2), options)
         }
+        "sum" => s[0].sum(),
+        "sum_rows" => s[0].sum_rows(),
+        "mean" => s[0].mean(),
+        "cumsum" => s[0].cumsum(),
+        "argmax" => s[0].argmax(),
+        "argsort" => {
+            let options = tensorlib::ArgsortOptions::new();
+            let order = match attrs.text("order") {
+                "" | "asc" => tensorlib::ArgsortOrder::Asc,
+                "desc" => tensorlib::ArgsortOrder::Desc,
+                other => panic!("order: {other} is none of its words"),
+            };
+            let options = options.order(order);
+            s[0].argsort(options)
+        }
+        "top_k" => {
+            let k = attrs.integer("k");
+            s[0].top_k(k)
+        }
+        "count_equal" => s[0].count_equal(&s[1]),
+        "cross_entropy_loss" => s[0].cross_entropy_loss(&s[1]),
         _ => return None,
     })
 }
