@@ -683,3 +683,80 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
 	})
 }
+
+// Repeat is a, repeated until it fills a shape.
+//
+// The result c: c[i0, i1, i2, i3] =
+// a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a (n0, n1, n2, n3), c
+// (ne), whose extents are multiples of a's. Elementwise operations repeat an
+// operand by themselves, and a [Context.View] with strides of 0 repeats rows
+// without copying them. Types: any. Exact. The result is of a's type. ne: the
+// result's shape, four extents.
+func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
+	var cNe [4]C.int64_t
+	for i, value := range ne {
+		cNe[i] = C.int64_t(value)
+	}
+	return c.construct("repeat", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_repeat(c.ptr, a.ptr, &cNe[0])
+	})
+}
+
+// Concat is a with b behind it in a dimension.
+//
+// The result c: c[i] = a[i] where i is below a's extent n in the dimension,
+// b[i - n] elsewhere. Shapes: a and b have one shape but for the dimension, in
+// which c has the sum of their extents. Types: any, the same for a and b.
+// Exact. The result is of a's type. dim: the dimension, counted from the
+// contiguous one; 0 to 3.
+func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("concat", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_concat(c.ptr, a.ptr, b.ptr, C.int64_t(dim))
+	})
+}
+
+// Pad is a with zeros behind its last elements in each dimension.
+//
+// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a
+// (n, m, x, y), c (n + p[0], m + p[1], x + p[2], y + p[3]). Types: any; of a
+// format with blocks p[0] is whole blocks. Exact. The result is of a's type. p:
+// how many zeros, of each dimension; 0 to 9007199254740992.0.
+func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
+	var cP [4]C.int64_t
+	for i, value := range p {
+		cP[i] = C.int64_t(value)
+	}
+	return c.construct("pad", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pad(c.ptr, a.ptr, &cP[0])
+	})
+}
+
+// PadReflect1d is a's rows, continued beyond both ends by their mirror images.
+//
+// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
+// behind it a[n - 2], a[n - 3], ... Shapes: a (n, ..), c (p0 + n + p1, ..); p0
+// and p1 are below n. Types: any without blocks. Exact. The result is of a's
+// type. p0: how many elements before the first one; 0 to 9007199254740992.0.
+// p1: how many behind the last one; 0 to 9007199254740992.0.
+func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
+	return c.construct("pad_reflect_1d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pad_reflect_1d(c.ptr, a.ptr, C.int64_t(p0), C.int64_t(p1))
+	})
+}
+
+// Roll is a's elements moved on in each dimension, those from its end to its
+// beginning.
+//
+// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n.
+// Shapes: c has a's shape. Types: any; of a format with blocks shift[0] is
+// whole blocks. Exact. The result is of a's type. shift: how far, in each
+// dimension; backwards where it is below 0.
+func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
+	var cShift [4]C.int64_t
+	for i, value := range shift {
+		cShift[i] = C.int64_t(value)
+	}
+	return c.construct("roll", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_roll(c.ptr, a.ptr, &cShift[0])
+	})
+}

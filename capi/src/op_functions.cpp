@@ -6,6 +6,7 @@ using capi::build;
 using capi::constructed;
 using capi::node;
 using capi::options_of;
+using capi::required;
 using core::Attr;
 using core::Op;
 
@@ -167,5 +168,51 @@ tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, con
             Attr::of_number("limit", options.limit),
         };
         return node<2>(context, Op::glu, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("ne", {required(ne, "repeat", "ne"), 4}),
+        };
+        return node<1>(context, Op::repeat, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<2>(context, Op::concat, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("p", {required(p, "pad", "p"), 4}),
+        };
+        return node<1>(context, Op::pad, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, int64_t p1) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("p0", p0),
+            Attr::of_int("p1", p1),
+        };
+        return node<1>(context, Op::pad_reflect_1d, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("shift", {required(shift, "roll", "shift"), 4}),
+        };
+        return node<1>(context, Op::roll, {a}, attrs);
     });
 }

@@ -151,6 +151,42 @@ Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op
     return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
 }
 
+Tensor ContextOps::repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("ne", ne),
+    };
+    return Nodes::make(*this, core::Op::repeat, {&a}, attrs);
+}
+
+Tensor ContextOps::concat(const Tensor &a, const Tensor &b, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::concat, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("p", p),
+    };
+    return Nodes::make(*this, core::Op::pad, {&a}, attrs);
+}
+
+Tensor ContextOps::pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("p0", p0),
+        core::Attr::of_int("p1", p1),
+    };
+    return Nodes::make(*this, core::Op::pad_reflect_1d, {&a}, attrs);
+}
+
+Tensor ContextOps::roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("shift", shift),
+    };
+    return Nodes::make(*this, core::Op::roll, {&a}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -263,6 +299,16 @@ Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluO
     return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
 }
 
+Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).repeat(a, ne); }
+
+Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) { return Nodes::youngest_of({&a, &b}).concat(a, b, dim); }
+
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) { return Nodes::youngest_of({&a}).pad(a, p); }
+
+Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) { return Nodes::youngest_of({&a}).pad_reflect_1d(a, p0, p1); }
+
+Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) { return Nodes::youngest_of({&a}).roll(a, shift); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -333,6 +379,18 @@ Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(
 
 Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
     return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
+}
+
+Tensor TensorOps::repeat(const std::array<std::int64_t, 4> &ne) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), ne); }
+
+Tensor TensorOps::pad(const std::array<std::int64_t, 4> &p) const { return tensorlib::pad(static_cast<const Tensor &>(*this), p); }
+
+Tensor TensorOps::pad_reflect_1d(std::int64_t p0, std::int64_t p1) const {
+    return tensorlib::pad_reflect_1d(static_cast<const Tensor &>(*this), p0, p1);
+}
+
+Tensor TensorOps::roll(const std::array<std::int64_t, 4> &shift) const {
+    return tensorlib::roll(static_cast<const Tensor &>(*this), shift);
 }
 
 }  // namespace tensorlib

@@ -706,6 +706,79 @@ inline constexpr OpFacts glu{
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
+// ---- layout
+
+inline constexpr Operand repeat_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef repeat_attrs[] = {
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+};
+inline constexpr OpFacts repeat{
+    .op = Op::repeat,
+    .name = "repeat",
+    .operands = repeat_operands,
+    .attrs = repeat_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g summed over a's repetitions",
+    .doc = "a, repeated until it fills a shape",
+};
+
+inline constexpr Operand concat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef concat_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts concat{
+    .op = Op::concat,
+    .name = "concat",
+    .operands = concat_operands,
+    .attrs = concat_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements that are a's; db = those that are b's",
+    .doc = "a with b behind it in a dimension",
+};
+
+inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef pad_attrs[] = {
+    {.name = "p", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0, .most = 9007199254740992},
+};
+inline constexpr OpFacts pad{
+    .op = Op::pad,
+    .name = "pad",
+    .operands = pad_operands,
+    .attrs = pad_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements that are a's",
+    .doc = "a with zeros behind its last elements in each dimension",
+};
+
+inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef pad_reflect_1d_attrs[] = {
+    {.name = "p0", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9007199254740992},
+    {.name = "p1", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9007199254740992},
+};
+inline constexpr OpFacts pad_reflect_1d{
+    .op = Op::pad_reflect_1d,
+    .name = "pad_reflect_1d",
+    .operands = pad_reflect_1d_operands,
+    .attrs = pad_reflect_1d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements added to those that they are copies of",
+    .doc = "a's rows, continued beyond both ends by their mirror images",
+};
+
+inline constexpr Operand roll_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef roll_attrs[] = {
+    {.name = "shift", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+};
+inline constexpr OpFacts roll{
+    .op = Op::roll,
+    .name = "roll",
+    .operands = roll_operands,
+    .attrs = roll_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g rolled back by shift",
+    .doc = "a's elements moved on in each dimension, those from its end to its beginning",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -828,6 +901,47 @@ struct GluAttrs {
           swapped(given.flag("glu", "swapped")),
           alpha(given.number("alpha", 1.702)),
           limit(given.number("limit", 7.0)) {}
+};
+
+struct RepeatAttrs {
+    static constexpr Op operation = Op::repeat;
+
+    IntList ne;
+
+    explicit RepeatAttrs(const Attrs &given) : ne(given.list("ne")) {}
+};
+
+struct ConcatAttrs {
+    static constexpr Op operation = Op::concat;
+
+    std::int64_t dim;
+
+    explicit ConcatAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct PadAttrs {
+    static constexpr Op operation = Op::pad;
+
+    IntList p;
+
+    explicit PadAttrs(const Attrs &given) : p(given.list("p")) {}
+};
+
+struct PadReflect1dAttrs {
+    static constexpr Op operation = Op::pad_reflect_1d;
+
+    std::int64_t p0;
+    std::int64_t p1;
+
+    explicit PadReflect1dAttrs(const Attrs &given) : p0(given.integer("p0", 0)), p1(given.integer("p1", 0)) {}
+};
+
+struct RollAttrs {
+    static constexpr Op operation = Op::roll;
+
+    IntList shift;
+
+    explicit RollAttrs(const Attrs &given) : shift(given.list("shift")) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -279,5 +279,36 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
         return true;
     }
+    if (strcmp(op, "repeat") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
+        *made = tl_repeat(ctx, s[0], ne);
+        return true;
+    }
+    if (strcmp(op, "concat") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_concat(ctx, s[0], s[1], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "pad") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t p[4];
+        case_ints(run, words, n, "p", 4, p);
+        *made = tl_pad(ctx, s[0], p);
+        return true;
+    }
+    if (strcmp(op, "pad_reflect_1d") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_pad_reflect_1d(ctx, s[0], case_int(run, words, n, "p0"), case_int(run, words, n, "p1"));
+        return true;
+    }
+    if (strcmp(op, "roll") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t shift[4];
+        case_ints(run, words, n, "shift", 4, shift);
+        *made = tl_roll(ctx, s[0], shift);
+        return true;
+    }
     return false;
 }

@@ -74,5 +74,10 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
                        static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
                        options);
     }
+    if (op == "repeat") return s.at(0).repeat(attrs.list<4>("ne"));
+    if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
+    if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));
+    if (op == "pad_reflect_1d") return s.at(0).pad_reflect_1d(attrs.integer("p0"), attrs.integer("p1"));
+    if (op == "roll") return s.at(0).roll(attrs.list<4>("shift"));
     return std::nullopt;
 }

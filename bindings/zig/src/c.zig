@@ -354,6 +354,11 @@ pub extern fn tl_glu(
     op: tl_glu_op,
     params: ?*const tl_glu_params,
 ) ?*tl_tensor;
+pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_pad_reflect_1d(ctx: ?*tl_context, a: ?*tl_tensor, p0: i64, p1: i64) ?*tl_tensor;
+pub extern fn tl_roll(ctx: ?*tl_context, a: ?*tl_tensor, shift: ?[*]const i64) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -216,6 +216,11 @@ pub const Context = struct {
     pub const leakyRelu = op_functions.leakyRelu;
     pub const xielu = op_functions.xielu;
     pub const glu = op_functions.glu;
+    pub const repeat = op_functions.repeat;
+    pub const concat = op_functions.concat;
+    pub const pad = op_functions.pad;
+    pub const padReflect1d = op_functions.padReflect1d;
+    pub const roll = op_functions.roll;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -58,6 +58,11 @@ const Name = enum {
     leaky_relu,
     xielu,
     glu,
+    repeat,
+    concat,
+    pad,
+    pad_reflect_1d,
+    roll,
 };
 
 /// null where it is none of these.
@@ -117,6 +122,11 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .leaky_relu => 1,
         .xielu => 1,
         .glu => 2,
+        .repeat => 1,
+        .concat => 2,
+        .pad => 1,
+        .pad_reflect_1d => 1,
+        .roll => 1,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -180,5 +190,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .alpha = try op.number("alpha"),
             .limit = try op.number("limit"),
         }),
+        .repeat => return try ctx.repeat(src[0].?, try op.list(4, "ne")),
+        .concat => return try ctx.concat(src[0].?, src[1].?, try op.integer("dim")),
+        .pad => return try ctx.pad(src[0].?, try op.list(4, "p")),
+        .pad_reflect_1d => return try ctx.padReflect1d(src[0].?, try op.integer("p0"), try op.integer("p1")),
+        .roll => return try ctx.roll(src[0].?, try op.list(4, "shift")),
     }
 }

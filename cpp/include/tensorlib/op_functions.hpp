@@ -1,6 +1,7 @@
 // Operations, a function each: tensorlib.hpp includes this. Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -88,6 +89,11 @@ public:
     Tensor leaky_relu(const Tensor &a, double slope) const;
     Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
     Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
+    Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
+    Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
+    Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
+    Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const;
+    Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -127,6 +133,10 @@ public:
     Tensor hardsigmoid() const;
     Tensor leaky_relu(double slope) const;
     Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor repeat(const std::array<std::int64_t, 4> &ne) const;
+    Tensor pad(const std::array<std::int64_t, 4> &p) const;
+    Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
+    Tensor roll(const std::array<std::int64_t, 4> &shift) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -323,5 +333,26 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 // once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
 // swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
 Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
+// a, repeated until it fills a shape. The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a
+// {n0, n1, n2, n3}, c {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a view with
+// strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. ne: the result's shape, four extents.
+Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
+// a with b behind it in a dimension. The result c: c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere. Shapes:
+// a and b have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b. Exact. The
+// result is of a's type. dim: the dimension, counted from the contiguous one; 0 to 3.
+Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
+// a with zeros behind its last elements in each dimension. The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a {n, m, x, y}, c
+// {n + p[0], m + p[1], x + p[2], y + p[3]}. Types: any; of a format with blocks p[0] is whole blocks. Exact. The result is of a's type. p:
+// how many zeros, of each dimension; 0 to 9007199254740992.0.
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
+// a's rows, continued beyond both ends by their mirror images. The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
+// behind it a[n - 2], a[n - 3], ... Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The
+// result is of a's type. p0: how many elements before the first one; 0 to 9007199254740992.0. p1: how many behind the last one; 0 to
+// 9007199254740992.0.
+Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1);
+// a's elements moved on in each dimension, those from its end to its beginning. The result c: c[i + shift mod n] = a[i] in each dimension,
+// of extent n. Shapes: c has a's shape. Types: any; of a format with blocks shift[0] is whole blocks. Exact. The result is of a's type.
+// shift: how far, in each dimension; backwards where it is below 0.
+Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift);
 
 }  // namespace tensorlib

@@ -403,4 +403,38 @@ extern "C" {
         op: tl_glu_op,
         params: *const tl_glu_params,
     ) -> *mut tl_tensor;
+
+    /// a, repeated until it fills a shape. The result c: `c[i0, i1, i2, i3] =
+    /// a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a {n0, n1, n2, n3}, c {ne}, whose extents
+    /// are multiples of a's. Elementwise operations repeat an operand by themselves, and a tl_view() with
+    /// strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `ne`:
+    /// the result's shape, four extents. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_repeat(ctx: *mut tl_context, a: *mut tl_tensor, ne: *const i64) -> *mut tl_tensor;
+
+    /// a with b behind it in a dimension. The result c: `c[i] = a[i] where i is below a's extent n in the
+    /// dimension, b[i - n] elsewhere`. Shapes: a and b have one shape but for the dimension, in which c has
+    /// the sum of their extents. Types: any, the same for a and b. Exact. The result is of a's type. `dim`:
+    /// the dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_concat(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
+
+    /// a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
+    /// 0 elsewhere`. Shapes: a {n, m, x, y}, c `{n + p[0], m + p[1], x + p[2], y + p[3]`}. Types: any; of a
+    /// format with blocks `p[0]` is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of
+    /// each dimension; 0 to 9007199254740992.0. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_pad(ctx: *mut tl_context, a: *mut tl_tensor, p: *const i64) -> *mut tl_tensor;
+
+    /// a's rows, continued beyond both ends by their mirror images. The result c: `c[i] = a[p0 - i] for i <
+    /// p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`. Shapes: a {n, ..}, c
+    /// {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is of a's
+    /// type. `p0`: how many elements before the first one; 0 to 9007199254740992.0. `p1`: how many behind
+    /// the last one; 0 to 9007199254740992.0. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_pad_reflect_1d(ctx: *mut tl_context, a: *mut tl_tensor, p0: i64, p1: i64) -> *mut tl_tensor;
+
+    /// a's elements moved on in each dimension, those from its end to its beginning. The result c:
+    /// `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any; of
+    /// a format with blocks `shift[0]` is whole blocks. Exact. The result is of a's type. `shift`: how far,
+    /// in each dimension; backwards where it is below 0. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_roll(ctx: *mut tl_context, a: *mut tl_tensor, shift: *const i64) -> *mut tl_tensor;
 }

@@ -830,6 +830,83 @@ impl Context {
             |ctx| unsafe { sys::tl_glu(ctx, a.raw(), raw_or_none(b), op as i32, &options.raw) },
         )
     }
+
+    /// a, repeated until it fills a shape.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a `[n0, n1, n2, n3]`,
+    /// c `[ne]`, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a
+    /// [`Context::view`] with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's
+    /// type. `ne`: the result's shape, four extents.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.repeat([4, 2, 1, 1])?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn repeat(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_repeat(ctx, a.raw(), ne.as_ptr()) })
+    }
+
+    /// a with b behind it in a dimension.
+    ///
+    /// The result c: `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`. Shapes: a and b
+    /// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b.
+    /// Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn concat(&self, a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_concat(ctx, a.raw(), b.raw(), dim) })
+    }
+
+    /// a with zeros behind its last elements in each dimension.
+    ///
+    /// The result c: `c[i] = a[i] where a has it, 0 elsewhere`. Shapes: a `[n, m, x, y]`, c
+    /// ``[n + p[0], m + p[1], x + p[2], y + p[3]`]`. Types: any; of a format with blocks `p[0]` is whole blocks. Exact.
+    /// The result is of a's type. `p`: how many zeros, of each dimension; 0 to 9007199254740992.0.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pad(&self, a: &Tensor, p: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad(ctx, a.raw(), p.as_ptr()) })
+    }
+
+    /// a's rows, continued beyond both ends by their mirror images.
+    ///
+    /// The result c: `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
+    /// Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n. Types: any without blocks. Exact. The result
+    /// is of a's type. `p0`: how many elements before the first one; 0 to 9007199254740992.0. `p1`: how many behind the
+    /// last one; 0 to 9007199254740992.0.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pad_reflect_1d(&self, a: &Tensor, p0: i64, p1: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, a.raw(), p0, p1) })
+    }
+
+    /// a's elements moved on in each dimension, those from its end to its beginning.
+    ///
+    /// The result c: `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any;
+    /// of a format with blocks `shift[0]` is whole blocks. Exact. The result is of a's type. `shift`: how far, in each
+    /// dimension; backwards where it is below 0.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1256,5 +1333,45 @@ impl Tensor {
     /// As [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
+    }
+
+    /// [`Context::repeat`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::repeat`].
+    pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
+        self.context().repeat(self, ne)
+    }
+
+    /// [`Context::concat`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::concat`].
+    pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(b).concat(self, b, dim)
+    }
+
+    /// [`Context::pad`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pad`].
+    pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
+        self.context().pad(self, p)
+    }
+
+    /// [`Context::pad_reflect_1d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pad_reflect_1d`].
+    pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
+        self.context().pad_reflect_1d(self, p0, p1)
+    }
+
+    /// [`Context::roll`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::roll`].
+    pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
+        self.context().roll(self, shift)
     }
 }

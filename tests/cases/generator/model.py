@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import formats, tensors
+from . import formats, movements, tensors
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -64,6 +64,9 @@ class Case:
         ident = self._op("glu", a, b, op=op, **attrs)
         attrs.pop("split", None)
         return tensors.glu(ident, a, b, op, **attrs)
+
+    def moved(self, op, *operands, **attrs):
+        return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)

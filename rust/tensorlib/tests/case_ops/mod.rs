@@ -96,6 +96,27 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.limit(attrs.number("limit"));
             s[0].glu(s.if_given(1), op, options)
         }
+        "repeat" => {
+            let ne = attrs.list("ne");
+            s[0].repeat(ne)
+        }
+        "concat" => {
+            let dim = attrs.integer("dim");
+            s[0].concat(&s[1], dim)
+        }
+        "pad" => {
+            let p = attrs.list("p");
+            s[0].pad(p)
+        }
+        "pad_reflect_1d" => {
+            let p0 = attrs.integer("p0");
+            let p1 = attrs.integer("p1");
+            s[0].pad_reflect_1d(p0, p1)
+        }
+        "roll" => {
+            let shift = attrs.list("shift");
+            s[0].roll(shift)
+        }
         _ => return None,
     })
 }

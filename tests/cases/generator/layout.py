@@ -1,0 +1,166 @@
+"""repeat, concat, pad, pad_reflect_1d, roll: every type, each dimension, views, size 1 and 0, refusals."""
+
+from .model import Case
+
+INF, NAN = float("inf"), float("nan")
+TYPES = ("f16", "bf16", "f64", "i8", "i16", "i32", "i64")
+SPECIAL = {0: NAN, 1: INF, 2: -INF, 3: -0.0, 4: 2.0**-149}
+
+
+class Moved:
+    """Cases of one operation."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def case(self, label):
+        return Case(f"layout/{self.op}_{label}")
+
+    def made(self, label, *shapes, dtype="f32", put=None, **attrs):
+        c = self.case(label)
+        return c.out(c.moved(self.op, *[c.leaf(*ne, dtype=dtype, put=put) for ne in shapes], **attrs))
+
+    def of_blocks(self, *shapes, **attrs):
+        c = self.case("blocks")
+        return c.out(c.cast(c.moved(self.op, *[c.blocks("q4_0", *ne) for ne in shapes], **attrs), "f32"))
+
+    def every_type(self, *shapes, **attrs):
+        for dtype in TYPES:
+            yield self.made(dtype, *shapes, dtype=dtype, **attrs)
+        yield self.made("special", *shapes, put=SPECIAL, **attrs)
+
+    def refused(self, label, status, words, *shapes, dtype="f32", **attrs):
+        c = self.case(f"error_{label}")
+        operands = [c.zero_blocks(dtype, *ne) if dtype.startswith("q") else c.leaf(*ne, dtype=dtype) for ne in shapes]
+        return c.fails(status, (self.op, *words), self.op, *operands, **attrs)
+
+
+def repeats():
+    m = Moved("repeat")
+    yield from m.every_type((7, 2), ne=(14, 2, 1, 1))
+    for label, a, ne in [
+        ("once", (5, 2), (5, 2, 1, 1)),
+        ("one", (1,), (1, 1, 1, 1)),
+        ("one_element", (1,), (19, 2, 2, 1)),
+        ("every_dimension", (3, 2, 1, 2), (6, 4, 2, 4)),
+        ("columns", (1, 9), (4, 9, 1, 1)),
+        ("rows", (9, 1), (9, 5, 1, 1)),
+        ("slices", (5, 3, 1, 2), (5, 3, 3, 2)),
+        ("batches", (5, 3, 2), (5, 3, 2, 3)),
+        # A period is made longer up to 4 KiB before it is copied; one of more than 2 KiB is not.
+        ("short_period_long_row", (3,), (4200, 1, 1, 1)),
+        ("long_period", (700,), (2100, 2, 1, 1)),
+        ("empty", (0, 3), (0, 6, 1, 1)),
+        ("to_empty", (4, 3), (8, 0, 1, 1)),
+    ]:
+        yield m.made(label, a, ne=ne)
+    yield m.of_blocks((32, 3), ne=(96, 6, 1, 1))
+    c = m.case("transposed")
+    yield c.out(c.moved("repeat", c.transpose(c.leaf(3, 5)), ne=(10, 6, 1, 1)))
+    c = m.case("part")
+    yield c.out(c.moved("repeat", c.view(c.leaf(10, 4, dtype="i16"), (3, 2), (40,), 2), ne=(9, 2, 2, 1)))
+    yield m.refused("multiple", "SHAPE_MISMATCH", ("[4, 3]", "ne[1] is 4", "a multiple of 3"), (4, 3), ne=(8, 4, 1, 1))
+    yield m.refused("negative", "SHAPE_MISMATCH", ("ne[0] is -8",), (4, 3), ne=(-8, 3, 1, 1))
+    yield m.refused("of_none", "SHAPE_MISMATCH", ("ne[0] is 4", "a multiple of 0"), (0, 3), ne=(4, 3, 1, 1))
+    yield m.refused("overflow", "INVALID_ARGUMENT", ("more bytes",), (1,), ne=(1 << 40, 1 << 40, 1, 1))
+
+
+def concats():
+    m = Moved("concat")
+    yield from m.every_type((5, 3), (4, 3), dim=0)
+    shape = [3, 2, 2, 3]
+    for dim in range(4):
+        for n in (1, 3):
+            other = shape[:dim] + [n] + shape[dim + 1 :]
+            yield m.made(f"dim{dim}_{n}", tuple(shape), tuple(other), dim=dim)
+    yield m.made("beyond_the_last", (6,), (6,), dim=2)
+    yield m.made("one", (1,), (1,), dim=0)
+    yield m.made("empty_first", (0, 3), (4, 3), dim=0)
+    yield m.made("empty_second", (4, 3), (4, 0), dim=1)
+    yield m.made("empty_both", (0, 3), (0, 2), dim=1)
+    yield m.made("long", (1030, 2), (2050, 2), dim=0)
+    yield m.of_blocks((64, 1), (32, 1), dim=0)
+    c = m.case("views")
+    yield c.out(c.moved("concat", c.transpose(c.leaf(3, 5)), c.view(c.leaf(10, 4), (4, 3), (40,), 8), dim=0))
+    c = m.case("blocks_of_rows")
+    yield c.out(c.cast(c.moved("concat", c.view(c.blocks("q8_0", 64, 2), (32, 2), (68,), 34), c.blocks("q8_0", 32, 1), dim=1), "f32"))
+    c = m.case("itself")
+    a = c.leaf(7, 2)
+    yield c.out(c.moved("concat", a, a, dim=1))
+    yield m.refused("shape", "SHAPE_MISMATCH", ("[4, 3]", "[4, 2]", "dim is 0", "dimension 1 has 3 and 2"), (4, 3), (4, 2), dim=0)
+    yield m.refused("dim", "INVALID_ARGUMENT", ("attribute dim is 4", "0 to 3"), (4, 3), (4, 3), dim=4)
+    c = m.case("error_type")
+    yield c.fails("TYPE_MISMATCH", ("concat", "f32", "f16", "one type"), "concat", c.leaf(4), c.leaf(4, dtype="f16"), dim=0)
+
+
+def pads():
+    m = Moved("pad")
+    yield from m.every_type((5, 3), p=(3, 2, 0, 0))
+    for label, a, p in [
+        ("nothing", (5, 3), (0, 0, 0, 0)),
+        ("every_dimension", (3, 2, 2, 2), (2, 1, 1, 1)),
+        ("dim1", (5, 3, 2), (0, 2, 0, 0)),
+        ("dim2", (5, 3, 2), (0, 0, 2, 0)),
+        ("dim3", (5, 3, 2), (0, 0, 0, 2)),
+        ("one", (1,), (1, 0, 0, 0)),
+        ("empty", (0, 3), (4, 0, 0, 0)),
+        ("nothing_of_empty", (4, 0), (2, 0, 1, 0)),
+        ("long", (1500, 2), (2600, 1, 0, 0)),
+    ]:
+        yield m.made(label, a, p=p)
+    yield m.of_blocks((32, 2), p=(64, 1, 0, 0))
+    c = m.case("transposed")
+    yield c.out(c.moved("pad", c.transpose(c.leaf(3, 5)), p=(2, 0, 1, 0)))
+    yield m.refused("negative", "INVALID_ARGUMENT", ("attribute p is 1, -1, 0, 0", "0 to"), (4, 3), p=(1, -1, 0, 0))
+    yield m.refused("blocks", "INVALID_ARGUMENT", ("ne[0] is 33", "32"), (32, 3), dtype="q4_0", p=(1, 0, 0, 0))
+    yield m.refused("overflow", "INVALID_ARGUMENT", ("more bytes",), (4, 3), p=(1 << 40, 1 << 40, 0, 0))
+
+
+def reflections():
+    m = Moved("pad_reflect_1d")
+    yield from m.every_type((6, 3), p0=2, p1=3)
+    for label, a, p0, p1 in [
+        ("nothing", (5, 2), 0, 0),
+        ("before", (5, 2), 4, 0),
+        ("behind", (5, 2), 0, 4),
+        ("most", (5, 2, 2, 2), 4, 4),
+        ("two", (2,), 1, 1),
+        ("one", (1, 3), 0, 0),
+        ("no_rows", (4, 0), 3, 3),
+        ("long", (2000,), 1999, 1200),
+    ]:
+        yield m.made(label, a, p0=p0, p1=p1)
+    c = m.case("transposed")
+    yield c.out(c.moved("pad_reflect_1d", c.transpose(c.leaf(3, 5)), p0=1, p1=4))
+    yield m.refused("p0", "INVALID_ARGUMENT", ("[4, 3]", "p0 is 4", "less than 4"), (4, 3), p0=4, p1=0)
+    yield m.refused("p1", "INVALID_ARGUMENT", ("p1 is 5", "less than 4"), (4, 3), p0=0, p1=5)
+    yield m.refused("empty", "INVALID_ARGUMENT", ("less than 0",), (0, 3), p0=0, p1=0)
+    yield m.refused("negative", "INVALID_ARGUMENT", ("attribute p0 is -1",), (4, 3), p0=-1, p1=0)
+    yield m.refused("blocks", "TYPE_MISMATCH", ("q4_0", "without blocks"), (32, 3), dtype="q4_0", p0=1, p1=0)
+
+
+def rolls():
+    m = Moved("roll")
+    yield from m.every_type((7, 3), shift=(2, -1, 0, 0))
+    for label, a, shift in [
+        ("nothing", (5, 3), (0, 0, 0, 0)),
+        ("every_dimension", (5, 3, 2, 3), (-2, 1, 1, 2)),
+        ("dim1", (5, 3, 2), (0, 1, 0, 0)),
+        ("dim2", (5, 3, 4), (0, 0, -1, 0)),
+        ("dim3", (5, 1, 2, 3), (0, 0, 0, 1)),
+        ("round_and_round", (5, 3), (17, -16, 5, -5)),
+        ("farthest", (5, 3), ((1 << 63) - 1, -(1 << 63), 0, 0)),
+        ("one", (1,), (3, 0, 0, 0)),
+        ("empty", (0, 3), (1, 1, 0, 0)),
+        ("long", (3001,), (-1000, 0, 0, 0)),
+    ]:
+        yield m.made(label, a, shift=shift)
+    yield m.of_blocks((96,), shift=(-32, 0, 0, 0))
+    c = m.case("transposed")
+    yield c.out(c.moved("roll", c.transpose(c.leaf(3, 5)), shift=(1, 1, 0, 0)))
+    yield m.refused("blocks", "INVALID_ARGUMENT", ("shift[0] is 5", "32"), (64, 3), dtype="q4_0", shift=(5, 0, 0, 0))
+
+
+def cases():
+    for part in (repeats, concats, pads, reflections, rolls):
+        yield from part()

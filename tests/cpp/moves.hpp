@@ -1,0 +1,268 @@
+// What the tests of operations that move elements share: random calls, each with an oracle that says of every unit of the result which unit
+// of an operand it is, byte by byte, so that a NaN keeps its bits.
+#pragma once
+
+#include "graph/tensor_data.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/executor.hpp"
+#include "support.hpp"
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <random>
+
+namespace moves {
+
+namespace core = tensorlib::core;
+using core::Attr;
+using core::DType;
+using core::Op;
+using core::Tensor;
+
+using Ne = std::array<std::int64_t, 4>;
+using Bytes = std::vector<std::byte>;
+using Random = std::mt19937;
+
+inline std::int64_t below(Random &random, std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); }
+template <class Range>
+const auto &one_of(Random &random, const Range &range) {
+    return range[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(std::size(range))))];
+}
+inline std::int64_t count_of(const Ne &ne) { return ne[0] * ne[1] * ne[2] * ne[3]; }
+
+inline std::int64_t block_of(DType type) { return core::traits(type).block_size; }
+// Shapes are counted in units: elements, or blocks.
+inline Ne in_elements(DType type, Ne units) {
+    units[0] *= block_of(type);
+    return units;
+}
+
+// ---- Tensors
+
+inline Bytes bytes_of(const Tensor *t) {
+    Bytes bytes(t->layout.nbytes());
+    core::read_bytes(*t, bytes.data(), 0, bytes.size());
+    return bytes;
+}
+
+struct Builder {
+    explicit Builder(core::Backend &backend)
+        : context(core::Context::create({.memory = &backend.device().memory(), .keep_alive = &backend})) {}
+
+    core::Ref<core::Context> context;
+
+    Tensor *node(Op op, std::vector<Tensor *> src, std::vector<Attr> attrs = {}) { return core::build_node(*context, op, src, attrs); }
+
+    // Of bytes as they come.
+    Tensor *leaf(DType type, const Ne &units, Random &random) {
+        Tensor *t = context->new_leaf(core::contiguous_layout("leaf", type, in_elements(type, units)));
+        std::vector<std::uint32_t> words(t->layout.nbytes() / sizeof(std::uint32_t) + 1);
+        for (std::uint32_t &word : words) word = static_cast<std::uint32_t>(random());
+        core::write_bytes(*t, words.data(), 0, t->layout.nbytes());
+        return t;
+    }
+
+    // A leaf, a result that is only an intermediate, or a view: permuted, part of a larger one, repeating by a stride of 0.
+    Tensor *operand(DType type, const Ne &units, Random &random) {
+        switch (below(random, 5)) {
+            case 0: {
+                std::array<std::int64_t, 4> axes{0, 1, 2, 3};
+                std::shuffle(axes.begin() + (block_of(type) > 1 ? 1 : 0), axes.end(), random);
+                Ne from;
+                for (std::size_t i = 0; i < 4; i++) from[i] = units[static_cast<std::size_t>(axes[i])];
+                return node(Op::permute, {leaf(type, from, random)}, {Attr::of_ints("axes", axes)});
+            }
+            case 1: {
+                Ne whole, start;
+                for (std::size_t d = 0; d < 4; d++) start[d] = below(random, 3), whole[d] = units[d] + start[d] + below(random, 2);
+                return node(Op::view, {leaf(type, whole, random)},
+                            {Attr::of_ints("ne", in_elements(type, units)), Attr::of_ints("start", in_elements(type, start))});
+            }
+            case 2: {
+                const auto d = static_cast<std::size_t>(1 + below(random, 3));
+                if (count_of(units) == 0) break;
+                Ne from = units;
+                from[d] = 1;
+                Tensor *t = leaf(type, from, random);
+                std::array<std::int64_t, 3> nb;
+                for (std::size_t i = 0; i < 3; i++) nb[i] = i + 1 == d ? 0 : static_cast<std::int64_t>(t->layout.nb[i + 1]);
+                return node(Op::view, {t}, {Attr::of_ints("ne", in_elements(type, units)), Attr::of_ints("nb", nb)});
+            }
+            case 3: return node(Op::dup, {leaf(type, units, random)});
+            default: break;
+        }
+        return leaf(type, units, random);
+    }
+};
+
+inline constexpr DType plain_types[] = {DType::f32, DType::f32, DType::f16, DType::i8, DType::f64};
+inline constexpr DType any_types[] = {DType::f32, DType::f32, DType::bf16, DType::i8, DType::i64, DType::q8_0, DType::q6_K};
+
+// Up to some thousands of units: short rows and long ones, 0 and 1.
+inline Ne some_shape(Random &random) {
+    constexpr std::int64_t rows[] = {1, 2, 3, 5, 8, 16, 17, 33, 100}, others[] = {1, 1, 2, 3, 4}, longest[] = {1024, 2050, 4099};
+    Ne ne{one_of(random, rows), one_of(random, others), one_of(random, others), one_of(random, others)};
+    if (random() % 8 == 0) ne = {one_of(random, longest), one_of(random, others), 1, 1};
+    if (random() % 16 == 0) ne[random() % 4] = 0;
+    return ne;
+}
+
+// ---- The operations, and where each unit of their results comes from
+
+// A unit of an operand; of none where it is `otherwise`.
+struct Origin {
+    int operand = -1;
+    Ne index{};
+};
+
+struct Drawn {
+    std::vector<Tensor *> src{};
+    std::vector<Attr> attrs{};
+    Ne units{};  // of the result
+    std::function<Origin(const Ne &)> origin{};
+    Bytes otherwise{};  // zeros where it is empty
+};
+
+inline Drawn draw_repeat(Builder &build, Random &random) {
+    const DType type = one_of(random, any_types);
+    const bool far = random() % 8 == 0 && block_of(type) == 1;
+    const Ne a = far ? Ne{1 + below(random, 5), 1 + below(random, 3), 1, 1} : some_shape(random);
+    Ne units = a;
+    for (std::int64_t &n : units) n *= random() % 16 == 0 ? 0 : 1 + below(random, 3);
+    if (far) units[0] = a[0] * 2500;
+    return {{build.operand(type, a, random)}, {Attr::of_ints("ne", in_elements(type, units))}, units, [a](Ne i) {
+                for (std::size_t d = 0; d < 4; d++) i[d] %= a[d];
+                return Origin{0, i};
+            }};
+}
+
+inline Drawn draw_concat(Builder &build, Random &random) {
+    const DType type = one_of(random, any_types);
+    const Ne a = some_shape(random);
+    const std::size_t dim = random() % 4;
+    Ne b = a, units = a;
+    b[dim] = one_of(random, std::array<std::int64_t, 6>{0, 1, 2, 3, 17, 64});
+    units[dim] += b[dim];
+    return {{build.operand(type, a, random), build.operand(type, b, random)},
+            {Attr::of_int("dim", static_cast<std::int64_t>(dim))},
+            units,
+            [a, dim](Ne i) {
+                if (i[dim] < a[dim]) return Origin{0, i};
+                i[dim] -= a[dim];
+                return Origin{1, i};
+            }};
+}
+
+inline Drawn draw_pad(Builder &build, Random &random) {
+    const DType type = one_of(random, any_types);
+    const Ne a = some_shape(random);
+    Ne p{}, units = a;
+    for (std::size_t d = 0; d < 4; d++) {
+        if (random() % 2 == 0) p[d] = below(random, d == 0 ? 70 : 4);
+        units[d] += p[d];
+    }
+    return {{build.operand(type, a, random)}, {Attr::of_ints("p", in_elements(type, p))}, units, [a](const Ne &i) {
+                for (std::size_t d = 0; d < 4; d++) {
+                    if (i[d] >= a[d]) return Origin{};
+                }
+                return Origin{0, i};
+            }};
+}
+
+inline Drawn draw_pad_reflect_1d(Builder &build, Random &random) {
+    Ne a = some_shape(random);
+    a[0] = std::max<std::int64_t>(1, a[0]);
+    const std::int64_t n = a[0], p0 = below(random, n), p1 = below(random, n);
+    Ne units = a;
+    units[0] += p0 + p1;
+    return {
+        {build.operand(one_of(random, plain_types), a, random)}, {Attr::of_int("p0", p0), Attr::of_int("p1", p1)}, units, [n, p0](Ne i) {
+            i[0] -= p0;
+            if (i[0] < 0) i[0] = -i[0];
+            if (i[0] >= n) i[0] = 2 * (n - 1) - i[0];
+            return Origin{0, i};
+        }};
+}
+
+inline Drawn draw_roll(Builder &build, Random &random) {
+    const DType type = one_of(random, any_types);
+    const Ne a = some_shape(random);
+    Ne shift{};
+    for (std::int64_t &s : shift) {
+        if (random() % 2 == 0) s = below(random, 201) - 100;
+    }
+    return {{build.operand(type, a, random)}, {Attr::of_ints("shift", in_elements(type, shift))}, a, [a, shift](Ne i) {
+                for (std::size_t d = 0; d < 4; d++) i[d] = ((i[d] - shift[d]) % a[d] + a[d]) % a[d];
+                return Origin{0, i};
+            }};
+}
+
+// ---- Against the oracle
+
+// The first unit of a result that is not what it should be, or -1.
+template <class OriginOf>
+std::int64_t first_wrong(const Tensor *result, const std::vector<Tensor *> &src, const Ne &units, const OriginOf &origin,
+                         const Bytes &otherwise = {}) {
+    const std::size_t unit = core::traits(result->layout.type).size;
+    std::vector<Bytes> operands;
+    // Of an intermediate what it is a copy of.
+    for (const Tensor *source : src) operands.push_back(bytes_of(source->op == Op::dup ? source->src[0] : source));
+    const Bytes zeros(unit), got = bytes_of(result);
+    if (got.size() != static_cast<std::size_t>(count_of(units)) * unit) return 0;
+    std::int64_t at = 0;
+    for (std::int64_t i3 = 0; i3 < units[3]; i3++) {
+        for (std::int64_t i2 = 0; i2 < units[2]; i2++) {
+            for (std::int64_t i1 = 0; i1 < units[1]; i1++) {
+                for (std::int64_t i0 = 0; i0 < units[0]; i0++, at++) {
+                    const Origin from = origin(Ne{i0, i1, i2, i3});
+                    const std::byte *want = otherwise.empty() ? zeros.data() : otherwise.data();
+                    if (from.operand >= 0) {
+                        const core::Layout &l = src[static_cast<std::size_t>(from.operand)]->layout;
+                        const Ne &i = from.index;
+                        const std::int64_t place = i[0] + l.ne[0] / block_of(l.type) * (i[1] + l.ne[1] * (i[2] + l.ne[2] * i[3]));
+                        want = operands[static_cast<std::size_t>(from.operand)].data() + static_cast<std::size_t>(place) * unit;
+                    }
+                    if (std::memcmp(got.data() + static_cast<std::size_t>(at) * unit, want, unit) != 0) return at;
+                }
+            }
+        }
+    }
+    return -1;
+}
+
+// ---- Running them
+
+struct Move {
+    Op op;
+    Drawn (*draw)(Builder &, Random &);
+};
+inline void PrintTo(const Move &move, std::ostream *out) { *out << core::op_name(move.op); }
+
+inline constexpr Move all_moves[] = {
+    {Op::repeat, draw_repeat}, {Op::concat, draw_concat}, {Op::pad, draw_pad}, {Op::pad_reflect_1d, draw_pad_reflect_1d},
+    {Op::roll, draw_roll},
+};
+
+// Each draw on the next backend.
+inline void expect_right(const Move &move, std::span<const core::Ref<core::Backend>> backends, int draws) {
+    Random random(7);
+    for (int draw = 0; draw < draws; draw++) {
+        const auto &backend = backends[static_cast<std::size_t>(draw) % backends.size()];
+        Builder build(*backend);
+        const Drawn drawn = move.draw(build, random);
+        Tensor *result = build.node(move.op, drawn.src, drawn.attrs);
+        const DType type = drawn.src[0]->layout.type;
+        ASSERT_EQ(result->layout.type, type);
+        ASSERT_EQ(result->layout.ne, in_elements(type, drawn.units));
+        ASSERT_TRUE(result->layout.contiguous());
+        core::compute(*core::Graph::create(*build.context, {&result, 1}), *backend);
+        const std::int64_t wrong = first_wrong(result, drawn.src, drawn.units, drawn.origin, drawn.otherwise);
+        std::string given;
+        for (const Tensor *source : drawn.src) given += core::strided_text(*source) + "; ";
+        ASSERT_EQ(wrong, -1) << "draw " << draw << ", level " << backend->isa() << ", of " << given << " into "
+                             << core::tensor_text(*result);
+    }
+}
+
+}  // namespace moves
