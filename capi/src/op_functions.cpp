@@ -216,3 +216,58 @@ tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift) {
         return node<1>(context, Op::roll, {a}, attrs);
     });
 }
+
+tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::diag, {a}); }
+
+tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("type", part),
+        };
+        return node<1>(context, Op::tri, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("n_past", n_past),
+        };
+        return node<1>(context, Op::diag_mask_inf, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_past) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("n_past", n_past),
+        };
+        return node<1>(context, Op::diag_mask_zero, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_acc_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_acc_params options = options_of(params, "acc");
+        const Attr attrs[] = {
+            Attr::of_int("nb1", options.nb1),
+            Attr::of_int("nb2", options.nb2),
+            Attr::of_int("nb3", options.nb3),
+            Attr::of_int("offset", options.offset),
+        };
+        return node<2>(context, Op::acc, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_set_params options = options_of(params, "set");
+        const Attr attrs[] = {
+            Attr::of_int("nb1", options.nb1),
+            Attr::of_int("nb2", options.nb2),
+            Attr::of_int("nb3", options.nb3),
+            Attr::of_int("offset", options.offset),
+        };
+        return node<2>(context, Op::set, {a, b}, attrs);
+    });
+}

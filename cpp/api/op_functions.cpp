@@ -187,6 +187,49 @@ Tensor ContextOps::roll(const Tensor &a, const std::array<std::int64_t, 4> &shif
     return Nodes::make(*this, core::Op::roll, {&a}, attrs);
 }
 
+Tensor ContextOps::diag(const Tensor &a) const { return Nodes::make(*this, core::Op::diag, {&a}); }
+
+Tensor ContextOps::tri(const Tensor &a, TriType part) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("type", static_cast<std::int64_t>(part)),
+    };
+    return Nodes::make(*this, core::Op::tri, {&a}, attrs);
+}
+
+Tensor ContextOps::diag_mask_inf(const Tensor &a, std::int64_t n_past) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_past", n_past),
+    };
+    return Nodes::make(*this, core::Op::diag_mask_inf, {&a}, attrs);
+}
+
+Tensor ContextOps::diag_mask_zero(const Tensor &a, std::int64_t n_past) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_past", n_past),
+    };
+    return Nodes::make(*this, core::Op::diag_mask_zero, {&a}, attrs);
+}
+
+Tensor ContextOps::acc(const Tensor &a, const Tensor &b, const AccOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("nb1", options.nb1),
+        core::Attr::of_int("nb2", options.nb2),
+        core::Attr::of_int("nb3", options.nb3),
+        core::Attr::of_int("offset", options.offset),
+    };
+    return Nodes::make(*this, core::Op::acc, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::set(const Tensor &a, const Tensor &b, const SetOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("nb1", options.nb1),
+        core::Attr::of_int("nb2", options.nb2),
+        core::Attr::of_int("nb3", options.nb3),
+        core::Attr::of_int("offset", options.offset),
+    };
+    return Nodes::make(*this, core::Op::set, {&a, &b}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -309,6 +352,18 @@ Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) { retur
 
 Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) { return Nodes::youngest_of({&a}).roll(a, shift); }
 
+Tensor diag(const Tensor &a) { return Nodes::youngest_of({&a}).diag(a); }
+
+Tensor tri(const Tensor &a, TriType part) { return Nodes::youngest_of({&a}).tri(a, part); }
+
+Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past) { return Nodes::youngest_of({&a}).diag_mask_inf(a, n_past); }
+
+Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) { return Nodes::youngest_of({&a}).diag_mask_zero(a, n_past); }
+
+Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options) { return Nodes::youngest_of({&a, &b}).acc(a, b, options); }
+
+Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options) { return Nodes::youngest_of({&a, &b}).set(a, b, options); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -391,6 +446,16 @@ Tensor TensorOps::pad_reflect_1d(std::int64_t p0, std::int64_t p1) const {
 
 Tensor TensorOps::roll(const std::array<std::int64_t, 4> &shift) const {
     return tensorlib::roll(static_cast<const Tensor &>(*this), shift);
+}
+
+Tensor TensorOps::diag() const { return tensorlib::diag(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::tri(TriType part) const { return tensorlib::tri(static_cast<const Tensor &>(*this), part); }
+
+Tensor TensorOps::diag_mask_inf(std::int64_t n_past) const { return tensorlib::diag_mask_inf(static_cast<const Tensor &>(*this), n_past); }
+
+Tensor TensorOps::diag_mask_zero(std::int64_t n_past) const {
+    return tensorlib::diag_mask_zero(static_cast<const Tensor &>(*this), n_past);
 }
 
 }  // namespace tensorlib

@@ -66,8 +66,8 @@ CudaBackend::~CudaBackend() {
 namespace {
 
 const KernelTable<CudaKernel> &table() noexcept {
-    static const KernelTable<CudaKernel> all{cuda_kernels::tiles,  cuda_kernels::mul_mat, cuda_kernels::mul_mat_id,
-                                             cuda_kernels::copies, cuda_kernels::rows,    cuda_kernels::layout};
+    static const KernelTable<CudaKernel> all{cuda_kernels::tiles, cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies,
+                                             cuda_kernels::rows,  cuda_kernels::layout,  cuda_kernels::windows};
     return all;
 }
 

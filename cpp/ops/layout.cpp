@@ -1,6 +1,8 @@
 // Elements moved to other places: what layout.toml describes.
 #include "base/fail.hpp"
-#include "ops/op_facts.hpp"
+#include "graph/overlap.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/window.hpp"
 
 #include <algorithm>
 
@@ -91,7 +93,93 @@ void roll_infer(std::span<Tensor *const> src, const RollAttrs &attrs, NodeSpec &
     result.layout = contiguous_like("roll", a.type, a.ne, a.n_dims);
 }
 
+void diag_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    check_without_blocks(facts::diag, src);
+    if (a.ne[1] != 1) {
+        fail(Status::shape_mismatch, "diag: %s: dimension 1 must have one element, as a is rows that become diagonals",
+             operands_text(facts::diag, src).c_str());
+    }
+    result.layout = contiguous_like("diag", a.type, {a.ne[0], a.ne[0], a.ne[2], a.ne[3]}, std::max(2, a.n_dims));
+}
+
+void tri_infer(std::span<Tensor *const> src, const TriAttrs &, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    check_without_blocks(facts::tri, src);
+    result.layout = contiguous_like("tri", a.type, a.ne, a.n_dims);
+}
+
+template <class A>
+void mask_infer(std::span<Tensor *const> src, const A &, NodeSpec &result) {
+    const OpDef &def = op_def(result.op);
+    const Layout &a = src[0]->layout;
+    check_floats(def, src);
+    result.layout = contiguous_like(def.name, a.type, a.ne, a.n_dims);
+}
+
+// The window that b has in a result; strides that are left out are the result's.
+template <class A>
+Window window_in(const Layout &result, const Tensor &b, const A &attrs) noexcept {
+    Window window{b.layout, static_cast<std::size_t>(attrs.offset)};
+    window.layout.type = result.type;
+    window.layout.nb[0] = result.nb[0];
+    const std::int64_t strides[] = {attrs.nb1, attrs.nb2, attrs.nb3};
+    for (std::size_t d = 1; d < max_dims; d++)
+        window.layout.nb[d] = strides[d - 1] ? static_cast<std::size_t>(strides[d - 1]) : result.nb[d];
+    return window;
+}
+
+// acc and set, their types checked.
+template <class A>
+void window_infer(const OpFacts &def, std::span<Tensor *const> src, const A &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    result.layout = contiguous_like(def.name, a.type, a.ne, a.n_dims);
+    const Window window = window_in(result.layout, *src[1], attrs);
+    const Strides &nb = window.layout.nb;
+    const auto given = [&] {
+        return operands_text(def, src) +
+               format_text(", the window's strides are %zu, %zu, %zu, its offset is %zu", nb[1], nb[2], nb[3], window.offset);
+    };
+    const std::size_t size = traits(a.type).size;
+    if (window.offset % size != 0 || nb[1] % size != 0 || nb[2] % size != 0 || nb[3] % size != 0)
+        fail(Status::invalid_argument, "%s: %s: multiples of %s's size %zu are valid", def.name, given().c_str(), traits(a.type).name,
+             size);
+    std::size_t end;
+    if (!window.layout.end_from(window.offset, end) || end > result.layout.nbytes())
+        fail(Status::invalid_argument, "%s: %s: it ends behind the result, which has %zu bytes", def.name, given().c_str(),
+             result.layout.nbytes());
+    if (overlaps_itself(window.layout) != Overlap::no) {
+        fail(Status::invalid_argument,
+             "%s: %s: two of its elements share memory; strides where each is at least the extent of those below it are valid", def.name,
+             given().c_str());
+    }
+}
+
+void acc_infer(std::span<Tensor *const> src, const AccAttrs &attrs, NodeSpec &result) {
+    check_floats(facts::acc, src);
+    window_infer(facts::acc, src, attrs, result);
+}
+
+void set_infer(std::span<Tensor *const> src, const SetAttrs &attrs, NodeSpec &result) {
+    if (src[0]->layout.type != src[1]->layout.type)
+        fail(Status::type_mismatch, "set: %s: both must have one type", operands_text(facts::set, src).c_str());
+    window_infer(facts::set, src, attrs, result);
+}
+
+// a and the result, and b's window once more each way.
+Cost acc_cost(const Tensor &node) {
+    const auto n = static_cast<double>(node.src[1]->layout.n_elements()), size = static_cast<double>(traits(node.layout.type).size);
+    return {n, copy_cost(node).bytes + 2 * n * size};
+}
+
+Cost set_cost(const Tensor &node) { return {0, copy_cost(node).bytes + static_cast<double>(node.src[1]->layout.nbytes())}; }
+
 }  // namespace
+
+Window window_of(const Tensor &node) noexcept {
+    if (node.op == Op::acc) return window_in(node.layout, *node.src[1], attrs_of<AccAttrs>(node));
+    return window_in(node.layout, *node.src[1], attrs_of<SetAttrs>(node));
+}
 
 constexpr OpDef repeat{facts::repeat, {.infer = with_attrs<RepeatAttrs, repeat_infer>, .cost = copy_cost}};
 
@@ -102,5 +190,19 @@ constexpr OpDef pad{facts::pad, {.infer = with_attrs<PadAttrs, pad_infer>, .cost
 constexpr OpDef pad_reflect_1d{facts::pad_reflect_1d, {.infer = with_attrs<PadReflect1dAttrs, pad_reflect_1d_infer>, .cost = copy_cost}};
 
 constexpr OpDef roll{facts::roll, {.infer = with_attrs<RollAttrs, roll_infer>, .cost = copy_cost}};
+
+constexpr OpDef diag{facts::diag, {.infer = diag_infer, .cost = copy_cost}};
+
+constexpr OpDef tri{facts::tri, {.infer = with_attrs<TriAttrs, tri_infer>, .cost = copy_cost}};
+
+constexpr OpDef diag_mask_inf{facts::diag_mask_inf,
+                              {.infer = with_attrs<DiagMaskInfAttrs, mask_infer<DiagMaskInfAttrs>>, .cost = copy_cost}};
+
+constexpr OpDef diag_mask_zero{facts::diag_mask_zero,
+                               {.infer = with_attrs<DiagMaskZeroAttrs, mask_infer<DiagMaskZeroAttrs>>, .cost = copy_cost}};
+
+constexpr OpDef acc{facts::acc, {.infer = with_attrs<AccAttrs, acc_infer>, .cost = acc_cost}};
+
+constexpr OpDef set{facts::set, {.infer = with_attrs<SetAttrs, set_infer>, .cost = set_cost}};
 
 }  // namespace tensorlib::core::ops

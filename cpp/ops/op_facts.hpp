@@ -738,7 +738,7 @@ inline constexpr OpFacts concat{
 
 inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr AttrDef pad_attrs[] = {
-    {.name = "p", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0, .most = 9007199254740992},
+    {.name = "p", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
 };
 inline constexpr OpFacts pad{
     .op = Op::pad,
@@ -752,8 +752,8 @@ inline constexpr OpFacts pad{
 
 inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
 inline constexpr AttrDef pad_reflect_1d_attrs[] = {
-    {.name = "p0", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9007199254740992},
-    {.name = "p1", .kind = AttrKind::ints, .required = true, .least = 0, .most = 9007199254740992},
+    {.name = "p0", .kind = AttrKind::ints, .required = true, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = true, .least = 0},
 };
 inline constexpr OpFacts pad_reflect_1d{
     .op = Op::pad_reflect_1d,
@@ -777,6 +777,93 @@ inline constexpr OpFacts roll{
     .result = ResultType::of_first,
     .gradient = "da = g rolled back by shift",
     .doc = "a's elements moved on in each dimension, those from its end to its beginning",
+};
+
+inline constexpr Operand diag_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts diag{
+    .op = Op::diag,
+    .name = "diag",
+    .operands = diag_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g's diagonals",
+    .doc = "Matrices with a's rows as their diagonals",
+};
+
+inline constexpr Operand tri_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *tri_type_values[] = {"lower", "lower_diag", "upper", "upper_diag"};
+inline constexpr AttrDef tri_attrs[] = {
+    {.name = "type", .kind = AttrKind::text, .required = true, .values = tri_type_values},
+};
+inline constexpr OpFacts tri{
+    .op = Op::tri,
+    .name = "tri",
+    .operands = tri_operands,
+    .attrs = tri_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = the same triangle of g",
+    .doc = "A triangle of each of a's matrices, and zeros elsewhere",
+};
+
+inline constexpr Operand diag_mask_inf_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef diag_mask_inf_attrs[] = {
+    {.name = "n_past", .kind = AttrKind::ints, .required = true, .least = 0},
+};
+inline constexpr OpFacts diag_mask_inf{
+    .op = Op::diag_mask_inf,
+    .name = "diag_mask_inf",
+    .operands = diag_mask_inf_operands,
+    .attrs = diag_mask_inf_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a is kept, 0 elsewhere",
+    .doc = "a's scores with those of later positions at -infinity",
+};
+
+inline constexpr Operand diag_mask_zero_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef diag_mask_zero_attrs[] = {
+    {.name = "n_past", .kind = AttrKind::ints, .required = true, .least = 0},
+};
+inline constexpr OpFacts diag_mask_zero{
+    .op = Op::diag_mask_zero,
+    .name = "diag_mask_zero",
+    .operands = diag_mask_zero_operands,
+    .attrs = diag_mask_zero_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a is kept, 0 elsewhere",
+    .doc = "a's scores with those of later positions at 0",
+};
+
+inline constexpr Operand acc_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef acc_attrs[] = {
+    {.name = "nb1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb3", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "offset", .kind = AttrKind::ints, .required = false, .least = 0},
+};
+inline constexpr OpFacts acc{
+    .op = Op::acc,
+    .name = "acc",
+    .operands = acc_operands,
+    .attrs = acc_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = g's window",
+    .doc = "a with b added to a window of it; a itself stays as it is",
+};
+
+inline constexpr Operand set_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef set_attrs[] = {
+    {.name = "nb1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb3", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "offset", .kind = AttrKind::ints, .required = false, .least = 0},
+};
+inline constexpr OpFacts set{
+    .op = Op::set,
+    .name = "set",
+    .operands = set_operands,
+    .attrs = set_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g with zeros in the window; db = g's window",
+    .doc = "a with b in place of a window of it; a itself stays as it is",
 };
 
 }  // namespace facts
@@ -942,6 +1029,56 @@ struct RollAttrs {
     IntList shift;
 
     explicit RollAttrs(const Attrs &given) : shift(given.list("shift")) {}
+};
+
+enum class TriType : std::int32_t { lower, lower_diag, upper, upper_diag };
+
+struct TriAttrs {
+    static constexpr Op operation = Op::tri;
+
+    TriType type;
+
+    explicit TriAttrs(const Attrs &given) : type(static_cast<TriType>(given.integer("type", 0))) {}
+};
+
+struct DiagMaskInfAttrs {
+    static constexpr Op operation = Op::diag_mask_inf;
+
+    std::int64_t n_past;
+
+    explicit DiagMaskInfAttrs(const Attrs &given) : n_past(given.integer("n_past", 0)) {}
+};
+
+struct DiagMaskZeroAttrs {
+    static constexpr Op operation = Op::diag_mask_zero;
+
+    std::int64_t n_past;
+
+    explicit DiagMaskZeroAttrs(const Attrs &given) : n_past(given.integer("n_past", 0)) {}
+};
+
+struct AccAttrs {
+    static constexpr Op operation = Op::acc;
+
+    std::int64_t nb1;
+    std::int64_t nb2;
+    std::int64_t nb3;
+    std::int64_t offset;
+
+    explicit AccAttrs(const Attrs &given)
+        : nb1(given.integer("nb1", 0)), nb2(given.integer("nb2", 0)), nb3(given.integer("nb3", 0)), offset(given.integer("offset", 0)) {}
+};
+
+struct SetAttrs {
+    static constexpr Op operation = Op::set;
+
+    std::int64_t nb1;
+    std::int64_t nb2;
+    std::int64_t nb3;
+    std::int64_t offset;
+
+    explicit SetAttrs(const Attrs &given)
+        : nb1(given.integer("nb1", 0)), nb2(given.integer("nb2", 0)), nb3(given.integer("nb3", 0)), offset(given.integer("offset", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -125,7 +125,7 @@ Movement movement_of(const Step &step) noexcept {
             for (std::size_t d = 0; d < max_dims; d++) builder.shift(part, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
             builder.add(part);
             break;
-        default:  // pad
+        default:  // pad; acc and set, where nothing is added
             builder.add(part);
     }
     return builder.finished();

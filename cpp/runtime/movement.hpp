@@ -1,4 +1,5 @@
-// Where a result's elements come from that an operation only moves: repeat, concat, pad, pad_reflect_1d, roll.
+// Where a result's elements come from that an operation only moves: repeat, concat, pad, pad_reflect_1d, roll; and
+// the copy of a that acc and set begin with.
 #pragma once
 
 #include "dtype/host_device.hpp"

@@ -310,5 +310,45 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_roll(ctx, s[0], shift);
         return true;
     }
+    if (strcmp(op, "diag") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "tri") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_tri(ctx, s[0], case_choice(run, words, n, "type", "lower lower_diag upper upper_diag"));
+        return true;
+    }
+    if (strcmp(op, "diag_mask_inf") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag_mask_inf(ctx, s[0], case_int(run, words, n, "n_past"));
+        return true;
+    }
+    if (strcmp(op, "diag_mask_zero") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag_mask_zero(ctx, s[0], case_int(run, words, n, "n_past"));
+        return true;
+    }
+    if (strcmp(op, "acc") == 0) {
+        operands(run, words, n, 2, s);
+        tl_acc_params params = {.struct_size = sizeof params};
+        params.nb1 = case_int(run, words, n, "nb1");
+        params.nb2 = case_int(run, words, n, "nb2");
+        params.nb3 = case_int(run, words, n, "nb3");
+        params.offset = case_int(run, words, n, "offset");
+        *made = tl_acc(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "set") == 0) {
+        operands(run, words, n, 2, s);
+        tl_set_params params = {.struct_size = sizeof params};
+        params.nb1 = case_int(run, words, n, "nb1");
+        params.nb2 = case_int(run, words, n, "nb2");
+        params.nb3 = case_int(run, words, n, "nb3");
+        params.offset = case_int(run, words, n, "offset");
+        *made = tl_set(ctx, s[0], s[1], &params);
+        return true;
+    }
     return false;
 }

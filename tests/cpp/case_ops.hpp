@@ -79,5 +79,25 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));
     if (op == "pad_reflect_1d") return s.at(0).pad_reflect_1d(attrs.integer("p0"), attrs.integer("p1"));
     if (op == "roll") return s.at(0).roll(attrs.list<4>("shift"));
+    if (op == "diag") return s.at(0).diag();
+    if (op == "tri") return s.at(0).tri(static_cast<tl::TriType>(attrs.choice("type", {"lower", "lower_diag", "upper", "upper_diag"})));
+    if (op == "diag_mask_inf") return s.at(0).diag_mask_inf(attrs.integer("n_past"));
+    if (op == "diag_mask_zero") return s.at(0).diag_mask_zero(attrs.integer("n_past"));
+    if (op == "acc") {
+        tl::AccOptions options;
+        options.nb1 = attrs.integer("nb1");
+        options.nb2 = attrs.integer("nb2");
+        options.nb3 = attrs.integer("nb3");
+        options.offset = attrs.integer("offset");
+        return tl::acc(s.at(0), s.at(1), options);
+    }
+    if (op == "set") {
+        tl::SetOptions options;
+        options.nb1 = attrs.integer("nb1");
+        options.nb2 = attrs.integer("nb2");
+        options.nb3 = attrs.integer("nb3");
+        options.offset = attrs.integer("offset");
+        return tl::set(s.at(0), s.at(1), options);
+    }
     return std::nullopt;
 }

@@ -15,4 +15,11 @@ TEST_P(CudaMoves, put_every_unit_where_it_belongs) {
     expect_right(GetParam(), {&backend, 1}, support::repeats(60, 2000));
 }
 
+using CudaAcc = support::CudaTest;
+
+TEST_F(CudaAcc, adds_in_the_window_and_nowhere_else) {
+    const core::Ref<core::Backend> backend = core::open_backend("cuda:0", {});
+    expect_acc({&backend, 1}, support::repeats(60, 2000));
+}
+
 }  // namespace

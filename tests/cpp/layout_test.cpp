@@ -12,15 +12,31 @@ core::Ref<core::Backend> opened(const std::string &isa, int threads) {
     return core::open_backend("cpu", {.n_threads = threads});
 }
 
+std::vector<core::Ref<core::Backend>> all_backends() {
+    std::vector<core::Ref<core::Backend>> all;
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 2, 3, 8}) all.push_back(opened(isa, threads));
+    }
+    return all;
+}
+
 class Moves : public testing::TestWithParam<Move> {};
 INSTANTIATE_TEST_SUITE_P(operations, Moves, testing::ValuesIn(all_moves), [](const auto &info) { return core::op_name(info.param.op); });
 
-TEST_P(Moves, put_every_unit_where_it_belongs) {
-    std::vector<core::Ref<core::Backend>> backends;
-    for (const std::string &isa : support::isa_levels()) {
-        for (const int threads : {1, 2, 3, 8}) backends.push_back(opened(isa, threads));
-    }
-    expect_right(GetParam(), backends, support::repeats(300, 20000));
+TEST_P(Moves, put_every_unit_where_it_belongs) { expect_right(GetParam(), all_backends(), support::repeats(300, 20000)); }
+
+TEST_P(Moves, share_the_work_among_threads) { expect_right(GetParam(), all_backends(), support::repeats(12, 1000), true); }
+
+TEST(Acc, adds_in_the_window_and_nowhere_else) { expect_acc(all_backends(), support::repeats(300, 20000)); }
+
+TEST(Acc, shares_the_work_among_threads) { expect_acc(all_backends(), support::repeats(12, 1000), true); }
+
+TEST(Tri, takes_four_words) {
+    const tl::Context ctx;
+    const auto a = ctx.zeros(tl::Type::f32, {3, 3});
+    EXPECT_NO_THROW(ctx.op("tri", {a}, {{"type", {}, "upper_diag"}}));
+    support::expect_error(tl::Status::invalid_argument, {"tri", "attribute type is 'left'", "lower, lower_diag, upper, upper_diag"},
+                          [&] { ctx.op("tri", {a}, {{"type", {}, "left"}}); });
 }
 
 // More than goes past the caches, for several threads: rows that are one, shorter than a line, and longer than what is streamed.

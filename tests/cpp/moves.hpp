@@ -2,6 +2,8 @@
 // of an operand it is, byte by byte, so that a NaN keeps its bits.
 #pragma once
 
+#include "dtype/bf16.hpp"
+#include "dtype/f16.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
@@ -47,10 +49,21 @@ inline Bytes bytes_of(const Tensor *t) {
 }
 
 struct Builder {
-    explicit Builder(core::Backend &backend)
-        : context(core::Context::create({.memory = &backend.device().memory(), .keep_alive = &backend})) {}
+    // large: with work for several threads.
+    explicit Builder(core::Backend &backend, bool large = false)
+        : context(core::Context::create({.memory = &backend.device().memory(), .keep_alive = &backend})), large_(large) {}
 
     core::Ref<core::Context> context;
+
+    // Up to some thousands of units: short rows and long ones, 0 and 1.
+    Ne shape(Random &random) const {
+        constexpr std::int64_t rows[] = {1, 2, 3, 5, 8, 16, 17, 33, 100}, others[] = {1, 1, 2, 3, 4}, longest[] = {1024, 2050, 4099};
+        if (large_) return {501 + below(random, 999), 31 + below(random, 30), 1 + below(random, 3), 1 + below(random, 2)};
+        Ne ne{one_of(random, rows), one_of(random, others), one_of(random, others), one_of(random, others)};
+        if (random() % 8 == 0) ne = {one_of(random, longest), one_of(random, others), 1, 1};
+        if (random() % 16 == 0) ne[random() % 4] = 0;
+        return ne;
+    }
 
     Tensor *node(Op op, std::vector<Tensor *> src, std::vector<Attr> attrs = {}) { return core::build_node(*context, op, src, attrs); }
 
@@ -94,19 +107,14 @@ struct Builder {
         }
         return leaf(type, units, random);
     }
+
+private:
+    bool large_;
 };
 
 inline constexpr DType plain_types[] = {DType::f32, DType::f32, DType::f16, DType::i8, DType::f64};
+inline constexpr DType float_types[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr DType any_types[] = {DType::f32, DType::f32, DType::bf16, DType::i8, DType::i64, DType::q8_0, DType::q6_K};
-
-// Up to some thousands of units: short rows and long ones, 0 and 1.
-inline Ne some_shape(Random &random) {
-    constexpr std::int64_t rows[] = {1, 2, 3, 5, 8, 16, 17, 33, 100}, others[] = {1, 1, 2, 3, 4}, longest[] = {1024, 2050, 4099};
-    Ne ne{one_of(random, rows), one_of(random, others), one_of(random, others), one_of(random, others)};
-    if (random() % 8 == 0) ne = {one_of(random, longest), one_of(random, others), 1, 1};
-    if (random() % 16 == 0) ne[random() % 4] = 0;
-    return ne;
-}
 
 // ---- The operations, and where each unit of their results comes from
 
@@ -127,9 +135,9 @@ struct Drawn {
 inline Drawn draw_repeat(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
     const bool far = random() % 8 == 0 && block_of(type) == 1;
-    const Ne a = far ? Ne{1 + below(random, 5), 1 + below(random, 3), 1, 1} : some_shape(random);
+    const Ne a = far ? Ne{1 + below(random, 5), 1 + below(random, 3), 1, 1} : build.shape(random);
     Ne units = a;
-    for (std::int64_t &n : units) n *= random() % 16 == 0 ? 0 : 1 + below(random, 3);
+    for (std::int64_t &n : units) n *= random() % 16 == 0 ? 0 : 1 + below(random, count_of(units) < 100000 ? 3 : 1);
     if (far) units[0] = a[0] * 2500;
     return {{build.operand(type, a, random)}, {Attr::of_ints("ne", in_elements(type, units))}, units, [a](Ne i) {
                 for (std::size_t d = 0; d < 4; d++) i[d] %= a[d];
@@ -139,10 +147,10 @@ inline Drawn draw_repeat(Builder &build, Random &random) {
 
 inline Drawn draw_concat(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
-    const Ne a = some_shape(random);
+    const Ne a = build.shape(random);
     const std::size_t dim = random() % 4;
     Ne b = a, units = a;
-    b[dim] = one_of(random, std::array<std::int64_t, 6>{0, 1, 2, 3, 17, 64});
+    b[dim] = dim == 0 ? one_of(random, std::array<std::int64_t, 6>{0, 1, 2, 3, 17, 64}) : below(random, 4);
     units[dim] += b[dim];
     return {{build.operand(type, a, random), build.operand(type, b, random)},
             {Attr::of_int("dim", static_cast<std::int64_t>(dim))},
@@ -156,7 +164,7 @@ inline Drawn draw_concat(Builder &build, Random &random) {
 
 inline Drawn draw_pad(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
-    const Ne a = some_shape(random);
+    const Ne a = build.shape(random);
     Ne p{}, units = a;
     for (std::size_t d = 0; d < 4; d++) {
         if (random() % 2 == 0) p[d] = below(random, d == 0 ? 70 : 4);
@@ -171,7 +179,7 @@ inline Drawn draw_pad(Builder &build, Random &random) {
 }
 
 inline Drawn draw_pad_reflect_1d(Builder &build, Random &random) {
-    Ne a = some_shape(random);
+    Ne a = build.shape(random);
     a[0] = std::max<std::int64_t>(1, a[0]);
     const std::int64_t n = a[0], p0 = below(random, n), p1 = below(random, n);
     Ne units = a;
@@ -187,7 +195,7 @@ inline Drawn draw_pad_reflect_1d(Builder &build, Random &random) {
 
 inline Drawn draw_roll(Builder &build, Random &random) {
     const DType type = one_of(random, any_types);
-    const Ne a = some_shape(random);
+    const Ne a = build.shape(random);
     Ne shift{};
     for (std::int64_t &s : shift) {
         if (random() % 2 == 0) s = below(random, 201) - 100;
@@ -195,6 +203,87 @@ inline Drawn draw_roll(Builder &build, Random &random) {
     return {{build.operand(type, a, random)}, {Attr::of_ints("shift", in_elements(type, shift))}, a, [a, shift](Ne i) {
                 for (std::size_t d = 0; d < 4; d++) i[d] = ((i[d] - shift[d]) % a[d] + a[d]) % a[d];
                 return Origin{0, i};
+            }};
+}
+
+inline Drawn draw_diag(Builder &build, Random &random) {
+    Ne a = build.shape(random);
+    a[0] = std::min<std::int64_t>(a[0], 100), a[1] = 1;
+    return {{build.operand(one_of(random, plain_types), a, random)}, {}, {a[0], a[0], a[2], a[3]}, [](const Ne &i) {
+                return i[0] == i[1] ? Origin{0, {i[0], 0, i[2], i[3]}} : Origin{};
+            }};
+}
+
+// Matrices, about as long as wide now and then.
+inline Ne some_matrices(const Builder &build, Random &random) {
+    Ne ne = build.shape(random);
+    if (random() % 2 == 0) ne = {1 + below(random, 40), 1 + below(random, 40), ne[2], 1};
+    return ne;
+}
+
+inline Drawn draw_tri(Builder &build, Random &random) {
+    const Ne a = some_matrices(build, random);
+    constexpr const char *kinds[] = {"lower", "lower_diag", "upper", "upper_diag"};
+    const std::size_t kind = random() % 4;
+    return {{build.operand(one_of(random, plain_types), a, random)}, {Attr::of_text("type", kinds[kind])}, a, [kind](const Ne &i) {
+                const bool kept[] = {i[0]<i[1], i[0] <= i[1], i[0]> i[1], i[0] >= i[1]};
+                return kept[kind] ? Origin{0, i} : Origin{};
+            }};
+}
+
+inline Drawn draw_mask(Builder &build, Random &random, bool infinite) {
+    const Ne a = some_matrices(build, random);
+    const DType type = one_of(random, float_types);
+    const std::int64_t n_past = below(random, 20);
+    // -infinity's bytes, the lowest first.
+    const std::vector<unsigned> infinity = type == DType::f32   ? std::vector{0u, 0u, 0x80u, 0xffu}
+                                           : type == DType::f16 ? std::vector{0u, 0xfcu}
+                                                                : std::vector{0x80u, 0xffu};
+    Drawn drawn{{build.operand(type, a, random)}, {Attr::of_int("n_past", n_past)}, a, [n_past](const Ne &i) {
+                    return i[0] > n_past + i[1] ? Origin{} : Origin{0, i};
+                }};
+    for (const unsigned byte : infinity) drawn.otherwise.push_back(static_cast<std::byte>(infinite ? byte : 0));
+    return drawn;
+}
+inline Drawn draw_diag_mask_inf(Builder &build, Random &random) { return draw_mask(build, random, true); }
+inline Drawn draw_diag_mask_zero(Builder &build, Random &random) { return draw_mask(build, random, false); }
+
+// Where b's elements go in acc and set: in each dimension some after each other or every second one.
+struct DrawnWindow {
+    Ne a, b, start{}, step{1, 1, 1, 1};
+    std::vector<Attr> attrs;
+
+    DrawnWindow(const Builder &build, DType type, Random &random) : a(build.shape(random)) {
+        std::int64_t nb = static_cast<std::int64_t>(core::traits(type).size), offset = 0;
+        const char *const names[] = {"", "nb1", "nb2", "nb3"};
+        for (std::size_t d = 0; d < 4; d++) {
+            if (d > 0 && random() % 3 == 0) step[d] = 2;
+            start[d] = count_of(a) > 0 ? below(random, a[d]) : 0;
+            const std::int64_t most = count_of(a) > 0 ? (a[d] - start[d] - 1) / step[d] + 1 : 0;
+            b[d] = random() % 16 == 0 ? 0 : std::min(most, 1 + below(random, most + 1));
+            // One that is the result's own may be left out.
+            if (d > 0 && (step[d] > 1 || random() % 2 == 0)) attrs.push_back(Attr::of_int(names[d], step[d] * nb));
+            offset += start[d] * nb;
+            nb *= a[d];
+        }
+        attrs.push_back(Attr::of_int("offset", offset));
+    }
+    // The element of b at index i of the result; false where there is none.
+    bool find(const Ne &i, Ne &at) const {
+        for (std::size_t d = 0; d < 4; d++) {
+            at[d] = (i[d] - start[d]) / step[d];
+            if (i[d] < start[d] || (i[d] - start[d]) % step[d] != 0 || at[d] >= b[d]) return false;
+        }
+        return true;
+    }
+};
+
+inline Drawn draw_set(Builder &build, Random &random) {
+    const DType type = one_of(random, any_types);
+    const DrawnWindow window(build, type, random);
+    return {{build.operand(type, window.a, random), build.operand(type, window.b, random)}, window.attrs, window.a, [window](const Ne &i) {
+                Ne at;
+                return window.find(i, at) ? Origin{1, at} : Origin{0, i};
             }};
 }
 
@@ -240,16 +329,24 @@ struct Move {
 inline void PrintTo(const Move &move, std::ostream *out) { *out << core::op_name(move.op); }
 
 inline constexpr Move all_moves[] = {
-    {Op::repeat, draw_repeat}, {Op::concat, draw_concat}, {Op::pad, draw_pad}, {Op::pad_reflect_1d, draw_pad_reflect_1d},
+    {Op::repeat, draw_repeat},
+    {Op::concat, draw_concat},
+    {Op::pad, draw_pad},
+    {Op::pad_reflect_1d, draw_pad_reflect_1d},
     {Op::roll, draw_roll},
+    {Op::diag, draw_diag},
+    {Op::tri, draw_tri},
+    {Op::diag_mask_inf, draw_diag_mask_inf},
+    {Op::diag_mask_zero, draw_diag_mask_zero},
+    {Op::set, draw_set},
 };
 
 // Each draw on the next backend.
-inline void expect_right(const Move &move, std::span<const core::Ref<core::Backend>> backends, int draws) {
+inline void expect_right(const Move &move, std::span<const core::Ref<core::Backend>> backends, int draws, bool large = false) {
     Random random(7);
     for (int draw = 0; draw < draws; draw++) {
         const auto &backend = backends[static_cast<std::size_t>(draw) % backends.size()];
-        Builder build(*backend);
+        Builder build(*backend, large);
         const Drawn drawn = move.draw(build, random);
         Tensor *result = build.node(move.op, drawn.src, drawn.attrs);
         const DType type = drawn.src[0]->layout.type;
@@ -262,6 +359,53 @@ inline void expect_right(const Move &move, std::span<const core::Ref<core::Backe
         for (const Tensor *source : drawn.src) given += core::strided_text(*source) + "; ";
         ASSERT_EQ(wrong, -1) << "draw " << draw << ", level " << backend->isa() << ", of " << given << " into "
                              << core::tensor_text(*result);
+    }
+}
+
+// ---- acc, which adds
+
+template <class Format>
+float stored_in(float x) {
+    typename Format::Block block;
+    Format::encode(&x, block);
+    Format::decode(block, &x);
+    return x;
+}
+inline float stored(DType type, float x) {
+    return type == DType::f16 ? stored_in<core::F16>(x) : type == DType::bf16 ? stored_in<core::BF16>(x) : x;
+}
+
+inline std::vector<float> values_of(const Tensor *t) {
+    const Tensor *from = t->op == Op::dup ? t->src[0] : t;
+    std::vector<float> values(static_cast<std::size_t>(from->layout.n_elements()));
+    core::read_f32(*from, values.data(), values.size());
+    return values;
+}
+
+inline void expect_acc(std::span<const core::Ref<core::Backend>> backends, int draws, bool large = false) {
+    Random random(7);
+    for (int draw = 0; draw < draws; draw++) {
+        const auto &backend = backends[static_cast<std::size_t>(draw) % backends.size()];
+        Builder build(*backend, large);
+        const DType type = one_of(random, float_types);
+        const DrawnWindow window(build, type, random);
+        Tensor *a = build.operand(type, window.a, random), *b = build.operand(one_of(random, float_types), window.b, random);
+        Tensor *result = build.node(Op::acc, {a, b}, window.attrs);
+        core::compute(*core::Graph::create(*build.context, {&result, 1}), *backend);
+        const std::vector<float> x = values_of(a), y = values_of(b), got = values_of(result);
+        ASSERT_EQ(got.size(), x.size());
+        for (std::size_t flat = 0; flat < got.size(); flat++) {
+            Ne i, at;
+            std::int64_t rest = static_cast<std::int64_t>(flat);
+            for (std::size_t d = 0; d < 4; d++) i[d] = rest % window.a[d], rest /= window.a[d];
+            const bool added = window.find(i, at);
+            const std::size_t from =
+                added ? static_cast<std::size_t>(at[0] + window.b[0] * (at[1] + window.b[1] * (at[2] + window.b[2] * at[3]))) : 0;
+            const float want = added ? stored(type, static_cast<float>(double{x[flat]} + double{y[from]})) : x[flat];
+            ASSERT_TRUE(got[flat] == want || (std::isnan(got[flat]) && std::isnan(want)))
+                << "draw " << draw << ", level " << backend->isa() << ", element " << flat << " of " << core::strided_text(*a) << " and "
+                << core::strided_text(*b) << " is " << got[flat] << ", not " << want;
+        }
     }
 }
 

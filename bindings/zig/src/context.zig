@@ -221,6 +221,12 @@ pub const Context = struct {
     pub const pad = op_functions.pad;
     pub const padReflect1d = op_functions.padReflect1d;
     pub const roll = op_functions.roll;
+    pub const diag = op_functions.diag;
+    pub const tri = op_functions.tri;
+    pub const diagMaskInf = op_functions.diagMaskInf;
+    pub const diagMaskZero = op_functions.diagMaskZero;
+    pub const acc = op_functions.acc;
+    pub const set = op_functions.set;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -519,7 +519,7 @@ pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
 ///
 /// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a {n, m, x, y}, c
 /// {n + p[0], m + p[1], x + p[2], y + p[3]}. Types: any; of a format with blocks p[0] is whole blocks. Exact. The
-/// result is of a's type. `p`: how many zeros, of each dimension; 0 to 9007199254740992.0.
+/// result is of a's type. `p`: how many zeros, of each dimension; 0 or more.
 pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
     return self.construct(c.tl_pad, .{ a.handle, &p });
 }
@@ -528,8 +528,8 @@ pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
 ///
 /// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ...
 /// Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is
-/// of a's type. `p0`: how many elements before the first one; 0 to 9007199254740992.0. `p1`: how many behind the
-/// last one; 0 to 9007199254740992.0.
+/// of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0 or
+/// more.
 pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
     return self.construct(c.tl_pad_reflect_1d, .{ a.handle, p0, p1 });
 }
@@ -541,4 +541,98 @@ pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
 /// dimension; backwards where it is below 0.
 pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
     return self.construct(c.tl_roll, .{ a.handle, &shift });
+}
+
+/// Matrices with a's rows as their diagonals.
+///
+/// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a {n, 1, x, y}, c
+/// {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+pub fn diag(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_diag, .{a.handle});
+}
+
+/// The triangle.
+pub const TriType = enum(i32) { lower, lower_diag, upper, upper_diag };
+
+/// A triangle of each of a's matrices, and zeros elsewhere.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+/// (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
+/// Exact. The result is of a's type. `part`: the triangle.
+pub fn tri(self: Context, a: Tensor, part: TriType) Error!Tensor {
+    return self.construct(c.tl_tri, .{ a.handle, @intFromEnum(part) });
+}
+
+/// a's scores with those of later positions at -infinity.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere. Shapes: a
+/// {keys, queries, ..}, c has a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the
+/// first query's position; 0 or more.
+pub fn diagMaskInf(self: Context, a: Tensor, n_past: i64) Error!Tensor {
+    return self.construct(c.tl_diag_mask_inf, .{ a.handle, n_past });
+}
+
+/// a's scores with those of later positions at 0.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a {keys, queries, ..}, c has
+/// a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the first query's position; 0
+/// or more.
+pub fn diagMaskZero(self: Context, a: Tensor, n_past: i64) Error!Tensor {
+    return self.construct(c.tl_diag_mask_zero, .{ a.handle, n_past });
+}
+
+/// What `acc` may be given.
+pub const AccOptions = struct {
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    nb1: i64 = 0,
+    /// The same of its matrices; 0 or more.
+    nb2: i64 = 0,
+    /// The same of its dimension 3; 0 or more.
+    nb3: i64 = 0,
+    /// Where the window begins, in bytes; 0 or more.
+    offset: i64 = 0,
+};
+
+/// a with b added to a window of it; a itself stays as it is.
+///
+/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+/// behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+/// shape that fits. No two of the window's elements share memory. Types: f32, f16 or bf16 each; computed in f32
+/// and rounded once to a's type. The result is of a's type.
+pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tensor {
+    const params: c.tl_acc_params = .{
+        .nb1 = options.nb1,
+        .nb2 = options.nb2,
+        .nb3 = options.nb3,
+        .offset = options.offset,
+    };
+    return self.construct(c.tl_acc, .{ a.handle, b.handle, &params });
+}
+
+/// What `set` may be given.
+pub const SetOptions = struct {
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    nb1: i64 = 0,
+    /// The same of its matrices; 0 or more.
+    nb2: i64 = 0,
+    /// The same of its dimension 3; 0 or more.
+    nb3: i64 = 0,
+    /// Where the window begins, in bytes; 0 or more.
+    offset: i64 = 0,
+};
+
+/// a with b in place of a window of it; a itself stays as it is.
+///
+/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+/// behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+/// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+/// result is of a's type.
+pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tensor {
+    const params: c.tl_set_params = .{
+        .nb1 = options.nb1,
+        .nb2 = options.nb2,
+        .nb3 = options.nb3,
+        .offset = options.offset,
+    };
+    return self.construct(c.tl_set, .{ a.handle, b.handle, &params });
 }

@@ -61,6 +61,9 @@ pub const opName = @import("attr.zig").opName;
 pub const ScaleOptions = op_functions.ScaleOptions;
 pub const GluOp = op_functions.GluOp;
 pub const GluOptions = op_functions.GluOptions;
+pub const TriType = op_functions.TriType;
+pub const AccOptions = op_functions.AccOptions;
+pub const SetOptions = op_functions.SetOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

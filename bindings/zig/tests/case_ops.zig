@@ -63,6 +63,12 @@ const Name = enum {
     pad,
     pad_reflect_1d,
     roll,
+    diag,
+    tri,
+    diag_mask_inf,
+    diag_mask_zero,
+    acc,
+    set,
 };
 
 /// null where it is none of these.
@@ -127,6 +133,12 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .pad => 1,
         .pad_reflect_1d => 1,
         .roll => 1,
+        .diag => 1,
+        .tri => 1,
+        .diag_mask_inf => 1,
+        .diag_mask_zero => 1,
+        .acc => 2,
+        .set => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -195,5 +207,21 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .pad => return try ctx.pad(src[0].?, try op.list(4, "p")),
         .pad_reflect_1d => return try ctx.padReflect1d(src[0].?, try op.integer("p0"), try op.integer("p1")),
         .roll => return try ctx.roll(src[0].?, try op.list(4, "shift")),
+        .diag => return try ctx.diag(src[0].?),
+        .tri => return try ctx.tri(src[0].?, try op.choice(tl.TriType, "type")),
+        .diag_mask_inf => return try ctx.diagMaskInf(src[0].?, try op.integer("n_past")),
+        .diag_mask_zero => return try ctx.diagMaskZero(src[0].?, try op.integer("n_past")),
+        .acc => return try ctx.acc(src[0].?, src[1].?, .{
+            .nb1 = try op.integer("nb1"),
+            .nb2 = try op.integer("nb2"),
+            .nb3 = try op.integer("nb3"),
+            .offset = try op.integer("offset"),
+        }),
+        .set => return try ctx.set(src[0].?, src[1].?, .{
+            .nb1 = try op.integer("nb1"),
+            .nb2 = try op.integer("nb2"),
+            .nb3 = try op.integer("nb3"),
+            .offset = try op.integer("offset"),
+        }),
     }
 }

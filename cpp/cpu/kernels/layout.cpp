@@ -1,7 +1,9 @@
 // repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp).
 //
 // A chunk is some units of the result, wherever its rows end: so a few long rows are work for all threads. Limited by memory.
-#include "cpu/kernels/sink.hpp"
+#include "cpu/kernels/layout.hpp"
+
+#include "cpu/kernels/units.hpp"
 #include "runtime/movement.hpp"
 
 #include <algorithm>
@@ -12,32 +14,6 @@ namespace tensorlib::core {
 namespace {
 
 using Part = Movement::Part;
-
-// n units that lie nb bytes apart, of T's size.
-template <class T>
-void gather_as(std::byte *to, const std::byte *from, std::int64_t nb, std::int64_t n) noexcept {
-    for (std::int64_t i = 0; i < n; i++) std::memcpy(to + i * static_cast<std::int64_t>(sizeof(T)), from + i * nb, sizeof(T));
-}
-void take(std::byte *to, const std::byte *from, std::int64_t nb, std::int64_t n, std::int64_t unit) noexcept {
-    if (nb == unit) {
-        std::memcpy(to, from, static_cast<std::size_t>(n * unit));
-        return;
-    }
-    switch (unit) {
-        case 1: return gather_as<std::uint8_t>(to, from, nb, n);
-        case 2: return gather_as<std::uint16_t>(to, from, nb, n);
-        case 4: return gather_as<std::uint32_t>(to, from, nb, n);
-        default: return gather_as<std::uint64_t>(to, from, nb, n);
-    }
-}
-
-// n times the unit of T's size that is at `from`.
-template <class T>
-void fill_as(std::byte *to, const std::byte *from, std::int64_t n) noexcept {
-    T value;
-    std::memcpy(&value, from, sizeof value);
-    for (std::int64_t i = 0; i < n; i++) std::memcpy(to + i * static_cast<std::int64_t>(sizeof value), &value, sizeof value);
-}
 
 // What a row of the result is made of, the same for all rows that have the same parts: units from `first` on of one part, or zeros.
 struct Segment {
@@ -120,44 +96,15 @@ private:
     }
 
     void copy(const Part &part, const std::byte *from, std::int64_t n) noexcept {
-        if (part.nb[0] == m_.unit) {
-            if (sink_.streams()) fetch(from + part.nb[1], n * m_.unit);
-            sink_.copy(from, n * m_.unit);
-            return;
-        }
-        const std::int64_t most = Sink::most / m_.unit;
-        for (; n > 0; n -= most, from += most * part.nb[0]) {
-            const std::int64_t count = std::min(n, most);
-            take(sink_.room(count * m_.unit), from, part.nb[0], count, m_.unit);
-        }
-    }
-
-    void fill(const std::byte *from, std::int64_t n) noexcept {
-        const std::int64_t most = Sink::most / m_.unit;
-        for (; n > 0; n -= most) {
-            const std::int64_t count = std::min(n, most);
-            std::byte *to = sink_.room(count * m_.unit);
-            switch (m_.unit) {
-                case 1: fill_as<std::uint8_t>(to, from, count); break;
-                case 2: fill_as<std::uint16_t>(to, from, count); break;
-                case 4: fill_as<std::uint32_t>(to, from, count); break;
-                default: fill_as<std::uint64_t>(to, from, count);
-            }
-        }
-    }
-
-    // The next row of a part is fetched while one is copied: rows of several parts come in turn, and without it each begins at memory's
-    // latency. Long ones do not need it.
-    static void fetch(const std::byte *from, std::int64_t n) noexcept {
-        if (n > Sink::most) return;
-        for (std::int64_t i = 0; i < n; i += 64) __builtin_prefetch(from + i, 0, 2);
+        if (part.nb[0] == m_.unit) fetch_row(sink_, from + part.nb[1], n * m_.unit);
+        copy_units(sink_, from, part.nb[0], n, m_.unit);
     }
 
     // n units from index j on of a part that has fewer, again and again.
     void repeat(const Part &part, const std::byte *from, std::int64_t j, std::int64_t n) noexcept {
         const std::int64_t period = part.period[0];
         if (period == 1 && m_.unit <= 8) {
-            fill(from, n);
+            fill_units(sink_, from, n, m_.unit);
             return;
         }
         if (period * m_.unit >= static_cast<std::int64_t>(shortest_stream)) {
@@ -173,8 +120,8 @@ private:
         alignas(64) std::byte stage[Sink::most];
         std::byte *made = pattern < n ? stage : sink_.room(bytes);
         const std::int64_t whole = std::min(n, period), behind = std::min(whole, period - j);
-        take(made, from + j * part.nb[0], part.nb[0], behind, m_.unit);
-        take(made + behind * m_.unit, from, part.nb[0], whole - behind, m_.unit);
+        take_units(made, from + j * part.nb[0], part.nb[0], behind, m_.unit);
+        take_units(made + behind * m_.unit, from, part.nb[0], whole - behind, m_.unit);
         for (std::int64_t has = period * m_.unit; has < bytes; has *= 2)
             std::memcpy(made + has, made, static_cast<std::size_t>(std::min(has, bytes - has)));
         if (pattern == n) return;
@@ -192,18 +139,9 @@ private:
 
 std::int64_t units_of(const Layout &l) noexcept { return l.n_elements() / traits(l.type).block_size; }
 
-void plan_move(const Problem &p, KernelPlan &plan) noexcept {
-    const Layout &c = p.node.layout;
-    plan.chunks(Stage::compute) = chunks_for(units_of(c), 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
-}
+void plan_move(const Problem &p, KernelPlan &plan) noexcept { plan.chunks(Stage::compute) = move_chunks(p); }
 
-void run_move(const Step &step, const Slice &slice) noexcept {
-    const Range part = part_of(units_of(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
-    if (part.begin == part.end) return;
-    const Movement movement = movement_of(step);
-    Sink sink(step.dst.data + part.begin * movement.unit, slice.leaf, streams(*step.node));
-    Mover(movement, sink).run(part.begin, part.end - part.begin);
-}
+void run_move(const Step &step, const Slice &slice) noexcept { run_move_stage(step, slice, Stage::compute); }
 
 constexpr CpuKernel table[] = {
     {{.op = Op::repeat, .name = "move", .plan = plan_always<plan_move>}, run_move},
@@ -214,6 +152,19 @@ constexpr CpuKernel table[] = {
 };
 
 }  // namespace
+
+std::int64_t move_chunks(const Problem &p) noexcept {
+    const Layout &c = p.node.layout;
+    return chunks_for(units_of(c), 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
+}
+
+void run_move_stage(const Step &step, const Slice &slice, Stage stage) noexcept {
+    const Range part = part_of(units_of(step.node->layout), slice.chunk, step.plan.chunks(stage));
+    if (part.begin == part.end) return;
+    const Movement movement = movement_of(step);
+    Sink sink(step.dst.data + part.begin * movement.unit, slice.leaf, streams(*step.node));
+    Mover(movement, sink).run(part.begin, part.end - part.begin);
+}
 
 const std::span<const CpuKernel> kernels::layout = table;
 

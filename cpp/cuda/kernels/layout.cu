@@ -1,12 +1,16 @@
-// repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp). Limited by memory.
+// repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp). diag, tri, diag_mask_inf,
+// diag_mask_zero: of each row a run of elements is kept, and all others are one value (runtime/band.hpp). Limited by memory.
 //
 //   move   a thread owns a word of the result: of 16 to 1 bytes where all parts' rows are contiguous and lie at multiples of that, else
 //          an element. Neighbours read and write neighbours, but where a part's elements lie apart
-#include "cuda/cuda_kernel.hpp"
+//   band   a thread owns an element of the result
+#include "cuda/kernels/layout.hpp"
+
 #include "cuda/device/device.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/kernels/alignment.hpp"
 #include "cuda/launch.hpp"
+#include "runtime/band.hpp"
 #include "runtime/movement.hpp"
 
 #include <algorithm>
@@ -61,6 +65,47 @@ void take_words(Movement &m, const std::byte *result) noexcept {
     m.unit = word;
 }
 
+// T: an element's size.
+template <class T>
+__global__ void keep_band(Band band, device::View source, device::View c, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const RowIndex index = c.index(row);
+        const char *from = source.at(index);
+        auto *to = reinterpret_cast<T *>(c.at(index));
+        const Band::Kept kept = band.kept(index.i1, c.ne[0]);
+        T fill{};
+        memcpy(&fill, &band.fill, sizeof fill < sizeof band.fill ? sizeof fill : sizeof band.fill);
+        device::for_each_unit(c.ne[0], [&](std::int64_t i) {
+            to[i] = i >= kept.begin && i < kept.end ? *reinterpret_cast<const T *>(from + i * source.nb[0]) : fill;
+        });
+    });
+}
+
+cudaError_t launch_band(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    const Band band = band_of(step);
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
+    return with_word(traits(step.dst.type).size, [&](auto word) {
+        return launch(stream, {step.kernel->name, grid.grid, grid.block}, keep_band<decltype(word)>, band, device::view_of(band.source),
+                      device::view_of(step.dst), n_rows);
+    });
+}
+
+constexpr CudaKernel table[] = {
+    {{.op = Op::repeat, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::concat, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::pad, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::pad_reflect_1d, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::roll, .name = "move", .plan = plan_always<>}, launch_move},
+    {{.op = Op::diag, .name = "band", .plan = plan_always<>}, launch_band},
+    {{.op = Op::tri, .name = "band", .plan = plan_always<>}, launch_band},
+    {{.op = Op::diag_mask_inf, .name = "band", .plan = plan_always<>}, launch_band},
+    {{.op = Op::diag_mask_zero, .name = "band", .plan = plan_always<>}, launch_band},
+};
+
+}  // namespace
+
 cudaError_t launch_move(const Step &step, const CudaStream &stream) noexcept {
     if (step.node->layout.n_elements() == 0) return cudaSuccess;
     Movement m = movement_of(step);
@@ -72,16 +117,6 @@ cudaError_t launch_move(const Step &step, const CudaStream &stream) noexcept {
                       reinterpret_cast<char *>(step.dst.data), n_rows);
     });
 }
-
-constexpr CudaKernel table[] = {
-    {{.op = Op::repeat, .name = "move", .plan = plan_always<>}, launch_move},
-    {{.op = Op::concat, .name = "move", .plan = plan_always<>}, launch_move},
-    {{.op = Op::pad, .name = "move", .plan = plan_always<>}, launch_move},
-    {{.op = Op::pad_reflect_1d, .name = "move", .plan = plan_always<>}, launch_move},
-    {{.op = Op::roll, .name = "move", .plan = plan_always<>}, launch_move},
-};
-
-}  // namespace
 
 const std::span<const CudaKernel> cuda_kernels::layout = table;
 

@@ -32,6 +32,33 @@ struct GluOptions {
     double limit = 7.0;
 };
 
+// The triangle.
+enum class TriType : std::int32_t { lower, lower_diag, upper, upper_diag };
+
+// What acc() may be given.
+struct AccOptions {
+    // Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    std::int64_t nb1 = 0;
+    // The same of its matrices; 0 or more.
+    std::int64_t nb2 = 0;
+    // The same of its dimension 3; 0 or more.
+    std::int64_t nb3 = 0;
+    // Where the window begins, in bytes; 0 or more.
+    std::int64_t offset = 0;
+};
+
+// What set() may be given.
+struct SetOptions {
+    // Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    std::int64_t nb1 = 0;
+    // The same of its matrices; 0 or more.
+    std::int64_t nb2 = 0;
+    // The same of its dimension 3; 0 or more.
+    std::int64_t nb3 = 0;
+    // Where the window begins, in bytes; 0 or more.
+    std::int64_t offset = 0;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -94,6 +121,12 @@ public:
     Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const;
     Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const;
+    Tensor diag(const Tensor &a) const;
+    Tensor tri(const Tensor &a, TriType part) const;
+    Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past) const;
+    Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) const;
+    Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {}) const;
+    Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -137,6 +170,10 @@ public:
     Tensor pad(const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
     Tensor roll(const std::array<std::int64_t, 4> &shift) const;
+    Tensor diag() const;
+    Tensor tri(TriType part) const;
+    Tensor diag_mask_inf(std::int64_t n_past) const;
+    Tensor diag_mask_zero(std::int64_t n_past) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -343,16 +380,39 @@ Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
 Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
 // a with zeros behind its last elements in each dimension. The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a {n, m, x, y}, c
 // {n + p[0], m + p[1], x + p[2], y + p[3]}. Types: any; of a format with blocks p[0] is whole blocks. Exact. The result is of a's type. p:
-// how many zeros, of each dimension; 0 to 9007199254740992.0.
+// how many zeros, of each dimension; 0 or more.
 Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
 // a's rows, continued beyond both ends by their mirror images. The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
 // behind it a[n - 2], a[n - 3], ... Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The
-// result is of a's type. p0: how many elements before the first one; 0 to 9007199254740992.0. p1: how many behind the last one; 0 to
-// 9007199254740992.0.
+// result is of a's type. p0: how many elements before the first one; 0 or more. p1: how many behind the last one; 0 or more.
 Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1);
 // a's elements moved on in each dimension, those from its end to its beginning. The result c: c[i + shift mod n] = a[i] in each dimension,
 // of extent n. Shapes: c has a's shape. Types: any; of a format with blocks shift[0] is whole blocks. Exact. The result is of a's type.
 // shift: how far, in each dimension; backwards where it is below 0.
 Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift);
+// Matrices with a's rows as their diagonals. The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a
+// {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+Tensor diag(const Tensor &a);
+// A triangle of each of a's matrices, and zeros elsewhere. The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1
+// (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any
+// without blocks. Exact. The result is of a's type. part: the triangle.
+Tensor tri(const Tensor &a, TriType part);
+// a's scores with those of later positions at -infinity. The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere.
+// Shapes: a {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. n_past: the first query's
+// position; 0 or more.
+Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past);
+// a's scores with those of later positions at 0. The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a
+// {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. n_past: the first query's position; 0 or
+// more.
+Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past);
+// a with b added to a window of it; a itself stays as it is. In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 +
+// i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and rounded once to a's
+// type. The result is of a's type.
+Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {});
+// a with b in place of a window of it; a itself stays as it is. In the result c = a, and then c's element that lies offset + i1 nb1 + i2
+// nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side;
+// b any shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The result is of a's type.
+Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {});
 
 }  // namespace tensorlib

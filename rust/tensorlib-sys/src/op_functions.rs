@@ -54,6 +54,49 @@ pub struct tl_glu_params {
     pub limit: f64,
 }
 
+/// tl_tri_type: the triangle.
+pub type tl_tri_type = i32;
+/// lower.
+pub const TL_TRI_TYPE_LOWER: tl_tri_type = 0;
+/// lower_diag.
+pub const TL_TRI_TYPE_LOWER_DIAG: tl_tri_type = 1;
+/// upper.
+pub const TL_TRI_TYPE_UPPER: tl_tri_type = 2;
+/// upper_diag.
+pub const TL_TRI_TYPE_UPPER_DIAG: tl_tri_type = 3;
+
+/// What tl_acc() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_acc_params {
+    /// sizeof(tl_acc_params).
+    pub struct_size: usize,
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    pub nb1: i64,
+    /// The same of its matrices; 0 or more.
+    pub nb2: i64,
+    /// The same of its dimension 3; 0 or more.
+    pub nb3: i64,
+    /// Where the window begins, in bytes; 0 or more.
+    pub offset: i64,
+}
+
+/// What tl_set() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_set_params {
+    /// sizeof(tl_set_params).
+    pub struct_size: usize,
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    pub nb1: i64,
+    /// The same of its matrices; 0 or more.
+    pub nb2: i64,
+    /// The same of its dimension 3; 0 or more.
+    pub nb3: i64,
+    /// Where the window begins, in bytes; 0 or more.
+    pub offset: i64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -421,14 +464,14 @@ extern "C" {
     /// a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
     /// 0 elsewhere`. Shapes: a {n, m, x, y}, c `{n + p[0], m + p[1], x + p[2], y + p[3]`}. Types: any; of a
     /// format with blocks `p[0]` is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of
-    /// each dimension; 0 to 9007199254740992.0. The context owns the result; NULL on failure. Since 0.1.
+    /// each dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_pad(ctx: *mut tl_context, a: *mut tl_tensor, p: *const i64) -> *mut tl_tensor;
 
     /// a's rows, continued beyond both ends by their mirror images. The result c: `c[i] = a[p0 - i] for i <
     /// p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`. Shapes: a {n, ..}, c
     /// {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is of a's
-    /// type. `p0`: how many elements before the first one; 0 to 9007199254740992.0. `p1`: how many behind
-    /// the last one; 0 to 9007199254740992.0. The context owns the result; NULL on failure. Since 0.1.
+    /// type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
+    /// or more. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_pad_reflect_1d(ctx: *mut tl_context, a: *mut tl_tensor, p0: i64, p1: i64) -> *mut tl_tensor;
 
     /// a's elements moved on in each dimension, those from its end to its beginning. The result c:
@@ -437,4 +480,53 @@ extern "C" {
     /// in each dimension; backwards where it is below 0. The context owns the result; NULL on failure.
     /// Since 0.1.
     pub fn tl_roll(ctx: *mut tl_context, a: *mut tl_tensor, shift: *const i64) -> *mut tl_tensor;
+
+    /// Matrices with a's rows as their diagonals. The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where
+    /// i0 = i1, 0 elsewhere`. Shapes: a {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The
+    /// result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_diag(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// A triangle of each of a's matrices, and zeros elsewhere. The result c: `c[i0, i1] = a[i0, i1] where
+    /// i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere`.
+    /// Shapes: c has a's shape; matrices need not be square. Types: any without blocks. Exact. The result
+    /// is of a's type. `part`: the triangle. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_tri(ctx: *mut tl_context, a: *mut tl_tensor, part: tl_tri_type) -> *mut tl_tensor;
+
+    /// a's scores with those of later positions at -infinity. The result c: `c[i0, i1] = a[i0, i1] where i0
+    /// <= n_past + i1, -infinity elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32,
+    /// F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_diag_mask_inf(ctx: *mut tl_context, a: *mut tl_tensor, n_past: i64) -> *mut tl_tensor;
+
+    /// a's scores with those of later positions at 0. The result c: `c[i0, i1] = a[i0, i1] where i0 <=
+    /// n_past + i1, 0 elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16.
+    /// Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_diag_mask_zero(ctx: *mut tl_context, a: *mut tl_tensor, n_past: i64) -> *mut tl_tensor;
+
+    /// a with b added to a window of it; a itself stays as it is. In the result `c = a, and then c's
+    /// element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one +=
+    /// b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
+    /// fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32
+    /// and rounded once to a's type. The result is of a's type. `params` may be NULL. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_acc(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_acc_params,
+    ) -> *mut tl_tensor;
+
+    /// a with b in place of a window of it; a itself stays as it is. In the result `c = a, and then c's
+    /// element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one =
+    /// b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
+    /// fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+    /// result is of a's type. `params` may be NULL. The context owns the result; NULL on failure. Since
+    /// 0.1.
+    pub fn tl_set(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_set_params,
+    ) -> *mut tl_tensor;
 }

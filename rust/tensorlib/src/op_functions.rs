@@ -107,6 +107,120 @@ impl GluOptions {
     }
 }
 
+/// The triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TriType {
+    /// `lower`.
+    Lower = sys::TL_TRI_TYPE_LOWER as isize,
+    /// `lower_diag`.
+    LowerDiag = sys::TL_TRI_TYPE_LOWER_DIAG as isize,
+    /// `upper`.
+    Upper = sys::TL_TRI_TYPE_UPPER as isize,
+    /// `upper_diag`.
+    UpperDiag = sys::TL_TRI_TYPE_UPPER_DIAG as isize,
+}
+
+/// What [`Context::acc`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct AccOptions {
+    raw: sys::tl_acc_params,
+}
+
+impl Default for AccOptions {
+    fn default() -> Self {
+        let raw =
+            sys::tl_acc_params { struct_size: size_of::<sys::tl_acc_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
+        Self { raw }
+    }
+}
+
+impl AccOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    #[must_use]
+    pub fn nb1(mut self, nb1: i64) -> Self {
+        self.raw.nb1 = nb1;
+        self
+    }
+
+    /// The same of its matrices; 0 or more.
+    #[must_use]
+    pub fn nb2(mut self, nb2: i64) -> Self {
+        self.raw.nb2 = nb2;
+        self
+    }
+
+    /// The same of its dimension 3; 0 or more.
+    #[must_use]
+    pub fn nb3(mut self, nb3: i64) -> Self {
+        self.raw.nb3 = nb3;
+        self
+    }
+
+    /// Where the window begins, in bytes; 0 or more.
+    #[must_use]
+    pub fn offset(mut self, offset: i64) -> Self {
+        self.raw.offset = offset;
+        self
+    }
+}
+
+/// What [`Context::set_window`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct SetOptions {
+    raw: sys::tl_set_params,
+}
+
+impl Default for SetOptions {
+    fn default() -> Self {
+        let raw =
+            sys::tl_set_params { struct_size: size_of::<sys::tl_set_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
+        Self { raw }
+    }
+}
+
+impl SetOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    #[must_use]
+    pub fn nb1(mut self, nb1: i64) -> Self {
+        self.raw.nb1 = nb1;
+        self
+    }
+
+    /// The same of its matrices; 0 or more.
+    #[must_use]
+    pub fn nb2(mut self, nb2: i64) -> Self {
+        self.raw.nb2 = nb2;
+        self
+    }
+
+    /// The same of its dimension 3; 0 or more.
+    #[must_use]
+    pub fn nb3(mut self, nb3: i64) -> Self {
+        self.raw.nb3 = nb3;
+        self
+    }
+
+    /// Where the window begins, in bytes; 0 or more.
+    #[must_use]
+    pub fn offset(mut self, offset: i64) -> Self {
+        self.raw.offset = offset;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -872,7 +986,7 @@ impl Context {
     ///
     /// The result c: `c[i] = a[i] where a has it, 0 elsewhere`. Shapes: a `[n, m, x, y]`, c
     /// ``[n + p[0], m + p[1], x + p[2], y + p[3]`]`. Types: any; of a format with blocks `p[0]` is whole blocks. Exact.
-    /// The result is of a's type. `p`: how many zeros, of each dimension; 0 to 9007199254740992.0.
+    /// The result is of a's type. `p`: how many zeros, of each dimension; 0 or more.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -885,8 +999,8 @@ impl Context {
     ///
     /// The result c: `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
     /// Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n. Types: any without blocks. Exact. The result
-    /// is of a's type. `p0`: how many elements before the first one; 0 to 9007199254740992.0. `p1`: how many behind the
-    /// last one; 0 to 9007199254740992.0.
+    /// is of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
+    /// or more.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -906,6 +1020,85 @@ impl Context {
     pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
+    }
+
+    /// Matrices with a's rows as their diagonals.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`. Shapes: a `[n, 1, x, y]`, c
+    /// `[n, n, x, y]`. Types: any without blocks. Exact. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn diag(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag(ctx, a.raw()) })
+    }
+
+    /// A triangle of each of a's matrices, and zeros elsewhere.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+    /// (upper_diag), 0 elsewhere`. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
+    /// Exact. The result is of a's type. `part`: the triangle.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn tri(&self, a: &Tensor, part: TriType) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tri(ctx, a.raw(), part as i32) })
+    }
+
+    /// a's scores with those of later positions at -infinity.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`. Shapes: a
+    /// `[keys, queries, ..]`, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the
+    /// first query's position; 0 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn diag_mask_inf(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_inf(ctx, a.raw(), n_past) })
+    }
+
+    /// a's scores with those of later positions at 0.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`. Shapes: a `[keys, queries, ..]`, c
+    /// has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position;
+    /// 0 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn diag_mask_zero(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_zero(ctx, a.raw(), n_past) })
+    }
+
+    /// a with b added to a window of it; a itself stays as it is.
+    ///
+    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+    /// behind its first one += b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
+    /// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and
+    /// rounded once to a's type. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn acc(&self, a: &Tensor, b: &Tensor, options: AccOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_acc(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// a with b in place of a window of it; a itself stays as it is.
+    ///
+    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+    /// behind its first one = b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
+    /// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+    /// result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn set_window(&self, a: &Tensor, b: &Tensor, options: SetOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
     }
 }
 
@@ -1373,5 +1566,53 @@ impl Tensor {
     /// As [`Context::roll`].
     pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
         self.context().roll(self, shift)
+    }
+
+    /// [`Context::diag`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag`].
+    pub fn diag(&self) -> Result<Tensor> {
+        self.context().diag(self)
+    }
+
+    /// [`Context::tri`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::tri`].
+    pub fn tri(&self, part: TriType) -> Result<Tensor> {
+        self.context().tri(self, part)
+    }
+
+    /// [`Context::diag_mask_inf`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag_mask_inf`].
+    pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
+        self.context().diag_mask_inf(self, n_past)
+    }
+
+    /// [`Context::diag_mask_zero`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag_mask_zero`].
+    pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
+        self.context().diag_mask_zero(self, n_past)
+    }
+
+    /// [`Context::acc`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::acc`].
+    pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
+        self.with(b).acc(self, b, options)
+    }
+
+    /// [`Context::set_window`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::set_window`].
+    pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
+        self.with(b).set_window(self, b, options)
     }
 }

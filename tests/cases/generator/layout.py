@@ -1,4 +1,4 @@
-"""repeat, concat, pad, pad_reflect_1d, roll: every type, each dimension, views, size 1 and 0, refusals."""
+"""Operations that move elements: every type, each dimension, views, size 1 and 0, refusals."""
 
 from .model import Case
 
@@ -111,7 +111,7 @@ def pads():
     yield m.of_blocks((32, 2), p=(64, 1, 0, 0))
     c = m.case("transposed")
     yield c.out(c.moved("pad", c.transpose(c.leaf(3, 5)), p=(2, 0, 1, 0)))
-    yield m.refused("negative", "INVALID_ARGUMENT", ("attribute p is 1, -1, 0, 0", "0 to"), (4, 3), p=(1, -1, 0, 0))
+    yield m.refused("negative", "INVALID_ARGUMENT", ("attribute p is 1, -1, 0, 0", "at least 0"), (4, 3), p=(1, -1, 0, 0))
     yield m.refused("blocks", "INVALID_ARGUMENT", ("ne[0] is 33", "32"), (32, 3), dtype="q4_0", p=(1, 0, 0, 0))
     yield m.refused("overflow", "INVALID_ARGUMENT", ("more bytes",), (4, 3), p=(1 << 40, 1 << 40, 0, 0))
 
@@ -161,6 +161,111 @@ def rolls():
     yield m.refused("blocks", "INVALID_ARGUMENT", ("shift[0] is 5", "32"), (64, 3), dtype="q4_0", shift=(5, 0, 0, 0))
 
 
+def diagonals():
+    m = Moved("diag")
+    yield from m.every_type((5, 1, 2))
+    for label, a in [("one", (1,)), ("4d", (3, 1, 2, 2)), ("empty", (0,)), ("no_batches", (3, 1, 0)), ("long", (30,))]:
+        yield m.made(label, a)
+    c = m.case("of_columns")
+    yield c.out(c.moved("diag", c.permute(c.leaf(3, 5, dtype="i16"), 2, 0, 1, 3)))
+    yield m.refused("matrix", "SHAPE_MISMATCH", ("[4, 3]", "dimension 1 must have one element"), (4, 3))
+    yield m.refused("blocks", "TYPE_MISMATCH", ("q4_0", "without blocks"), (32,), dtype="q4_0")
+
+
+def triangles():
+    m = Moved("tri")
+    yield from m.every_type((5, 4), type="upper")
+    for kind in ("lower", "lower_diag", "upper", "upper_diag"):
+        for label, a in [("square", (5, 5, 2)), ("wide", (7, 3, 1, 2)), ("tall", (3, 7)), ("one", (1,)), ("empty", (0, 3))]:
+            yield m.made(f"{kind}_{label}", a, type=kind)
+        c = m.case(f"{kind}_of_a_sum")
+        yield c.out(c.moved("tri", c.add(c.leaf(8, 8), c.leaf(8)), type=kind))
+    yield m.made("long", (1500, 3), type="lower_diag")
+    c = m.case("transposed")
+    yield c.out(c.moved("tri", c.transpose(c.leaf(4, 5, dtype="i16")), type="lower"))
+    yield m.refused("blocks", "TYPE_MISMATCH", ("q4_0", "without blocks"), (32, 3), dtype="q4_0", type="lower")
+
+
+def masks():
+    for op in ("diag_mask_inf", "diag_mask_zero"):
+        m = Moved(op)
+        for dtype in ("f16", "bf16"):
+            yield m.made(dtype, (7, 4, 2), dtype=dtype, n_past=1)
+        yield m.made("special", (6, 3), put={**SPECIAL, 4: NAN, 5: INF}, n_past=0)
+        for label, a, n_past in [
+            ("none", (5, 3), 4),
+            ("far", (5, 3), (1 << 63) - 1),
+            ("batches", (5, 3, 2, 2), 1),
+            ("tall", (3, 6), 0),
+            ("one", (1,), 0),
+            ("empty", (0, 3), 0),
+            ("long", (2100, 2), 1024),
+        ]:
+            yield m.made(label, a, n_past=n_past)
+        c = m.case("transposed")
+        yield c.out(c.moved(op, c.transpose(c.leaf(4, 5)), n_past=1))
+        c = m.case("of_a_product")
+        yield c.out(c.moved(op, c.mul_mat(c.leaf(8, 6), c.leaf(8, 5)), n_past=1))
+        yield m.refused("n_past", "INVALID_ARGUMENT", ("attribute n_past is -1",), (3, 3), n_past=-1)
+        yield m.refused("type", "TYPE_MISMATCH", ("a is [3, 3] i32", "f32, f16 or bf16"), (3, 3), dtype="i32", n_past=0)
+
+
+# a, b, the window.
+WINDOWS = [
+    ("all", (5, 3, 2), (5, 3, 2), {}),
+    ("corner", (4, 3, 3), (2, 2, 2), {"offset": 4 * (1 + 4 + 12)}),
+    ("one", (1,), (1,), {}),
+    ("last", (4, 3), (1,), {"offset": 44}),
+    ("every_other_row", (3, 6), (3, 3), {"nb1": 24, "offset": 12}),
+    ("every_stride", (3, 3, 4, 2), (2, 2, 2, 2), {"nb1": 24, "nb2": 72, "nb3": 144, "offset": 4}),
+    ("across_rows", (4, 4), (6,), {"offset": 8}),
+    ("strides_of_one", (4, 4), (2, 1, 2), {"nb1": 0, "nb2": 16, "nb3": 8}),
+    ("of_nothing", (4, 3), (0, 2), {"offset": 48}),
+    ("in_nothing", (0, 3), (0,), {}),
+    ("long", (1300,), (1100,), {"offset": 400}),
+]
+
+
+def windows():
+    for op in ("acc", "set"):
+        m = Moved(op)
+        for label, a, b, window in WINDOWS:
+            yield m.made(label, a, b, **window)
+        c = m.case("views")
+        yield c.out(c.moved(op, c.transpose(c.leaf(4, 5)), c.transpose(c.leaf(2, 3)), nb1=20, offset=24))
+        c = m.case("of_a_sum")
+        # a dies here: the result may lie on it.
+        total = c.add(c.leaf(9, 4), c.leaf(9))
+        yield c.out(c.add(c.moved(op, total, c.leaf(4, 2), offset=40), c.leaf(9)))
+        c = m.case("itself")
+        a = c.add(c.leaf(4, 2), c.leaf(4))
+        yield c.out(c.moved(op, a, a))
+        yield m.refused("stride", "INVALID_ARGUMENT", ("strides are 6, 48, 48", "multiples of f32's size 4"), (4, 3), (2, 2), nb1=6)
+        yield m.refused("offset", "INVALID_ARGUMENT", ("offset is 2", "multiples"), (4, 3), (2, 2), offset=2)
+        yield m.refused("negative", "INVALID_ARGUMENT", ("attribute offset is -4",), (4, 3), (2, 2), offset=-4)
+        yield m.refused("end", "INVALID_ARGUMENT", ("ends behind the result", "48 bytes"), (4, 3), (2, 3), offset=12)
+        yield m.refused("far", "INVALID_ARGUMENT", ("ends behind",), (4, 3), (2, 2), nb1=1 << 62, offset=1 << 61)
+        yield m.refused("overlap", "INVALID_ARGUMENT", ("share memory",), (4, 3), (2, 2), nb1=4)
+    yield Moved("acc").made("bf16", (6, 3), (2, 2), dtype="bf16", offset=14)
+    for types in (("f16", "f32"), ("f32", "f16"), ("bf16", "f16")):
+        c = Moved("acc").case("_".join(types))
+        yield c.out(c.moved("acc", c.leaf(5, 3, dtype=types[0]), c.leaf(3, 2, dtype=types[1])))
+    c = Moved("acc").case("special")
+    a, b = c.leaf(8, put={0: NAN, 1: INF, 2: -INF, 3: INF, 4: 1}), c.leaf(8, put={0: 1, 1: -INF, 2: -INF, 3: 1, 4: NAN})
+    yield c.out(c.moved("acc", a, b))
+    yield Moved("acc").refused("type", "TYPE_MISMATCH", ("[4] i32", "f32, f16 or bf16"), (4,), (4,), dtype="i32")
+    m = Moved("set")
+    for dtype in TYPES:
+        yield m.made(dtype, (6, 3), (2, 2), dtype=dtype, offset=8)
+    yield m.made("special", (4, 3), (4, 2), put=SPECIAL, offset=16)
+    c = m.case("blocks")
+    yield c.out(c.cast(c.moved("set", c.blocks("q4_0", 64), c.blocks("q4_0", 32), offset=18), "f32"))
+    c = m.case("error_blocks")
+    yield c.fails("INVALID_ARGUMENT", ("set", "multiples of q4_0's size 18"), "set", c.zero_blocks("q4_0", 64, 2), c.zero_blocks("q4_0", 32), offset=4)
+    c = m.case("error_type")
+    yield c.fails("TYPE_MISMATCH", ("set", "f32", "f16", "one type"), "set", c.leaf(4), c.leaf(4, dtype="f16"))
+
+
 def cases():
-    for part in (repeats, concats, pads, reflections, rolls):
+    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows):
         yield from part()

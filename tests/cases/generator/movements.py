@@ -1,6 +1,8 @@
 """Operations that move elements, in plain Python: which element of an operand each of the result's is, or that it is 0."""
 
-from .tensors import Tensor
+from .formats import FORMATS
+from .numbers import SIZE
+from .tensors import Tensor, contiguous, convert
 
 ZERO = (0.0, 0.0)
 
@@ -43,4 +45,55 @@ def roll(ident, a, shift):
     return Tensor(ident, a.dtype, a.ne, [a], lambda index: a.get(tuple((i - s) % n for i, s, n in zip(index, shift, a.ne))))
 
 
-BY_NAME = {f.__name__: f for f in (repeat, concat, pad, pad_reflect_1d, roll)}
+def diag(ident, a):
+    assert a.ne[1] == 1, ident
+    at = lambda i: a.get((i[0], 0, i[2], i[3])) if i[0] == i[1] else ZERO  # noqa: E731
+    return Tensor(ident, a.dtype, (a.ne[0], a.ne[0], *a.ne[2:]), [a], at)
+
+
+TRIANGLES = {
+    "lower": lambda x, y: x < y,
+    "lower_diag": lambda x, y: x <= y,
+    "upper": lambda x, y: x > y,
+    "upper_diag": lambda x, y: x >= y,
+}
+
+
+def tri(ident, a, type):
+    return Tensor(ident, a.dtype, a.ne, [a], lambda i: a.get(i) if TRIANGLES[type](i[0], i[1]) else ZERO)
+
+
+def diag_mask_inf(ident, a, n_past, masked=(float("-inf"), 0.0)):
+    return Tensor(ident, a.dtype, a.ne, [a], lambda i: masked if i[0] > n_past + i[1] else a.get(i))
+
+
+def diag_mask_zero(ident, a, n_past):
+    return diag_mask_inf(ident, a, n_past, ZERO)
+
+
+def in_window(ident, a, b, both, nb1=0, nb2=0, nb3=0, offset=0):
+    """a, but both(a's element, b's) where b's elements lie: nb and offset are bytes, of a format with blocks whole ones."""
+    per_block, size = FORMATS[a.dtype][:2] if a.dtype in FORMATS else (1, SIZE[a.dtype])
+    own = contiguous(a.ne)
+    nb = [1] + [given * per_block // size if given else own[d] for d, given in enumerate((nb1, nb2, nb3), 1)]
+    first = offset * per_block // size
+    places = {first + sum(i * s for i, s in zip(index, nb)): index for index in b.indices()}
+    assert len(places) == b.n_elements() and all(place < a.n_elements() for place in places), ident
+
+    def at(index):
+        place = sum(i * s for i, s in zip(index, own))
+        return both(a.get(index), b.get(places[place])) if place in places else a.get(index)
+
+    return Tensor(ident, a.dtype, a.ne, [a, b], at)
+
+
+def set_(ident, a, b, **window):
+    return in_window(ident, a, b, lambda x, y: y, **window)
+
+
+def acc(ident, a, b, **window):
+    """Sums of elements are exact in F32 where these have few digits, as those of leafs: so they are rounded once, to a's type."""
+    return in_window(ident, a, b, lambda x, y: convert(x[0] + y[0], 0.0, a.dtype), **window)
+
+
+BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}

@@ -117,6 +117,41 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let shift = attrs.list("shift");
             s[0].roll(shift)
         }
+        "diag" => s[0].diag(),
+        "tri" => {
+            let part = match attrs.text("type") {
+                "" | "lower" => tensorlib::TriType::Lower,
+                "lower_diag" => tensorlib::TriType::LowerDiag,
+                "upper" => tensorlib::TriType::Upper,
+                "upper_diag" => tensorlib::TriType::UpperDiag,
+                other => panic!("type: {other} is none of its words"),
+            };
+            s[0].tri(part)
+        }
+        "diag_mask_inf" => {
+            let n_past = attrs.integer("n_past");
+            s[0].diag_mask_inf(n_past)
+        }
+        "diag_mask_zero" => {
+            let n_past = attrs.integer("n_past");
+            s[0].diag_mask_zero(n_past)
+        }
+        "acc" => {
+            let options = tensorlib::AccOptions::new();
+            let options = options.nb1(attrs.integer("nb1"));
+            let options = options.nb2(attrs.integer("nb2"));
+            let options = options.nb3(attrs.integer("nb3"));
+            let options = options.offset(attrs.integer("offset"));
+            s[0].acc(&s[1], options)
+        }
+        "set" => {
+            let options = tensorlib::SetOptions::new();
+            let options = options.nb1(attrs.integer("nb1"));
+            let options = options.nb2(attrs.integer("nb2"));
+            let options = options.nb3(attrs.integer("nb3"));
+            let options = options.offset(attrs.integer("offset"));
+            s[0].set_window(&s[1], options)
+        }
         _ => return None,
     })
 }

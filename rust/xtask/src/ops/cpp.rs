@@ -99,7 +99,11 @@ fn attr_def(op: &Op, attribute: &Attribute) -> String {
         let _ = write!(text, ", .min_ints = {fewest}, .max_ints = {most}");
     }
     if let Some((least, most)) = range {
-        let _ = write!(text, ", .least = {}, .most = {}", attribute.written(*least), attribute.written(*most));
+        for (bound, value) in [("least", least), ("most", most)] {
+            if value.is_finite() {
+                let _ = write!(text, ", .{bound} = {}", attribute.written(*value));
+            }
+        }
     }
     if *kind == Kind::Choice {
         let _ = write!(text, ", .values = {}_{name}_values", op.name);

@@ -158,6 +158,15 @@ impl Attribute {
         format!("{value:?}")
     }
 
+    /// What is valid, for people; none where everything is.
+    pub fn valid(&self) -> Option<String> {
+        self.range.map(|(least, most)| match (least.is_finite(), most.is_finite()) {
+            (true, false) => format!("{} or more", self.shown(least)),
+            (false, true) => format!("{} or less", self.shown(most)),
+            _ => format!("{} to {}", self.shown(least), self.shown(most)),
+        })
+    }
+
     /// The same, as all these languages write it.
     pub fn written(&self, value: f64) -> String {
         match self.kind {
@@ -390,7 +399,9 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
         return Err(format!("{place}: {name}: {message}"));
     }
     match range {
-        Some((least, most)) if least.abs().max(most.abs()) > EXACT && *kind != Kind::Number => {
+        Some((least, most))
+            if [least, most].iter().any(|bound| bound.is_finite() && bound.abs() > EXACT) && *kind != Kind::Number =>
+        {
             Err(format!("{place}: {name}: its range goes beyond 2^53"))
         }
         _ => Ok(()),
@@ -539,6 +550,8 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((attribute.written(1e-5), attribute.written(1.0)), ("1e-5".into(), "1.0".into()));
         let attribute = with(r#"name = "stride", kind = "integer", range = [1, 99], default = 1"#).unwrap();
         assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
+        let attribute = with(r#"name = "offset", kind = "integer", range = [0, inf]"#).unwrap();
+        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("0 or more".into())));
         let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
         assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
         assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);

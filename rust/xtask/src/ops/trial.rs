@@ -36,7 +36,7 @@ attributes = [
     { name = "count", kind = "integer", required = true, range = [1, 8], doc = "how many" },
     { name = "factor", kind = "number", required = true, nan = true, doc = "by what" },
     { name = "axes", kind = "integers", length = [4, 4], required = true, doc = "which" },
-    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, doc = "where to" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, names = { c = "direction" }, doc = "where to" },
     { name = "to", kind = "type", required = true, names = { zig = "dtype" }, doc = "into what" },
 ]
 
@@ -214,6 +214,8 @@ fn optional_operands_are_the_languages_own() {
     has("docs/ops.md", "- `rows` has no gradient: its elements are numbers of rows.");
     has("docs/ops.md", "- Types: F32. Result: a's.");
     has("rust/tensorlib-sys/src/op_functions.rs", "`b` may be tl_none(): left out.");
+    has("rust/tensorlib-sys/src/op_functions.rs", "direction: tl_every_kind_given_way");
+    has("capi/src/op_functions.cpp", "tl_every_kind_given_way direction");
     has("capi/src/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
     has(
         "cpp/include/tensorlib/op_functions.hpp",
