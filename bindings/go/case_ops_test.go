@@ -70,6 +70,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"diag_mask_zero": 1,
 		"acc":            2,
 		"set":            2,
+		"gather":         2,
+		"add_id":         3,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -224,6 +226,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			Offset: s.integer("offset"),
 		}
 		made, err = c.Set(src[0], src[1], options)
+	case "gather":
+		made, err = c.Gather(src[0], src[1], s.integer("dim"))
+	case "add_id":
+		made, err = c.AddId(src[0], src[1], src[2])
 	}
 	return made, true, err
 }

@@ -883,3 +883,32 @@ func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
 		return C.tl_set(c.ptr, a.ptr, b.ptr, &params)
 	})
 }
+
+// Gather is a's elements whose indices in one dimension are these.
+//
+// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of
+// dimension dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices'
+// shape, whose extents in the other dimensions are no more than a's. Types: a
+// any without blocks, indices I32 or I64. Exact. The result is of a's type.
+// Computing fails with [StatusInvalidArgument], naming the place, for an index
+// that a does not have. dim: the dimension, counted from the contiguous one; 0
+// to 3.
+func (c *Context) Gather(a, indices *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("gather", []*Tensor{a, indices}, func() *C.tl_tensor {
+		return C.tl_gather(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
+	})
+}
+
+// AddId is a's rows with rows of b added, each by its number.
+//
+// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a
+// (n, used, tokens), b (n, experts), ids (used, tokens), c has a's shape.
+// Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
+// rounded once to a's type. The result is of a's type. Computing fails with
+// [StatusInvalidArgument], naming the place, for a number that is no row's of
+// b.
+func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
+	return c.construct("add_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
+		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
+	})
+}

@@ -271,3 +271,14 @@ tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_para
         return node<2>(context, Op::set, {a, b}, attrs);
     });
 }
+
+tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<2>(context, Op::gather, {a, indices}, attrs);
+    });
+}
+
+tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids) { return build<3>(ctx, Op::add_id, {a, b, ids}); }

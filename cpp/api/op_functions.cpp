@@ -230,6 +230,17 @@ Tensor ContextOps::set(const Tensor &a, const Tensor &b, const SetOptions &optio
     return Nodes::make(*this, core::Op::set, {&a, &b}, attrs);
 }
 
+Tensor ContextOps::gather(const Tensor &a, const Tensor &indices, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::gather, {&a, &indices}, attrs);
+}
+
+Tensor ContextOps::add_id(const Tensor &a, const Tensor &b, const Tensor &ids) const {
+    return Nodes::make(*this, core::Op::add_id, {&a, &b, &ids});
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -363,6 +374,12 @@ Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) { return Nodes::youn
 Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options) { return Nodes::youngest_of({&a, &b}).acc(a, b, options); }
 
 Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options) { return Nodes::youngest_of({&a, &b}).set(a, b, options); }
+
+Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) {
+    return Nodes::youngest_of({&a, &indices}).gather(a, indices, dim);
+}
+
+Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) { return Nodes::youngest_of({&a, &b, &ids}).add_id(a, b, ids); }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);

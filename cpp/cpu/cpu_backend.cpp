@@ -44,8 +44,8 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
-    static const KernelTable<CpuKernel> all{kernels::tiles, kernels::mul_mat, kernels::mul_mat_id, kernels::copies,
-                                            kernels::rows,  kernels::layout,  kernels::bands,      kernels::windows};
+    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows,
+                                            kernels::layout, kernels::bands,   kernels::windows,    kernels::gather};
     return all;
 }
 

@@ -166,6 +166,57 @@ void set_infer(std::span<Tensor *const> src, const SetAttrs &attrs, NodeSpec &re
     window_infer(facts::set, src, attrs, result);
 }
 
+void check_numbers(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
+    const DType type = src[operand]->layout.type;
+    if (type == DType::i32 || type == DType::i64) return;
+    fail(Status::type_mismatch, "%s: %s: %s must be i32 or i64", def.name, operands_text(def, src).c_str(), def.operands[operand].name);
+}
+
+std::string valid_numbers(const char *what, std::int64_t n) {
+    return n == 0 ? format_text("there are no %s", what) : format_text("%s 0 to %lld are there", what, shown(n - 1));
+}
+
+void gather_infer(std::span<Tensor *const> src, const GatherAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout, &indices = src[1]->layout;
+    check_without_blocks(facts::gather, src);
+    check_numbers(facts::gather, src, 1);
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (d == static_cast<std::size_t>(attrs.dim) || indices.ne[d] <= a.ne[d]) continue;
+        fail(Status::shape_mismatch, "gather: %s, dim is %lld: in dimension %zu indices must have no more elements than a, %lld",
+             operands_text(facts::gather, src).c_str(), shown(attrs.dim), d, shown(a.ne[d]));
+    }
+    result.layout = contiguous_like("gather", a.type, indices.ne, indices.n_dims);
+}
+
+unsigned gather_checked(const Tensor &) noexcept { return 1u << 1; }
+std::string gather_valid(const Tensor &node, int) {
+    return valid_numbers("indices", node.src[0]->layout.ne[static_cast<std::size_t>(attrs_of<GatherAttrs>(node).dim)]);
+}
+
+// The result, and as much of a.
+Cost gather_cost(const Tensor &node) { return {0, static_cast<double>(2 * node.layout.nbytes() + node.src[1]->layout.nbytes())}; }
+
+void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const Extents &na = src[0]->layout.ne, &nb = src[1]->layout.ne, &ni = src[2]->layout.ne;
+    check_floats(facts::add_id, src.first(2));
+    check_numbers(facts::add_id, src, 2);
+    if (nb[0] != na[0] || nb[2] != 1 || nb[3] != 1 || ni[0] != na[1] || ni[1] != na[2] || ni[2] != 1 || ni[3] != 1 || na[3] != 1) {
+        fail(Status::shape_mismatch, "add_id: %s: a {n, used, tokens}, b {n, experts} and ids {used, tokens} are valid",
+             operands_text(facts::add_id, src).c_str());
+    }
+    result.layout = contiguous_like("add_id", src[0]->layout.type, na, src[0]->layout.n_dims);
+}
+
+unsigned add_id_checked(const Tensor &) noexcept { return 1u << 2; }
+std::string add_id_valid(const Tensor &node, int) { return valid_numbers("rows of b", node.src[1]->layout.ne[1]); }
+
+// a, as much of b, and the result.
+Cost add_id_cost(const Tensor &node) {
+    const double rows = static_cast<double>(node.layout.n_rows()), b_row = static_cast<double>(node.src[1]->layout.row_bytes());
+    return {static_cast<double>(node.layout.n_elements()),
+            static_cast<double>(node.layout.nbytes() + node.src[0]->layout.nbytes() + node.src[2]->layout.nbytes()) + rows * b_row};
+}
+
 // a and the result, and b's window once more each way.
 Cost acc_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.src[1]->layout.n_elements()), size = static_cast<double>(traits(node.layout.type).size);
@@ -204,5 +255,14 @@ constexpr OpDef diag_mask_zero{facts::diag_mask_zero,
 constexpr OpDef acc{facts::acc, {.infer = with_attrs<AccAttrs, acc_infer>, .cost = acc_cost}};
 
 constexpr OpDef set{facts::set, {.infer = with_attrs<SetAttrs, set_infer>, .cost = set_cost}};
+
+constexpr OpDef gather{facts::gather,
+                       {.infer = with_attrs<GatherAttrs, gather_infer>,
+                        .cost = gather_cost,
+                        .checked_operands = gather_checked,
+                        .valid_values = gather_valid}};
+
+constexpr OpDef add_id{facts::add_id,
+                       {.infer = add_id_infer, .cost = add_id_cost, .checked_operands = add_id_checked, .valid_values = add_id_valid}};
 
 }  // namespace tensorlib::core::ops

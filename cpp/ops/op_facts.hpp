@@ -866,6 +866,37 @@ inline constexpr OpFacts set{
     .doc = "a with b in place of a window of it; a itself stays as it is",
 };
 
+inline constexpr Operand gather_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+};
+inline constexpr AttrDef gather_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts gather{
+    .op = Op::gather,
+    .name = "gather",
+    .operands = gather_operands,
+    .attrs = gather_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g added to the elements taken",
+    .doc = "a's elements whose indices in one dimension are these",
+};
+
+inline constexpr Operand add_id_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of rows"},
+};
+inline constexpr OpFacts add_id{
+    .op = Op::add_id,
+    .name = "add_id",
+    .operands = add_id_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = g's rows added up by their numbers",
+    .doc = "a's rows with rows of b added, each by its number",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1079,6 +1110,14 @@ struct SetAttrs {
 
     explicit SetAttrs(const Attrs &given)
         : nb1(given.integer("nb1", 0)), nb2(given.integer("nb2", 0)), nb3(given.integer("nb3", 0)), offset(given.integer("offset", 0)) {}
+};
+
+struct GatherAttrs {
+    static constexpr Op operation = Op::gather;
+
+    std::int64_t dim;
+
+    explicit GatherAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

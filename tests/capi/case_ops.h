@@ -350,5 +350,15 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_set(ctx, s[0], s[1], &params);
         return true;
     }
+    if (strcmp(op, "gather") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_gather(ctx, s[0], s[1], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "add_id") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_add_id(ctx, s[0], s[1], s[2]);
+        return true;
+    }
     return false;
 }

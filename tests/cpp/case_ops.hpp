@@ -99,5 +99,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.offset = attrs.integer("offset");
         return tl::set(s.at(0), s.at(1), options);
     }
+    if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
+    if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
     return std::nullopt;
 }

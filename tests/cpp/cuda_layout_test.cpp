@@ -15,11 +15,12 @@ TEST_P(CudaMoves, put_every_unit_where_it_belongs) {
     expect_right(GetParam(), {&backend, 1}, support::repeats(60, 2000));
 }
 
-using CudaAcc = support::CudaTest;
+class CudaSums : public support::CudaTest, public testing::WithParamInterface<Move> {};
+INSTANTIATE_TEST_SUITE_P(operations, CudaSums, testing::ValuesIn(all_sums), [](const auto &info) { return core::op_name(info.param.op); });
 
-TEST_F(CudaAcc, adds_in_the_window_and_nowhere_else) {
+TEST_P(CudaSums, are_where_they_belong) {
     const core::Ref<core::Backend> backend = core::open_backend("cuda:0", {});
-    expect_acc({&backend, 1}, support::repeats(60, 2000));
+    expect_sums(GetParam(), {&backend, 1}, support::repeats(60, 2000));
 }
 
 }  // namespace

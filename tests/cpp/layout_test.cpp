@@ -27,9 +27,29 @@ TEST_P(Moves, put_every_unit_where_it_belongs) { expect_right(GetParam(), all_ba
 
 TEST_P(Moves, share_the_work_among_threads) { expect_right(GetParam(), all_backends(), support::repeats(12, 1000), true); }
 
-TEST(Acc, adds_in_the_window_and_nowhere_else) { expect_acc(all_backends(), support::repeats(300, 20000)); }
+class Sums : public testing::TestWithParam<Move> {};
+INSTANTIATE_TEST_SUITE_P(operations, Sums, testing::ValuesIn(all_sums), [](const auto &info) { return core::op_name(info.param.op); });
 
-TEST(Acc, shares_the_work_among_threads) { expect_acc(all_backends(), support::repeats(12, 1000), true); }
+TEST_P(Sums, are_where_they_belong) { expect_sums(GetParam(), all_backends(), support::repeats(300, 20000)); }
+
+TEST_P(Sums, share_the_work_among_threads) { expect_sums(GetParam(), all_backends(), support::repeats(12, 1000), true); }
+
+// Whoever finds which of them.
+TEST(Gather, names_the_first_index_that_is_not_there) {
+    const tl::Context ctx;
+    std::vector<std::int32_t> numbers(200000);
+    for (std::size_t i = 0; i < numbers.size(); i++) numbers[i] = static_cast<std::int32_t>(i % 7);
+    numbers[150001] = -1, numbers[70000] = 7, numbers[199999] = 1 << 30;
+    const auto indices = ctx.zeros(tl::Type::i32, {200, 1000});
+    indices.write<std::int32_t>(numbers);
+    const auto taken = gather(ctx.zeros(tl::Type::f32, {200, 7}), indices, 1);
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 8}) {
+            support::expect_error(tl::Status::invalid_argument, {"gather", "element 70000 of indices is 7", "0 to 6"},
+                                  [&] { support::backend(isa, threads).compute({taken}); });
+        }
+    }
+}
 
 TEST(Tri, takes_four_words) {
     const tl::Context ctx;

@@ -76,6 +76,29 @@ struct Builder {
         return t;
     }
 
+    // Indices below `end`, I32 or I64, as a leaf or permuted; and what they are, in the order of ne.
+    std::pair<Tensor *, std::vector<std::int64_t>> numbers(const Ne &ne, std::int64_t end, Random &random) {
+        const bool turned = random() % 2 == 0;
+        const Ne from = turned ? Ne{ne[1], ne[0], ne[2], ne[3]} : ne;
+        std::vector<std::int64_t> values(static_cast<std::size_t>(count_of(ne)));
+        for (std::int64_t &value : values) value = below(random, end);
+        std::vector<std::int64_t> stored(values.size());
+        for (std::size_t i = 0; i < values.size(); i++) {
+            const auto n0 = static_cast<std::size_t>(ne[0]), n1 = static_cast<std::size_t>(ne[1]), plane = i / (n0 * n1) * n0 * n1;
+            const std::size_t i0 = i % n0, i1 = i / n0 % n1;
+            stored[turned ? plane + i1 + n1 * i0 : i] = values[i];
+        }
+        const bool narrow = random() % 2 == 0;
+        Tensor *t = context->new_leaf(core::contiguous_layout("leaf", narrow ? DType::i32 : DType::i64, from));
+        const std::vector<std::int32_t> narrowed(stored.begin(), stored.end());
+        if (narrow) {
+            core::write_bytes(*t, narrowed.data(), 0, t->layout.nbytes());
+        } else {
+            core::write_bytes(*t, stored.data(), 0, t->layout.nbytes());
+        }
+        return {turned ? node(Op::transpose, {t}) : t, values};
+    }
+
     // A leaf, a result that is only an intermediate, or a view: permuted, part of a larger one, repeating by a stride of 0.
     Tensor *operand(DType type, const Ne &units, Random &random) {
         switch (below(random, 5)) {
@@ -287,6 +310,22 @@ inline Drawn draw_set(Builder &build, Random &random) {
             }};
 }
 
+inline Drawn draw_gather(Builder &build, Random &random) {
+    const Ne a = build.shape(random);
+    const std::size_t dim = random() % 4;
+    Ne units = a;
+    for (std::size_t d = 0; d < 4; d++) units[d] -= random() % 4 == 0 ? below(random, a[d] + 1) : 0;
+    units[dim] = a[dim] == 0 ? 0 : below(random, 7);
+    const auto [indices, numbers] = build.numbers(units, a[dim], random);
+    return {{build.operand(one_of(random, plain_types), a, random), indices},
+            {Attr::of_int("dim", static_cast<std::int64_t>(dim))},
+            units,
+            [units, dim, numbers](Ne i) {
+                i[dim] = numbers[static_cast<std::size_t>(i[0] + units[0] * (i[1] + units[1] * (i[2] + units[2] * i[3])))];
+                return Origin{0, i};
+            }};
+}
+
 // ---- Against the oracle
 
 // The first unit of a result that is not what it should be, or -1.
@@ -339,6 +378,7 @@ inline constexpr Move all_moves[] = {
     {Op::diag_mask_inf, draw_diag_mask_inf},
     {Op::diag_mask_zero, draw_diag_mask_zero},
     {Op::set, draw_set},
+    {Op::gather, draw_gather},
 };
 
 // Each draw on the next backend.
@@ -362,7 +402,7 @@ inline void expect_right(const Move &move, std::span<const core::Ref<core::Backe
     }
 }
 
-// ---- acc, which adds
+// ---- acc and add_id, which add
 
 template <class Format>
 float stored_in(float x) {
@@ -382,26 +422,54 @@ inline std::vector<float> values_of(const Tensor *t) {
     return values;
 }
 
-inline void expect_acc(std::span<const core::Ref<core::Backend>> backends, int draws, bool large = false) {
+inline Drawn draw_acc(Builder &build, Random &random) {
+    const DType type = one_of(random, float_types);
+    const DrawnWindow window(build, type, random);
+    return {{build.operand(type, window.a, random), build.operand(one_of(random, float_types), window.b, random)},
+            window.attrs,
+            window.a,
+            [window](const Ne &i) {
+                Ne at;
+                return window.find(i, at) ? Origin{1, at} : Origin{};
+            }};
+}
+
+inline Drawn draw_add_id(Builder &build, Random &random) {
+    Ne a = build.shape(random);
+    a[3] = 1;
+    const Ne b{a[0], 1 + below(random, 9), 1, 1};
+    const auto [ids, numbers] = build.numbers({a[1], a[2], 1, 1}, b[1], random);
+    return {{build.operand(one_of(random, float_types), a, random), build.operand(one_of(random, float_types), b, random), ids},
+            {},
+            a,
+            [a, numbers](const Ne &i) { return Origin{1, {i[0], numbers[static_cast<std::size_t>(i[1] + a[1] * i[2])]}}; }};
+}
+
+inline constexpr Move all_sums[] = {{Op::acc, draw_acc}, {Op::add_id, draw_add_id}};
+
+// Each element of the result is a's, and the one of b added that the draw says.
+inline void expect_sums(const Move &move, std::span<const core::Ref<core::Backend>> backends, int draws, bool large = false) {
     Random random(7);
     for (int draw = 0; draw < draws; draw++) {
         const auto &backend = backends[static_cast<std::size_t>(draw) % backends.size()];
         Builder build(*backend, large);
-        const DType type = one_of(random, float_types);
-        const DrawnWindow window(build, type, random);
-        Tensor *a = build.operand(type, window.a, random), *b = build.operand(one_of(random, float_types), window.b, random);
-        Tensor *result = build.node(Op::acc, {a, b}, window.attrs);
+        const Drawn drawn = move.draw(build, random);
+        Tensor *a = drawn.src[0], *b = drawn.src[1], *result = build.node(move.op, drawn.src, drawn.attrs);
+        const DType type = a->layout.type;
+        ASSERT_EQ(result->layout.type, type);
+        ASSERT_EQ(result->layout.ne, drawn.units);
         core::compute(*core::Graph::create(*build.context, {&result, 1}), *backend);
         const std::vector<float> x = values_of(a), y = values_of(b), got = values_of(result);
         ASSERT_EQ(got.size(), x.size());
         for (std::size_t flat = 0; flat < got.size(); flat++) {
-            Ne i, at;
-            std::int64_t rest = static_cast<std::int64_t>(flat);
-            for (std::size_t d = 0; d < 4; d++) i[d] = rest % window.a[d], rest /= window.a[d];
-            const bool added = window.find(i, at);
-            const std::size_t from =
-                added ? static_cast<std::size_t>(at[0] + window.b[0] * (at[1] + window.b[1] * (at[2] + window.b[2] * at[3]))) : 0;
-            const float want = added ? stored(type, static_cast<float>(double{x[flat]} + double{y[from]})) : x[flat];
+            Ne i;
+            auto rest = static_cast<std::int64_t>(flat);
+            for (std::size_t d = 0; d < 4; d++) i[d] = rest % drawn.units[d], rest /= drawn.units[d];
+            const Origin from = drawn.origin(i);
+            const core::Extents &n = b->layout.ne;
+            const std::int64_t place = from.index[0] + n[0] * (from.index[1] + n[1] * (from.index[2] + n[2] * from.index[3]));
+            const double sum = double{x[flat]} + (from.operand < 0 ? 0 : double{y[static_cast<std::size_t>(place)]});
+            const float want = from.operand < 0 ? x[flat] : stored(type, static_cast<float>(sum));
             ASSERT_TRUE(got[flat] == want || (std::isnan(got[flat]) && std::isnan(want)))
                 << "draw " << draw << ", level " << backend->isa() << ", element " << flat << " of " << core::strided_text(*a) << " and "
                 << core::strided_text(*b) << " is " << got[flat] << ", not " << want;

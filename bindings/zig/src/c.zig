@@ -384,6 +384,8 @@ pub const tl_set_params = extern struct {
     offset: i64 = 0,
 };
 pub extern fn tl_set(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: ?*const tl_set_params) ?*tl_tensor;
+pub extern fn tl_gather(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_add_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

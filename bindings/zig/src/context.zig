@@ -227,6 +227,8 @@ pub const Context = struct {
     pub const diagMaskZero = op_functions.diagMaskZero;
     pub const acc = op_functions.acc;
     pub const set = op_functions.set;
+    pub const gather = op_functions.gather;
+    pub const addId = op_functions.addId;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -636,3 +636,24 @@ pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tenso
     };
     return self.construct(c.tl_set, .{ a.handle, b.handle, &params });
 }
+
+/// a's elements whose indices in one dimension are these.
+///
+/// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+/// indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
+/// a's. Types: a any without blocks, indices i32 or i64. Exact. The result is of a's type. Computing fails with
+/// `error.InvalidArgument`, naming the place, for an index that a does not have. `dim`: the dimension, counted
+/// from the contiguous one; 0 to 3.
+pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_gather, .{ a.handle, indices.handle, dim });
+}
+
+/// a's rows with rows of b added, each by its number.
+///
+/// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens}, b {n, experts}, ids
+/// {used, tokens}, c has a's shape. Types: a and b f32, f16 or bf16 each, ids i32 or i64; computed in f32 and
+/// rounded once to a's type. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
+/// place, for a number that is no row's of b.
+pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
+    return self.construct(c.tl_add_id, .{ a.handle, b.handle, ids.handle });
+}

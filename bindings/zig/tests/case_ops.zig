@@ -69,6 +69,8 @@ const Name = enum {
     diag_mask_zero,
     acc,
     set,
+    gather,
+    add_id,
 };
 
 /// null where it is none of these.
@@ -139,6 +141,8 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .diag_mask_zero => 1,
         .acc => 2,
         .set => 2,
+        .gather => 2,
+        .add_id => 3,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -223,5 +227,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .nb3 = try op.integer("nb3"),
             .offset = try op.integer("offset"),
         }),
+        .gather => return try ctx.gather(src[0].?, src[1].?, try op.integer("dim")),
+        .add_id => return try ctx.addId(src[0].?, src[1].?, src[2].?),
     }
 }

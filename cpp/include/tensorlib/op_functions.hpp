@@ -127,6 +127,8 @@ public:
     Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) const;
     Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {}) const;
     Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {}) const;
+    Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) const;
+    Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -414,5 +416,15 @@ Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {});
 // nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side;
 // b any shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The result is of a's type.
 Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {});
+// a's elements whose indices in one dimension are these. The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension
+// dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than a's. Types:
+// a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with Error(invalid_argument), naming the
+// place, for an index that a does not have. dim: the dimension, counted from the contiguous one; 0 to 3.
+Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim);
+// a's rows with rows of b added, each by its number. The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens},
+// b {n, experts}, ids {used, tokens}, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded
+// once to a's type. The result is of a's type. Computing fails with Error(invalid_argument), naming the place, for a number that is no
+// row's of b.
+Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 
 }  // namespace tensorlib

@@ -529,4 +529,21 @@ extern "C" {
         b: *mut tl_tensor,
         params: *const tl_set_params,
     ) -> *mut tl_tensor;
+
+    /// a's elements whose indices in one dimension are these. The result c: `c[i0, i1, i2, i3] =
+    /// a[i0, i1, i2, i3] with the index of dimension dim replaced by indices[i0, i1, i2, i3]`. Shapes: c
+    /// has indices' shape, whose extents in the other dimensions are no more than a's. Types: a any without
+    /// blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
+    /// TL_STATUS_INVALID_ARGUMENT, naming the place, for an index that a does not have. `dim`: the
+    /// dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on failure.
+    /// Since 0.1.
+    pub fn tl_gather(ctx: *mut tl_context, a: *mut tl_tensor, indices: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
+
+    /// a's rows with rows of b added, each by its number. The result c: `c[i, u, t] = a[i, u, t] +
+    /// b[i, ids[u, t]]`. Shapes: a {n, used, tokens}, b {n, experts}, ids {used, tokens}, c has a's shape.
+    /// Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded once to a's type.
+    /// The result is of a's type. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a
+    /// number that is no row's of b. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_add_id(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor, ids: *mut tl_tensor)
+        -> *mut tl_tensor;
 }

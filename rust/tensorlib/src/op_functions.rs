@@ -1100,6 +1100,35 @@ impl Context {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
     }
+
+    /// a's elements whose indices in one dimension are these.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// indices[i0, i1, i2, i3]`. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
+    /// a's. Types: a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have.
+    /// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn gather(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, indices]), |ctx| unsafe { sys::tl_gather(ctx, a.raw(), indices.raw(), dim) })
+    }
+
+    /// a's rows with rows of b added, each by its number.
+    ///
+    /// The result c: `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`. Shapes: a `[n, used, tokens]`, b `[n, experts]`, ids
+    /// `[used, tokens]`, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
+    /// rounded once to a's type. The result is of a's type. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's of b.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn add_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1614,5 +1643,21 @@ impl Tensor {
     /// As [`Context::set_window`].
     pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
         self.with(b).set_window(self, b, options)
+    }
+
+    /// [`Context::gather`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::gather`].
+    pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(indices).gather(self, indices, dim)
+    }
+
+    /// [`Context::add_id`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::add_id`].
+    pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        self.with(b).younger(ids.context()).add_id(self, b, ids)
     }
 }

@@ -266,6 +266,90 @@ def windows():
     yield c.fails("TYPE_MISMATCH", ("set", "f32", "f16", "one type"), "set", c.leaf(4), c.leaf(4, dtype="f16"))
 
 
+def gathers():
+    m = Moved("gather")
+
+    def made(label, a, shape, dim, numbers, dtype="f32", index="i32", put=None):
+        c = m.case(label)
+        return c.out(c.moved("gather", c.leaf(*a, dtype=dtype, put=put), c.numbers(*numbers, dtype=index, shape=shape), dim=dim))
+
+    def some(count, end):
+        return [(7 * i + i // 3) % end for i in range(count)]
+
+    for dtype in TYPES:
+        yield made(dtype, (5, 3), (4, 3), 0, some(12, 5), dtype=dtype, index="i64" if dtype == "i8" else "i32")
+    yield made("special", (5, 2), (5, 2), 0, some(10, 5), put=SPECIAL)
+    for dim in range(4):
+        shape = [3, 2, 2, 2]
+        shape[dim] = 4
+        extent = (3, 2, 2, 2)[dim]
+        yield made(f"dim{dim}", (3, 2, 2, 2), tuple(shape), dim, some(4 * 24 // extent, extent))
+    yield made("fewer", (5, 4, 3), (2, 1, 2), 1, some(4, 4))
+    yield made("beyond_the_last", (5,), (5,), 3, [0] * 5)
+    yield made("one", (1,), (1,), 0, [0])
+    yield made("none", (4, 3), (0, 3), 0, [])
+    yield made("of_nothing", (0, 3), (0, 2), 0, [])
+    c = m.case("views")
+    yield c.out(c.moved("gather", c.transpose(c.leaf(4, 5)), c.transpose(c.numbers(*some(8, 5), dtype="i64", shape=(4, 2))), dim=0))
+    c = m.case("one_index_for_all_columns")
+    # Strides of 0, as other frameworks expand their indices.
+    indices = c.view(c.numbers(2, 0, 1), (1, 4, 3), (0, 4))
+    yield c.out(c.moved("gather", c.leaf(3, 4, 3), indices, dim=0))
+    for label, numbers in (("beyond", (1, 5, 2)), ("negative", (0, 2, -1)), ("far", (0, 1 << 40))):
+        c = m.case(f"error_{label}")
+        bad = next(i for i, n in enumerate(numbers) if not 0 <= n < 5)
+        yield c.fails_computing(c.moved("gather", c.leaf(5), c.numbers(*numbers, dtype="i64"), dim=0), "INVALID_ARGUMENT",
+                                ("gather", f"element {bad} of indices is {numbers[bad]}", "indices 0 to 4 are there"))
+    c = m.case("error_of_nothing")
+    yield c.fails_computing(c.moved("gather", c.leaf(4, 0), c.numbers(0, 0, shape=(2, 1)), dim=1), "INVALID_ARGUMENT", ("gather", "no indices"))
+    yield m.refused("shape", "SHAPE_MISMATCH", ("[3, 4] i32", "in dimension 1", "no more elements than a, 3"), (5, 3), (3, 4), dtype="i32", dim=0)
+    c = m.case("error_type")
+    yield c.fails("TYPE_MISMATCH", ("gather", "indices must be i32 or i64"), "gather", c.leaf(4), c.leaf(4), dim=0)
+    c = m.case("error_blocks")
+    yield c.fails("TYPE_MISMATCH", ("gather", "without blocks"), "gather", c.zero_blocks("q4_0", 32), c.leaf(4, dtype="i32"), dim=0)
+
+
+def add_ids():
+    m = Moved("add_id")
+
+    def made(label, a, experts, numbers, types=("f32", "f32"), index="i32", **put):
+        c = m.case(label)
+        ids = c.numbers(*numbers, dtype=index, shape=(*a[1:],))
+        return c.out(c.moved("add_id", c.leaf(*a, dtype=types[0]), c.leaf(a[0], experts, dtype=types[1], **put), ids))
+
+    yield made("plain", (9, 2, 3), 4, (3, 0, 1, 1, 2, 0))
+    yield made("i64", (5, 2, 2), 3, (2, 0, 1, 1), index="i64")
+    for types in (("f16", "f32"), ("f32", "bf16"), ("bf16", "f16")):
+        yield made("_".join(types), (7, 2, 2), 3, (2, 0, 1, 1), types=types)
+    yield made("one", (1, 1, 1), 1, (0,))
+    yield made("special", (6, 1, 2), 2, (1, 0), put={0: NAN, 1: INF, 2: -INF, 7: INF})
+    yield made("no_tokens", (4, 2, 0), 3, ())
+    yield made("empty_rows", (0, 2, 1), 3, (0, 1))
+    yield made("long", (1100, 1, 2), 2, (1, 0))
+    c = m.case("views")
+    ids = c.transpose(c.numbers(2, 0, 1, 1, shape=(2, 2)))
+    yield c.out(c.moved("add_id", c.permute(c.leaf(2, 5, 2), 1, 0, 2, 3), c.transpose(c.leaf(3, 5)), ids))
+    c = m.case("of_products")
+    # As in a mixture of experts: the products of experts, then their biases.
+    ids = c.numbers(1, 0, 1, 1, shape=(2, 2))
+    yield c.out(c.moved("add_id", c.add(c.leaf(6, 2, 2), c.leaf(6)), c.leaf(6, 2), ids))
+    for label, number in (("beyond", 3), ("negative", -1)):
+        c = m.case(f"error_{label}")
+        yield c.fails_computing(c.moved("add_id", c.leaf(4, 2, 1), c.leaf(4, 3), c.numbers(0, number, shape=(2, 1))), "INVALID_ARGUMENT",
+                                ("add_id", f"element 1 of ids is {number}", "rows of b 0 to 2 are there"))
+
+    def refused(label, status, words, a, b, ids, types=("f32", "f32", "i32")):
+        c = m.case(f"error_{label}")
+        leafs = [c.leaf(*ne, dtype=dtype) for ne, dtype in zip((a, b, ids), types)]
+        return c.fails(status, ("add_id", *words), "add_id", *leafs)
+
+    for label, a, b, ids in [("b", (4, 2, 3), (5, 3), (2, 3)), ("used", (4, 2, 3), (4, 3), (3, 3)), ("tokens", (4, 2, 3), (4, 3), (2, 4)),
+                             ("b_matrices", (4, 2, 3), (4, 3, 2), (2, 3)), ("batches", (4, 2, 3, 2), (4, 3), (2, 3))]:
+        yield refused(label, "SHAPE_MISMATCH", ("a {n, used, tokens}", "b {n, experts}", "ids {used, tokens}"), a, b, ids)
+    yield refused("ids", "TYPE_MISMATCH", ("ids must be i32 or i64",), (4, 2, 3), (4, 3), (2, 3), ("f32", "f32", "f32"))
+    yield refused("type", "TYPE_MISMATCH", ("f64", "f32, f16 or bf16"), (4, 2, 3), (4, 3), (2, 3), ("f32", "f64", "i32"))
+
+
 def cases():
-    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows):
+    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, add_ids):
         yield from part()

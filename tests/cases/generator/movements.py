@@ -96,4 +96,27 @@ def acc(ident, a, b, **window):
     return in_window(ident, a, b, lambda x, y: convert(x[0] + y[0], 0.0, a.dtype), **window)
 
 
+def gather(ident, a, indices, dim):
+    assert all(n <= m or d == dim for d, (n, m) in enumerate(zip(indices.ne, a.ne))), ident
+
+    def at(index):
+        taken = int(indices.get(index)[0])
+        return a.get(tuple(taken if d == dim else i for d, i in enumerate(index)))
+
+    return Tensor(ident, a.dtype, indices.ne, [a, indices], at)
+
+
+def add_id(ident, a, b, ids):
+    """Sums are rounded once, as acc's."""
+    assert a.ne[0] == b.ne[0] and a.ne[1:3] == ids.ne[:2] and a.ne[3] == 1, ident
+
+    def at(index):
+        i, u, t, _ = index
+        added = b.get((i, int(ids.get((u, t, 0, 0))[0]), 0, 0))
+        return convert(a.get(index)[0] + added[0], 0.0, a.dtype)
+
+    return Tensor(ident, a.dtype, a.ne, [a, b, ids], at)
+
+
 BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}
+BY_NAME.update(gather=gather, add_id=add_id)

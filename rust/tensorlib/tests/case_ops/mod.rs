@@ -152,6 +152,11 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.offset(attrs.integer("offset"));
             s[0].set_window(&s[1], options)
         }
+        "gather" => {
+            let dim = attrs.integer("dim");
+            s[0].gather(&s[1], dim)
+        }
+        "add_id" => s[0].add_id(&s[1], &s[2]),
         _ => return None,
     })
 }
