@@ -717,10 +717,10 @@ func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
 
 // Pad is a with zeros behind its last elements in each dimension.
 //
-// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a
-// (n, m, x, y), c (n + p[0], m + p[1], x + p[2], y + p[3]). Types: any; of a
-// format with blocks p[0] is whole blocks. Exact. The result is of a's type. p:
-// how many zeros, of each dimension; 0 or more.
+// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums
+// of a's extents and p's. Types: any; of a format with blocks the first of p is
+// whole blocks. Exact. The result is of a's type. p: how many zeros, of each
+// dimension; 0 or more.
 func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
 	var cP [4]C.int64_t
 	for i, value := range p {
@@ -748,9 +748,9 @@ func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
 // beginning.
 //
 // The result c: c[i + shift mod n] = a[i] in each dimension, of extent n.
-// Shapes: c has a's shape. Types: any; of a format with blocks shift[0] is
-// whole blocks. Exact. The result is of a's type. shift: how far, in each
-// dimension; backwards where it is below 0.
+// Shapes: c has a's shape. Types: any; of a format with blocks the first of
+// shift is whole blocks. Exact. The result is of a's type. shift: how far, in
+// each dimension; backwards where it is below 0.
 func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
 	var cShift [4]C.int64_t
 	for i, value := range shift {

@@ -517,9 +517,9 @@ pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
 
 /// a with zeros behind its last elements in each dimension.
 ///
-/// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a {n, m, x, y}, c
-/// {n + p[0], m + p[1], x + p[2], y + p[3]}. Types: any; of a format with blocks p[0] is whole blocks. Exact. The
-/// result is of a's type. `p`: how many zeros, of each dimension; 0 or more.
+/// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of a's extents and p's. Types:
+/// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
+/// zeros, of each dimension; 0 or more.
 pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
     return self.construct(c.tl_pad, .{ a.handle, &p });
 }
@@ -537,8 +537,8 @@ pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
 /// a's elements moved on in each dimension, those from its end to its beginning.
 ///
 /// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n. Shapes: c has a's shape. Types: any; of
-/// a format with blocks shift[0] is whole blocks. Exact. The result is of a's type. `shift`: how far, in each
-/// dimension; backwards where it is below 0.
+/// a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far, in
+/// each dimension; backwards where it is below 0.
 pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
     return self.construct(c.tl_roll, .{ a.handle, &shift });
 }

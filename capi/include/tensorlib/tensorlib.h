@@ -1812,9 +1812,9 @@ TL_API tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t
 
 /**
  * a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
- * 0 elsewhere`. Shapes: a {n, m, x, y}, c `{n + p[0], m + p[1], x + p[2], y + p[3]`}. Types: any; of a
- * format with blocks `p[0]` is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of
- * each dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
+ * 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types: any; of a format with blocks the
+ * first of p is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of each
+ * dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p);
 
@@ -1830,9 +1830,9 @@ TL_API tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, i
 /**
  * a's elements moved on in each dimension, those from its end to its beginning. The result c:
  * `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any; of
- * a format with blocks `shift[0]` is whole blocks. Exact. The result is of a's type. `shift`: how far,
- * in each dimension; backwards where it is below 0. The context owns the result; NULL on failure.
- * Since 0.1.
+ * a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`:
+ * how far, in each dimension; backwards where it is below 0. The context owns the result; NULL on
+ * failure. Since 0.1.
  */
 TL_API tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift);
 

@@ -380,17 +380,17 @@ Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
 // a and b have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b. Exact. The
 // result is of a's type. dim: the dimension, counted from the contiguous one; 0 to 3.
 Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
-// a with zeros behind its last elements in each dimension. The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: a {n, m, x, y}, c
-// {n + p[0], m + p[1], x + p[2], y + p[3]}. Types: any; of a format with blocks p[0] is whole blocks. Exact. The result is of a's type. p:
-// how many zeros, of each dimension; 0 or more.
+// a with zeros behind its last elements in each dimension. The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of
+// a's extents and p's. Types: any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. p: how many
+// zeros, of each dimension; 0 or more.
 Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
 // a's rows, continued beyond both ends by their mirror images. The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
 // behind it a[n - 2], a[n - 3], ... Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The
 // result is of a's type. p0: how many elements before the first one; 0 or more. p1: how many behind the last one; 0 or more.
 Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1);
 // a's elements moved on in each dimension, those from its end to its beginning. The result c: c[i + shift mod n] = a[i] in each dimension,
-// of extent n. Shapes: c has a's shape. Types: any; of a format with blocks shift[0] is whole blocks. Exact. The result is of a's type.
-// shift: how far, in each dimension; backwards where it is below 0.
+// of extent n. Shapes: c has a's shape. Types: any; of a format with blocks the first of shift is whole blocks. Exact. The result is of a's
+// type. shift: how far, in each dimension; backwards where it is below 0.
 Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift);
 // Matrices with a's rows as their diagonals. The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a
 // {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.

@@ -462,9 +462,9 @@ extern "C" {
     pub fn tl_concat(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor, dim: i64) -> *mut tl_tensor;
 
     /// a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
-    /// 0 elsewhere`. Shapes: a {n, m, x, y}, c `{n + p[0], m + p[1], x + p[2], y + p[3]`}. Types: any; of a
-    /// format with blocks `p[0]` is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of
-    /// each dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
+    /// 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types: any; of a format with blocks the
+    /// first of p is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of each
+    /// dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_pad(ctx: *mut tl_context, a: *mut tl_tensor, p: *const i64) -> *mut tl_tensor;
 
     /// a's rows, continued beyond both ends by their mirror images. The result c: `c[i] = a[p0 - i] for i <
@@ -476,9 +476,9 @@ extern "C" {
 
     /// a's elements moved on in each dimension, those from its end to its beginning. The result c:
     /// `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any; of
-    /// a format with blocks `shift[0]` is whole blocks. Exact. The result is of a's type. `shift`: how far,
-    /// in each dimension; backwards where it is below 0. The context owns the result; NULL on failure.
-    /// Since 0.1.
+    /// a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`:
+    /// how far, in each dimension; backwards where it is below 0. The context owns the result; NULL on
+    /// failure. Since 0.1.
     pub fn tl_roll(ctx: *mut tl_context, a: *mut tl_tensor, shift: *const i64) -> *mut tl_tensor;
 
     /// Matrices with a's rows as their diagonals. The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where
