@@ -72,6 +72,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"set":            2,
 		"gather":         2,
 		"add_id":         3,
+		"arange":         0,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -230,6 +231,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Gather(src[0], src[1], s.integer("dim"))
 	case "add_id":
 		made, err = c.AddId(src[0], src[1], src[2])
+	case "arange":
+		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
 	}
 	return made, true, err
 }

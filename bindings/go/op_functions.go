@@ -912,3 +912,15 @@ func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
 		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
 	})
 }
+
+// Arange is numbers in equal steps.
+//
+// The result c: c[i] = start + i step. Shapes: (n), n = (stop - start) / step
+// rounded up: stop itself is not among them. None where start is stop. Types:
+// F32; computed in F64 and rounded once. The result is F32. start: the first
+// number. stop: what they stay before. step: the step, below 0 where they fall.
+func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
+	return c.construct("arange", nil, func() *C.tl_tensor {
+		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
+	})
+}

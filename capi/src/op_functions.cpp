@@ -282,3 +282,14 @@ tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t 
 }
 
 tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids) { return build<3>(ctx, Op::add_id, {a, b, ids}); }
+
+tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("start", start),
+            Attr::of_number("stop", stop),
+            Attr::of_number("step", step),
+        };
+        return node<0>(context, Op::arange, {}, attrs);
+    });
+}

@@ -241,6 +241,15 @@ Tensor ContextOps::add_id(const Tensor &a, const Tensor &b, const Tensor &ids) c
     return Nodes::make(*this, core::Op::add_id, {&a, &b, &ids});
 }
 
+Tensor ContextOps::arange(double start, double stop, double step) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("start", start),
+        core::Attr::of_number("stop", stop),
+        core::Attr::of_number("step", step),
+    };
+    return Nodes::make(*this, core::Op::arange, {}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }

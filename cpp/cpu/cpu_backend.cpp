@@ -45,7 +45,7 @@ namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
     static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows,
-                                            kernels::layout, kernels::bands,   kernels::windows,    kernels::gather};
+                                            kernels::layout, kernels::bands,   kernels::windows,    kernels::gather, kernels::arange};
     return all;
 }
 

@@ -26,7 +26,7 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> bands, copies, gather, layout, mul_mat, mul_mat_id, rows, tiles, windows;
+extern const std::span<const CpuKernel> arange, bands, copies, gather, layout, mul_mat, mul_mat_id, rows, tiles, windows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one

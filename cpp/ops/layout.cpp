@@ -5,6 +5,7 @@
 #include "ops/window.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tensorlib::core::ops {
 
@@ -217,6 +218,28 @@ Cost add_id_cost(const Tensor &node) {
             static_cast<double>(node.layout.nbytes() + node.src[0]->layout.nbytes() + node.src[2]->layout.nbytes()) + rows * b_row};
 }
 
+// How many numbers: fewer than 2^53, of which all can be told apart.
+std::int64_t count_of(const ArangeAttrs &attrs) {
+    const auto given = [&] { return format_text("start is %.12g, stop is %.12g, step is %.12g", attrs.start, attrs.stop, attrs.step); };
+    if (!std::isfinite(attrs.start) || !std::isfinite(attrs.stop) || !std::isfinite(attrs.step))
+        fail(Status::invalid_argument, "arange: %s: finite numbers are valid", given().c_str());
+    if (attrs.step == 0 || (attrs.stop - attrs.start) / attrs.step < 0)
+        fail(Status::invalid_argument, "arange: %s: a step that leads from start to stop is valid", given().c_str());
+    const double n = std::ceil((attrs.stop - attrs.start) / attrs.step);
+    constexpr double most = 9007199254740992.0;
+    if (!(n < most)) fail(Status::invalid_argument, "arange: %s: that are %.12g numbers: fewer than 2^53 are valid", given().c_str(), n);
+    return static_cast<std::int64_t>(n);
+}
+
+void arange_infer(std::span<Tensor *const>, const ArangeAttrs &attrs, NodeSpec &result) {
+    const std::int64_t n = count_of(attrs);
+    result.layout = contiguous_layout("arange", DType::f32, {&n, 1});
+}
+
+Cost arange_cost(const Tensor &node) {
+    return {2 * static_cast<double>(node.layout.n_elements()), static_cast<double>(node.layout.nbytes())};
+}
+
 // a and the result, and b's window once more each way.
 Cost acc_cost(const Tensor &node) {
     const auto n = static_cast<double>(node.src[1]->layout.n_elements()), size = static_cast<double>(traits(node.layout.type).size);
@@ -264,5 +287,7 @@ constexpr OpDef gather{facts::gather,
 
 constexpr OpDef add_id{facts::add_id,
                        {.infer = add_id_infer, .cost = add_id_cost, .checked_operands = add_id_checked, .valid_values = add_id_valid}};
+
+constexpr OpDef arange{facts::arange, {.infer = with_attrs<ArangeAttrs, arange_infer>, .cost = arange_cost}};
 
 }  // namespace tensorlib::core::ops

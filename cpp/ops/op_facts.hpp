@@ -897,6 +897,20 @@ inline constexpr OpFacts add_id{
     .doc = "a's rows with rows of b added, each by its number",
 };
 
+inline constexpr AttrDef arange_attrs[] = {
+    {.name = "start", .kind = AttrKind::number, .required = true},
+    {.name = "stop", .kind = AttrKind::number, .required = true},
+    {.name = "step", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts arange{
+    .op = Op::arange,
+    .name = "arange",
+    .attrs = arange_attrs,
+    .result = ResultType::f32,
+    .gradient = "none: it is constant",
+    .doc = "Numbers in equal steps",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1118,6 +1132,17 @@ struct GatherAttrs {
     std::int64_t dim;
 
     explicit GatherAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct ArangeAttrs {
+    static constexpr Op operation = Op::arange;
+
+    double start;
+    double stop;
+    double step;
+
+    explicit ArangeAttrs(const Attrs &given)
+        : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), step(given.number("step", 0.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

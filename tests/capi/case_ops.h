@@ -360,5 +360,10 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_add_id(ctx, s[0], s[1], s[2]);
         return true;
     }
+    if (strcmp(op, "arange") == 0) {
+        operands(run, words, n, 0, s);
+        *made = tl_arange(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_number(run, words, n, "step"));
+        return true;
+    }
     return false;
 }

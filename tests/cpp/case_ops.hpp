@@ -101,5 +101,6 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
+    if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
     return std::nullopt;
 }

@@ -51,6 +51,21 @@ TEST(Gather, names_the_first_index_that_is_not_there) {
     }
 }
 
+// In F64 and rounded once, by any number of threads; more than goes past the caches too.
+TEST(Arange, is_rounded_once) {
+    constexpr double start = -7.3, step = 1e-6;
+    for (const std::int64_t n : {1000, 1000003, 17000001}) {
+        const tl::Context ctx;
+        const auto numbers = ctx.arange(start, start + (static_cast<double>(n) - 0.5) * step, step);
+        ASSERT_EQ(numbers.n_elements(), n);
+        for (const std::string &isa : support::isa_levels()) {
+            support::backend(isa, 3).compute({numbers});
+            const auto got = numbers.read<float>();
+            for (std::size_t i = 0; i < got.size(); i++) ASSERT_EQ(got[i], static_cast<float>(start + static_cast<double>(i) * step)) << i;
+        }
+    }
+}
+
 TEST(Tri, takes_four_words) {
     const tl::Context ctx;
     const auto a = ctx.zeros(tl::Type::f32, {3, 3});

@@ -290,6 +290,7 @@ private:
 
     // One thing becomes something else, mostly wrong.
     void disturb(CallSpec &call) {
+        if (call.operands.empty()) return disturb_attrs(call, {extent(), extent(), 1, 2});
         OperandSpec &operand = call.operands[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(call.operands.size())))];
         const std::array<std::int64_t, 4> shared{extent(), operand.ne[0], operand.ne[1], 2};
         switch (draw.below(13)) {

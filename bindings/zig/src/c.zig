@@ -386,6 +386,7 @@ pub const tl_set_params = extern struct {
 pub extern fn tl_set(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: ?*const tl_set_params) ?*tl_tensor;
 pub extern fn tl_gather(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_add_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_arange(ctx: ?*tl_context, start: f64, stop: f64, by: f64) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

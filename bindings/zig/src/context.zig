@@ -229,6 +229,7 @@ pub const Context = struct {
     pub const set = op_functions.set;
     pub const gather = op_functions.gather;
     pub const addId = op_functions.addId;
+    pub const arange = op_functions.arange;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

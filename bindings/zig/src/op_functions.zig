@@ -657,3 +657,12 @@ pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor 
 pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
     return self.construct(c.tl_add_id, .{ a.handle, b.handle, ids.handle });
 }
+
+/// Numbers in equal steps.
+///
+/// The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
+/// among them. None where start is stop. Types: f32; computed in f64 and rounded once. The result is f32. `start`:
+/// the first number. `stop`: what they stay before. `by`: the step, below 0 where they fall.
+pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
+    return self.construct(c.tl_arange, .{ start, stop, by });
+}

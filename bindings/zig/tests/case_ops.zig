@@ -71,6 +71,7 @@ const Name = enum {
     set,
     gather,
     add_id,
+    arange,
 };
 
 /// null where it is none of these.
@@ -143,6 +144,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .set => 2,
         .gather => 2,
         .add_id => 3,
+        .arange => 0,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -229,5 +231,6 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .gather => return try ctx.gather(src[0].?, src[1].?, try op.integer("dim")),
         .add_id => return try ctx.addId(src[0].?, src[1].?, src[2].?),
+        .arange => return try ctx.arange(try op.number("start"), try op.number("stop"), try op.number("step")),
     }
 }

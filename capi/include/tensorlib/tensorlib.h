@@ -1907,6 +1907,14 @@ TL_API tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, i
  */
 TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
+/**
+ * Numbers in equal steps. The result c: `c[i] = start + i step`. Shapes: {n}, n = (stop - start) /
+ * step rounded up: stop itself is not among them. None where start is stop. Types: F32; computed in
+ * F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
+ * `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
+
 /* ====================================================================================================
  * Graphs
  *

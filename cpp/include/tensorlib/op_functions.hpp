@@ -129,6 +129,10 @@ public:
     Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {}) const;
     Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) const;
     Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
+    // Numbers in equal steps. The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
+    // among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. start: the first number. stop:
+    // what they stay before. step: the step, below 0 where they fall.
+    Tensor arange(double start, double stop, double step) const;
 };
 
 // Tensor's methods: the free functions of one operand.

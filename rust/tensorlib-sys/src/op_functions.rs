@@ -546,4 +546,10 @@ extern "C" {
     /// number that is no row's of b. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_add_id(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor, ids: *mut tl_tensor)
         -> *mut tl_tensor;
+
+    /// Numbers in equal steps. The result c: `c[i] = start + i step`. Shapes: {n}, n = (stop - start) /
+    /// step rounded up: stop itself is not among them. None where start is stop. Types: F32; computed in
+    /// F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
+    /// `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_arange(ctx: *mut tl_context, start: f64, stop: f64, step: f64) -> *mut tl_tensor;
 }

@@ -1129,6 +1129,28 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
     }
+
+    /// Numbers in equal steps.
+    ///
+    /// The result c: `c[i] = start + i step`. Shapes: `[n]`, n = (stop - start) / step rounded up: stop itself is not
+    /// among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. `start`:
+    /// the first number. `stop`: what they stay before. `step`: the step, below 0 where they fall.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let numbers = ctx.arange(0.5, 2., 0.5)?;
+    /// Backend::cpu()?.compute(&[&numbers])?;
+    /// assert_eq!(numbers.to_vec::<f32>()?, [0.5, 1., 1.5]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn arange(&self, start: f64, stop: f64, step: f64) -> Result<Tensor> {
+        // SAFETY: the context is live.
+        self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.

@@ -350,6 +350,21 @@ def add_ids():
     yield refused("type", "TYPE_MISMATCH", ("f64", "f32, f16 or bf16"), (4, 2, 3), (4, 3), (2, 3), ("f32", "f64", "i32"))
 
 
+def aranges():
+    m = Moved("arange")
+    for label, start, stop, step in [("whole", 0, 10, 1), ("part_of_a_step", 0.5, 9, 1.5), ("falling", 3, -2.25, -0.5), ("tenths", 0, 1, 0.1),
+                                     ("one", 7, 8, 100), ("none", 2, 2, -1), ("beyond_f32", 16777216, 16777220, 1), ("large", 1e300, 2e300, 3e299),
+                                     ("long", -3, 4200, 1.0625)]:
+        yield m.made(label, start=start, stop=stop, step=step)
+    c = m.case("used")
+    yield c.out(c.add(c.leaf(5, 3), c.moved("arange", start=0, stop=5, step=1)))
+    yield m.refused("still", "INVALID_ARGUMENT", ("step is 0", "from start to stop"), start=0, stop=5, step=0)
+    yield m.refused("away", "INVALID_ARGUMENT", ("step is -1", "from start to stop"), start=0, stop=5, step=-1)
+    yield m.refused("nan", "INVALID_ARGUMENT", ("attribute step is NaN",), start=0, stop=5, step="nan")
+    yield m.refused("endless", "INVALID_ARGUMENT", ("stop is inf", "finite"), start=0, stop="inf", step=1)
+    yield m.refused("many", "INVALID_ARGUMENT", ("fewer than 2^53",), start=0, stop=1e300, step=1)
+
+
 def cases():
-    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, add_ids):
+    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, add_ids, aranges):
         yield from part()

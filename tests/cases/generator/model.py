@@ -192,7 +192,7 @@ def post_order(out):
             done.add(id(t))
             for s in t.src:
                 visit(s)
-            if t.src:
+            if t.src or t.op:
                 order.append(t)
 
     visit(out)

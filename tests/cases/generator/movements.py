@@ -1,7 +1,9 @@
 """Operations that move elements, in plain Python: which element of an operand each of the result's is, or that it is 0."""
 
+import math
+
 from .formats import FORMATS
-from .numbers import SIZE
+from .numbers import ROUND, SIZE
 from .tensors import Tensor, contiguous, convert
 
 ZERO = (0.0, 0.0)
@@ -118,5 +120,10 @@ def add_id(ident, a, b, ids):
     return Tensor(ident, a.dtype, a.ne, [a, b, ids], at)
 
 
+def arange(ident, start, stop, step):
+    n = math.ceil((stop - start) / step)
+    return Tensor(ident, "f32", (n,), [], lambda index: (ROUND["f32"](start + index[0] * step), 0.0))
+
+
 BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}
-BY_NAME.update(gather=gather, add_id=add_id)
+BY_NAME.update(gather=gather, add_id=add_id, arange=arange)

@@ -157,6 +157,12 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].gather(&s[1], dim)
         }
         "add_id" => s[0].add_id(&s[1], &s[2]),
+        "arange" => {
+            let start = attrs.number("start");
+            let stop = attrs.number("stop");
+            let step = attrs.number("step");
+            s.context.arange(start, stop, step)
+        }
         _ => return None,
     })
 }

@@ -234,8 +234,8 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
     ])?;
     fields.check_name(name)?;
     let operands = fields.list("operands")?.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
-    if operands.is_empty() || operands.len() > MAX_OPERANDS {
-        return Err(format!("{}: {} operands: 1 to {MAX_OPERANDS} are valid", fields.place, operands.len()));
+    if operands.len() > MAX_OPERANDS {
+        return Err(format!("{}: {} operands: up to {MAX_OPERANDS} are valid", fields.place, operands.len()));
     }
     check_optional(&operands, &fields.place)?;
     let attributes = fields.list("attributes")?.iter().map(attribute).collect::<Result<Vec<_>, _>>()?;
@@ -247,6 +247,9 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         if !names.insert(part) {
             return Err(format!("{}: two operands or attributes are called {part:?}", fields.place));
         }
+    }
+    if operands.is_empty() {
+        check_without_operands(fields, &attributes)?;
     }
     let by_hand = fields.there("signature").then(|| fields.one_of("signature", &[BY_HAND])).transpose()?.is_some();
     let op = Op {
@@ -284,6 +287,17 @@ fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     match left_out(target) {
         Some(name) => Err(format!("{place}: the result is a view of {name}, which can not be optional")),
         None => Ok(()),
+    }
+}
+
+/// What makes a result of nothing has numbers to make it of, and a type that is no operand's.
+fn check_without_operands(fields: &Fields, attributes: &[Attribute]) -> Result<(), String> {
+    if !attributes.iter().any(|attribute| attribute.required) {
+        return Err(format!("{}: no operands: then an attribute must be required", fields.place));
+    }
+    match fields.there("result") && fields.text("result")? == OF_FIRST {
+        true => Err(format!("{}: no operands: then the result can not be of the first one's type", fields.place)),
+        false => Ok(()),
     }
 }
 
@@ -529,7 +543,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error("length = [4, 4], ", "").contains("length is missing"));
         assert!(error("\"axes\"", "\"a\"").contains("two operands or attributes are called \"a\""));
         assert!(error("\"2 a\"", "\"\"").contains("doc is empty"));
-        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("0 operands: 1 to 10"));
+        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("an attribute must be required"));
         assert!(error("gradient", "signature = \"by feet\"\ngradient").contains("one of by hand"));
         assert!(family("f", "title = \"F\"").unwrap_err().contains("no operations"));
         assert!(error("title", "titel").contains("no title"));
