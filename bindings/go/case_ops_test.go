@@ -76,6 +76,20 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"top_k":              1,
 		"count_equal":        2,
 		"cross_entropy_loss": 2,
+		"repeat":             1,
+		"concat":             2,
+		"pad":                1,
+		"pad_reflect_1d":     1,
+		"roll":               1,
+		"diag":               1,
+		"tri":                1,
+		"diag_mask_inf":      1,
+		"diag_mask_zero":     1,
+		"acc":                2,
+		"set":                2,
+		"gather":             2,
+		"add_id":             3,
+		"arange":             0,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -250,6 +264,46 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.CountEqual(src[0], src[1])
 	case "cross_entropy_loss":
 		made, err = c.CrossEntropyLoss(src[0], src[1])
+	case "repeat":
+		made, err = c.Repeat(src[0], [4]int64(s.list("ne", 4)))
+	case "concat":
+		made, err = c.Concat(src[0], src[1], s.integer("dim"))
+	case "pad":
+		made, err = c.Pad(src[0], [4]int64(s.list("p", 4)))
+	case "pad_reflect_1d":
+		made, err = c.PadReflect1d(src[0], s.integer("p0"), s.integer("p1"))
+	case "roll":
+		made, err = c.Roll(src[0], [4]int64(s.list("shift", 4)))
+	case "diag":
+		made, err = c.Diag(src[0])
+	case "tri":
+		made, err = c.Tri(src[0], TriType(s.choice("type", "lower", "lower_diag", "upper", "upper_diag")))
+	case "diag_mask_inf":
+		made, err = c.DiagMaskInf(src[0], s.integer("n_past"))
+	case "diag_mask_zero":
+		made, err = c.DiagMaskZero(src[0], s.integer("n_past"))
+	case "acc":
+		options := &AccOptions{
+			Nb1:    s.integer("nb1"),
+			Nb2:    s.integer("nb2"),
+			Nb3:    s.integer("nb3"),
+			Offset: s.integer("offset"),
+		}
+		made, err = c.Acc(src[0], src[1], options)
+	case "set":
+		options := &SetOptions{
+			Nb1:    s.integer("nb1"),
+			Nb2:    s.integer("nb2"),
+			Nb3:    s.integer("nb3"),
+			Offset: s.integer("offset"),
+		}
+		made, err = c.Set(src[0], src[1], options)
+	case "gather":
+		made, err = c.Gather(src[0], src[1], s.integer("dim"))
+	case "add_id":
+		made, err = c.AddId(src[0], src[1], src[2])
+	case "arange":
+		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
 	}
 	return made, true, err
 }

@@ -1030,3 +1030,244 @@ func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
 		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
 	})
 }
+
+// Repeat is a, repeated until it fills a shape.
+//
+// The result c: c[i0, i1, i2, i3] =
+// a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a (n0, n1, n2, n3), c
+// (ne), whose extents are multiples of a's. Elementwise operations repeat an
+// operand by themselves, and a [Context.View] with strides of 0 repeats rows
+// without copying them. Types: any. Exact. The result is of a's type. ne: the
+// result's shape, four extents.
+func (c *Context) Repeat(a *Tensor, ne [4]int64) (*Tensor, error) {
+	var cNe [4]C.int64_t
+	for i, value := range ne {
+		cNe[i] = C.int64_t(value)
+	}
+	return c.construct("repeat", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_repeat(c.ptr, a.ptr, &cNe[0])
+	})
+}
+
+// Concat is a with b behind it in a dimension.
+//
+// The result c: c[i] = a[i] where i is below a's extent n in the dimension,
+// b[i - n] elsewhere. Shapes: a and b have one shape but for the dimension, in
+// which c has the sum of their extents. Types: any, the same for a and b.
+// Exact. The result is of a's type. dim: the dimension, counted from the
+// contiguous one; 0 to 3.
+func (c *Context) Concat(a, b *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("concat", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_concat(c.ptr, a.ptr, b.ptr, C.int64_t(dim))
+	})
+}
+
+// Pad is a with zeros behind its last elements in each dimension.
+//
+// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums
+// of a's extents and p's. Types: any; of a format with blocks the first of p is
+// whole blocks. Exact. The result is of a's type. p: how many zeros, of each
+// dimension; 0 or more.
+func (c *Context) Pad(a *Tensor, p [4]int64) (*Tensor, error) {
+	var cP [4]C.int64_t
+	for i, value := range p {
+		cP[i] = C.int64_t(value)
+	}
+	return c.construct("pad", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pad(c.ptr, a.ptr, &cP[0])
+	})
+}
+
+// PadReflect1d is a's rows, continued beyond both ends by their mirror images.
+//
+// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
+// behind it a[n - 2], a[n - 3], ... Shapes: a (n, ..), c (p0 + n + p1, ..); p0
+// and p1 are below n. Types: any without blocks. Exact. The result is of a's
+// type. p0: how many elements before the first one; 0 or more. p1: how many
+// behind the last one; 0 or more.
+func (c *Context) PadReflect1d(a *Tensor, p0 int64, p1 int64) (*Tensor, error) {
+	return c.construct("pad_reflect_1d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pad_reflect_1d(c.ptr, a.ptr, C.int64_t(p0), C.int64_t(p1))
+	})
+}
+
+// Roll is a's elements moved on in each dimension, those from its end to its
+// beginning.
+//
+// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n.
+// Shapes: c has a's shape. Types: any; of a format with blocks the first of
+// shift is whole blocks. Exact. The result is of a's type. shift: how far, in
+// each dimension; backwards where it is below 0.
+func (c *Context) Roll(a *Tensor, shift [4]int64) (*Tensor, error) {
+	var cShift [4]C.int64_t
+	for i, value := range shift {
+		cShift[i] = C.int64_t(value)
+	}
+	return c.construct("roll", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_roll(c.ptr, a.ptr, &cShift[0])
+	})
+}
+
+// Diag is matrices with a's rows as their diagonals.
+//
+// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0
+// elsewhere. Shapes: a (n, 1, x, y), c (n, n, x, y). Types: any without blocks.
+// Exact. The result is of a's type.
+func (c *Context) Diag(a *Tensor) (*Tensor, error) {
+	return c.construct("diag", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_diag(c.ptr, a.ptr)
+	})
+}
+
+// TriType is what [Context.Tri] takes: the triangle.
+type TriType int32
+
+// The values of TriType.
+const (
+	TriTypeLower     TriType = C.TL_TRI_TYPE_LOWER
+	TriTypeLowerDiag TriType = C.TL_TRI_TYPE_LOWER_DIAG
+	TriTypeUpper     TriType = C.TL_TRI_TYPE_UPPER
+	TriTypeUpperDiag TriType = C.TL_TRI_TYPE_UPPER_DIAG
+)
+
+// Tri is a triangle of each of a's matrices, and zeros elsewhere.
+//
+// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1
+// (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere. Shapes:
+// c has a's shape; matrices need not be square. Types: any without blocks.
+// Exact. The result is of a's type. part: the triangle.
+func (c *Context) Tri(a *Tensor, part TriType) (*Tensor, error) {
+	return c.construct("tri", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_tri(c.ptr, a.ptr, C.tl_tri_type(part))
+	})
+}
+
+// DiagMaskInf is a's scores with those of later positions at -infinity.
+//
+// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity
+// elsewhere. Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or
+// BF16. Exact. The result is of a's type. nPast: the first query's position; 0
+// or more.
+func (c *Context) DiagMaskInf(a *Tensor, nPast int64) (*Tensor, error) {
+	return c.construct("diag_mask_inf", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_diag_mask_inf(c.ptr, a.ptr, C.int64_t(nPast))
+	})
+}
+
+// DiagMaskZero is a's scores with those of later positions at 0.
+//
+// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere.
+// Shapes: a (keys, queries, ..), c has a's shape. Types: F32, F16 or BF16.
+// Exact. The result is of a's type. nPast: the first query's position; 0 or
+// more.
+func (c *Context) DiagMaskZero(a *Tensor, nPast int64) (*Tensor, error) {
+	return c.construct("diag_mask_zero", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_diag_mask_zero(c.ptr, a.ptr, C.int64_t(nPast))
+	})
+}
+
+// AccOptions is what [Context.Acc] may be given. Zeros are the defaults.
+type AccOptions struct {
+	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	Nb1 int64
+	// The same of its matrices; 0 or more.
+	Nb2 int64
+	// The same of its dimension 3; 0 or more.
+	Nb3 int64
+	// Where the window begins, in bytes; 0 or more.
+	Offset int64
+}
+
+// Acc is a with b added to a window of it; a itself stays as it is.
+//
+// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2
+// + i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
+// Shapes: c has a's shape, and its elements lie side by side; b any shape that
+// fits. No two of the window's elements share memory. Types: F32, F16 or BF16
+// each; computed in F32 and rounded once to a's type. The result is of a's
+// type.
+func (c *Context) Acc(a, b *Tensor, options *AccOptions) (*Tensor, error) {
+	params := C.tl_acc_params{struct_size: C.sizeof_tl_acc_params}
+	if options != nil {
+		params.nb1 = C.int64_t(options.Nb1)
+		params.nb2 = C.int64_t(options.Nb2)
+		params.nb3 = C.int64_t(options.Nb3)
+		params.offset = C.int64_t(options.Offset)
+	}
+	return c.construct("acc", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_acc(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// SetOptions is what [Context.Set] may be given. Zeros are the defaults.
+type SetOptions struct {
+	// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+	Nb1 int64
+	// The same of its matrices; 0 or more.
+	Nb2 int64
+	// The same of its dimension 3; 0 or more.
+	Nb3 int64
+	// Where the window begins, in bytes; 0 or more.
+	Offset int64
+}
+
+// Set is a with b in place of a window of it; a itself stays as it is.
+//
+// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2
+// + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
+// Shapes: c has a's shape, and its elements lie side by side; b any shape that
+// fits. No two of the window's elements share memory. Types: any, the same for
+// a and b. Exact. The result is of a's type.
+func (c *Context) Set(a, b *Tensor, options *SetOptions) (*Tensor, error) {
+	params := C.tl_set_params{struct_size: C.sizeof_tl_set_params}
+	if options != nil {
+		params.nb1 = C.int64_t(options.Nb1)
+		params.nb2 = C.int64_t(options.Nb2)
+		params.nb3 = C.int64_t(options.Nb3)
+		params.offset = C.int64_t(options.Offset)
+	}
+	return c.construct("set", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_set(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Gather is a's elements whose indices in one dimension are these.
+//
+// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of
+// dimension dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices'
+// shape, whose extents in the other dimensions are no more than a's. Types: a
+// any without blocks, indices I32 or I64. Exact. The result is of a's type.
+// Computing fails with [StatusInvalidArgument], naming the place, for an index
+// that a does not have. dim: the dimension, counted from the contiguous one; 0
+// to 3.
+func (c *Context) Gather(a, indices *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("gather", []*Tensor{a, indices}, func() *C.tl_tensor {
+		return C.tl_gather(c.ptr, a.ptr, indices.ptr, C.int64_t(dim))
+	})
+}
+
+// AddId is a's rows with rows of b added, each by its number.
+//
+// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a
+// (n, used, tokens), b (n, experts), ids (used, tokens), c has a's shape.
+// Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
+// rounded once to a's type. The result is of a's type. Computing fails with
+// [StatusInvalidArgument], naming the place, for a number that is no row's of
+// b.
+func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
+	return c.construct("add_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
+		return C.tl_add_id(c.ptr, a.ptr, b.ptr, ids.ptr)
+	})
+}
+
+// Arange is numbers in equal steps.
+//
+// The result c: c[i] = start + i step. Shapes: (n), n = (stop - start) / step
+// rounded up: stop itself is not among them. None where start is stop. Types:
+// F32; computed in F64 and rounded once. The result is F32. start: the first
+// number. stop: what they stay before. step: the step, below 0 where they fall.
+func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
+	return c.construct("arange", nil, func() *C.tl_tensor {
+		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
+	})
+}

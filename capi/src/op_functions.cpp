@@ -6,6 +6,7 @@ using capi::build;
 using capi::constructed;
 using capi::node;
 using capi::options_of;
+using capi::required;
 using core::Attr;
 using core::Op;
 
@@ -274,3 +275,126 @@ tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k) {
 tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::count_equal, {a, b}); }
 
 tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::cross_entropy_loss, {a, b}); }
+
+tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("ne", {required(ne, "repeat", "ne"), 4}),
+        };
+        return node<1>(context, Op::repeat, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<2>(context, Op::concat, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("p", {required(p, "pad", "p"), 4}),
+        };
+        return node<1>(context, Op::pad, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, int64_t p1) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("p0", p0),
+            Attr::of_int("p1", p1),
+        };
+        return node<1>(context, Op::pad_reflect_1d, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("shift", {required(shift, "roll", "shift"), 4}),
+        };
+        return node<1>(context, Op::roll, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::diag, {a}); }
+
+tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("type", part),
+        };
+        return node<1>(context, Op::tri, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("n_past", n_past),
+        };
+        return node<1>(context, Op::diag_mask_inf, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_past) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("n_past", n_past),
+        };
+        return node<1>(context, Op::diag_mask_zero, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_acc_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_acc_params options = options_of(params, "acc");
+        const Attr attrs[] = {
+            Attr::of_int("nb1", options.nb1),
+            Attr::of_int("nb2", options.nb2),
+            Attr::of_int("nb3", options.nb3),
+            Attr::of_int("offset", options.offset),
+        };
+        return node<2>(context, Op::acc, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_set_params options = options_of(params, "set");
+        const Attr attrs[] = {
+            Attr::of_int("nb1", options.nb1),
+            Attr::of_int("nb2", options.nb2),
+            Attr::of_int("nb3", options.nb3),
+            Attr::of_int("offset", options.offset),
+        };
+        return node<2>(context, Op::set, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<2>(context, Op::gather, {a, indices}, attrs);
+    });
+}
+
+tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids) { return build<3>(ctx, Op::add_id, {a, b, ids}); }
+
+tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("start", start),
+            Attr::of_number("stop", stop),
+            Attr::of_number("step", step),
+        };
+        return node<0>(context, Op::arange, {}, attrs);
+    });
+}

@@ -241,6 +241,105 @@ Tensor ContextOps::cross_entropy_loss(const Tensor &a, const Tensor &b) const {
     return Nodes::make(*this, core::Op::cross_entropy_loss, {&a, &b});
 }
 
+Tensor ContextOps::repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("ne", ne),
+    };
+    return Nodes::make(*this, core::Op::repeat, {&a}, attrs);
+}
+
+Tensor ContextOps::concat(const Tensor &a, const Tensor &b, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::concat, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("p", p),
+    };
+    return Nodes::make(*this, core::Op::pad, {&a}, attrs);
+}
+
+Tensor ContextOps::pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("p0", p0),
+        core::Attr::of_int("p1", p1),
+    };
+    return Nodes::make(*this, core::Op::pad_reflect_1d, {&a}, attrs);
+}
+
+Tensor ContextOps::roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("shift", shift),
+    };
+    return Nodes::make(*this, core::Op::roll, {&a}, attrs);
+}
+
+Tensor ContextOps::diag(const Tensor &a) const { return Nodes::make(*this, core::Op::diag, {&a}); }
+
+Tensor ContextOps::tri(const Tensor &a, TriType part) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("type", static_cast<std::int64_t>(part)),
+    };
+    return Nodes::make(*this, core::Op::tri, {&a}, attrs);
+}
+
+Tensor ContextOps::diag_mask_inf(const Tensor &a, std::int64_t n_past) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_past", n_past),
+    };
+    return Nodes::make(*this, core::Op::diag_mask_inf, {&a}, attrs);
+}
+
+Tensor ContextOps::diag_mask_zero(const Tensor &a, std::int64_t n_past) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("n_past", n_past),
+    };
+    return Nodes::make(*this, core::Op::diag_mask_zero, {&a}, attrs);
+}
+
+Tensor ContextOps::acc(const Tensor &a, const Tensor &b, const AccOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("nb1", options.nb1),
+        core::Attr::of_int("nb2", options.nb2),
+        core::Attr::of_int("nb3", options.nb3),
+        core::Attr::of_int("offset", options.offset),
+    };
+    return Nodes::make(*this, core::Op::acc, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::set(const Tensor &a, const Tensor &b, const SetOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("nb1", options.nb1),
+        core::Attr::of_int("nb2", options.nb2),
+        core::Attr::of_int("nb3", options.nb3),
+        core::Attr::of_int("offset", options.offset),
+    };
+    return Nodes::make(*this, core::Op::set, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::gather(const Tensor &a, const Tensor &indices, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::gather, {&a, &indices}, attrs);
+}
+
+Tensor ContextOps::add_id(const Tensor &a, const Tensor &b, const Tensor &ids) const {
+    return Nodes::make(*this, core::Op::add_id, {&a, &b, &ids});
+}
+
+Tensor ContextOps::arange(double start, double stop, double step) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("start", start),
+        core::Attr::of_number("stop", stop),
+        core::Attr::of_number("step", step),
+    };
+    return Nodes::make(*this, core::Op::arange, {}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -392,6 +491,34 @@ Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of
 
 Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).cross_entropy_loss(a, b); }
 
+Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).repeat(a, ne); }
+
+Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) { return Nodes::youngest_of({&a, &b}).concat(a, b, dim); }
+
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) { return Nodes::youngest_of({&a}).pad(a, p); }
+
+Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) { return Nodes::youngest_of({&a}).pad_reflect_1d(a, p0, p1); }
+
+Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) { return Nodes::youngest_of({&a}).roll(a, shift); }
+
+Tensor diag(const Tensor &a) { return Nodes::youngest_of({&a}).diag(a); }
+
+Tensor tri(const Tensor &a, TriType part) { return Nodes::youngest_of({&a}).tri(a, part); }
+
+Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past) { return Nodes::youngest_of({&a}).diag_mask_inf(a, n_past); }
+
+Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) { return Nodes::youngest_of({&a}).diag_mask_zero(a, n_past); }
+
+Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options) { return Nodes::youngest_of({&a, &b}).acc(a, b, options); }
+
+Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options) { return Nodes::youngest_of({&a, &b}).set(a, b, options); }
+
+Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) {
+    return Nodes::youngest_of({&a, &indices}).gather(a, indices, dim);
+}
+
+Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) { return Nodes::youngest_of({&a, &b, &ids}).add_id(a, b, ids); }
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -489,5 +616,27 @@ Tensor TensorOps::argmax() const { return tensorlib::argmax(static_cast<const Te
 Tensor TensorOps::argsort(const ArgsortOptions &options) const { return tensorlib::argsort(static_cast<const Tensor &>(*this), options); }
 
 Tensor TensorOps::top_k(std::int64_t k) const { return tensorlib::top_k(static_cast<const Tensor &>(*this), k); }
+
+Tensor TensorOps::repeat(const std::array<std::int64_t, 4> &ne) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), ne); }
+
+Tensor TensorOps::pad(const std::array<std::int64_t, 4> &p) const { return tensorlib::pad(static_cast<const Tensor &>(*this), p); }
+
+Tensor TensorOps::pad_reflect_1d(std::int64_t p0, std::int64_t p1) const {
+    return tensorlib::pad_reflect_1d(static_cast<const Tensor &>(*this), p0, p1);
+}
+
+Tensor TensorOps::roll(const std::array<std::int64_t, 4> &shift) const {
+    return tensorlib::roll(static_cast<const Tensor &>(*this), shift);
+}
+
+Tensor TensorOps::diag() const { return tensorlib::diag(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::tri(TriType part) const { return tensorlib::tri(static_cast<const Tensor &>(*this), part); }
+
+Tensor TensorOps::diag_mask_inf(std::int64_t n_past) const { return tensorlib::diag_mask_inf(static_cast<const Tensor &>(*this), n_past); }
+
+Tensor TensorOps::diag_mask_zero(std::int64_t n_past) const {
+    return tensorlib::diag_mask_zero(static_cast<const Tensor &>(*this), n_past);
+}
 
 }  // namespace tensorlib

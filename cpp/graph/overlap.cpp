@@ -95,10 +95,10 @@ bool too_long(const Layout &l) { return l.span_bytes() > static_cast<std::size_t
 
 // Two elements share a byte where the difference of their addresses is less than a run. Of the indices that differ, take the one with
 // the largest stride: it differs by 1 or more, those with smaller strides by anything, up or down.
-Overlap overlaps_itself(const Tensor &t) {
-    if (t.layout.n_elements() == 0) return Overlap::no;
-    if (too_long(t.layout)) return Overlap::unknown;
-    const Runs runs(t.layout);
+Overlap overlaps_itself(const Layout &l) {
+    if (l.n_elements() == 0) return Overlap::no;
+    if (too_long(l)) return Overlap::unknown;
+    const Runs runs(l);
     Overlap result = Overlap::no;
     for (int i = 0; i < runs.indices.count(); i++) {
         const auto [stride, most] = runs.indices[i];

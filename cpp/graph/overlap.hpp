@@ -9,7 +9,8 @@ namespace tensorlib::core {
 enum class Overlap { no, yes, unknown };
 
 // Whether two elements of one tensor share a byte.
-Overlap overlaps_itself(const Tensor &t);
+Overlap overlaps_itself(const Layout &l);
+inline Overlap overlaps_itself(const Tensor &t) { return overlaps_itself(t.layout); }
 
 // Whether an element of a shares a byte with an element of b.
 Overlap overlap(const Tensor &a, const Tensor &b);

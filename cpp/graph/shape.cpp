@@ -22,6 +22,19 @@ std::size_t Layout::span_bytes() const noexcept {
     return span;
 }
 
+bool Layout::end_from(std::size_t offset, std::size_t &end) const noexcept {
+    end = offset;
+    if (n_elements() == 0) return true;
+    const DTypeTraits &t = traits(type);
+    std::size_t step;
+    if (!checked_add(end, t.size, end)) return false;
+    if (!checked_mul(static_cast<std::size_t>(ne[0] / t.block_size - 1), nb[0], step) || !checked_add(end, step, end)) return false;
+    for (int d = 1; d < max_dims; d++) {
+        if (!checked_mul(static_cast<std::size_t>(ne[d] - 1), nb[d], step) || !checked_add(end, step, end)) return false;
+    }
+    return true;
+}
+
 bool Layout::rows_contiguous() const noexcept {
     const DTypeTraits &t = traits(type);
     return nb[0] == t.size || ne[0] == t.block_size;

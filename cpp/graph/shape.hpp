@@ -39,6 +39,9 @@ struct Layout {
     std::size_t row_bytes() const noexcept;
     // Bytes from the first element to the end of the last, strides counted; 0 for an empty tensor.
     std::size_t span_bytes() const noexcept;
+    // The same from `offset` bytes before the first element on; false where that does not fit into a size. An empty tensor ends where it
+    // begins.
+    bool end_from(std::size_t offset, std::size_t &end) const noexcept;
     // Elements of dimension 0 lie side by side.
     bool rows_contiguous() const noexcept;
     // All elements lie side by side in ne order; dimensions of one element may have any stride.

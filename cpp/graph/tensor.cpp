@@ -27,7 +27,7 @@ const char *constant_text(const Tensor &root) noexcept {
 std::string sources_text(const Tensor &node) {
     std::string text;
     for (const Tensor *source : node.sources()) text += (text.empty() ? "" : ", ") + tensor_text(*source);
-    return text;
+    return text.empty() ? "nothing" : text;
 }
 
 }  // namespace tensorlib::core

@@ -111,7 +111,7 @@ std::string tensor_text(const Tensor &t);
 // "... with strides 4, 8, 32, 32"
 std::string strided_text(const Tensor &t);
 
-// The same of all that a node is made of: "[2, 4] f32, [2, 3] f32".
+// The same of all that a node is made of: "[2, 4] f32, [2, 3] f32"; "nothing" where it has no operands.
 std::string sources_text(const Tensor &node);
 
 // Of a constant leaf, how it came to be one, for messages.

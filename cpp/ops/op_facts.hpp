@@ -947,6 +947,211 @@ inline constexpr OpFacts cross_entropy_loss{
     .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
 };
 
+// ---- layout
+
+inline constexpr Operand repeat_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef repeat_attrs[] = {
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+};
+inline constexpr OpFacts repeat{
+    .op = Op::repeat,
+    .name = "repeat",
+    .operands = repeat_operands,
+    .attrs = repeat_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g summed over a's repetitions",
+    .doc = "a, repeated until it fills a shape",
+};
+
+inline constexpr Operand concat_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef concat_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts concat{
+    .op = Op::concat,
+    .name = "concat",
+    .operands = concat_operands,
+    .attrs = concat_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements that are a's; db = those that are b's",
+    .doc = "a with b behind it in a dimension",
+};
+
+inline constexpr Operand pad_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef pad_attrs[] = {
+    {.name = "p", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+};
+inline constexpr OpFacts pad{
+    .op = Op::pad,
+    .name = "pad",
+    .operands = pad_operands,
+    .attrs = pad_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements that are a's",
+    .doc = "a with zeros behind its last elements in each dimension",
+};
+
+inline constexpr Operand pad_reflect_1d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef pad_reflect_1d_attrs[] = {
+    {.name = "p0", .kind = AttrKind::ints, .required = true, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = true, .least = 0},
+};
+inline constexpr OpFacts pad_reflect_1d{
+    .op = Op::pad_reflect_1d,
+    .name = "pad_reflect_1d",
+    .operands = pad_reflect_1d_operands,
+    .attrs = pad_reflect_1d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's elements added to those that they are copies of",
+    .doc = "a's rows, continued beyond both ends by their mirror images",
+};
+
+inline constexpr Operand roll_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef roll_attrs[] = {
+    {.name = "shift", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4},
+};
+inline constexpr OpFacts roll{
+    .op = Op::roll,
+    .name = "roll",
+    .operands = roll_operands,
+    .attrs = roll_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g rolled back by shift",
+    .doc = "a's elements moved on in each dimension, those from its end to its beginning",
+};
+
+inline constexpr Operand diag_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts diag{
+    .op = Op::diag,
+    .name = "diag",
+    .operands = diag_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g's diagonals",
+    .doc = "Matrices with a's rows as their diagonals",
+};
+
+inline constexpr Operand tri_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *tri_type_values[] = {"lower", "lower_diag", "upper", "upper_diag"};
+inline constexpr AttrDef tri_attrs[] = {
+    {.name = "type", .kind = AttrKind::text, .required = true, .values = tri_type_values},
+};
+inline constexpr OpFacts tri{
+    .op = Op::tri,
+    .name = "tri",
+    .operands = tri_operands,
+    .attrs = tri_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = the same triangle of g",
+    .doc = "A triangle of each of a's matrices, and zeros elsewhere",
+};
+
+inline constexpr Operand diag_mask_inf_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef diag_mask_inf_attrs[] = {
+    {.name = "n_past", .kind = AttrKind::ints, .required = true, .least = 0},
+};
+inline constexpr OpFacts diag_mask_inf{
+    .op = Op::diag_mask_inf,
+    .name = "diag_mask_inf",
+    .operands = diag_mask_inf_operands,
+    .attrs = diag_mask_inf_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a is kept, 0 elsewhere",
+    .doc = "a's scores with those of later positions at -infinity",
+};
+
+inline constexpr Operand diag_mask_zero_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef diag_mask_zero_attrs[] = {
+    {.name = "n_past", .kind = AttrKind::ints, .required = true, .least = 0},
+};
+inline constexpr OpFacts diag_mask_zero{
+    .op = Op::diag_mask_zero,
+    .name = "diag_mask_zero",
+    .operands = diag_mask_zero_operands,
+    .attrs = diag_mask_zero_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g where a is kept, 0 elsewhere",
+    .doc = "a's scores with those of later positions at 0",
+};
+
+inline constexpr Operand acc_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef acc_attrs[] = {
+    {.name = "nb1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb3", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "offset", .kind = AttrKind::ints, .required = false, .least = 0},
+};
+inline constexpr OpFacts acc{
+    .op = Op::acc,
+    .name = "acc",
+    .operands = acc_operands,
+    .attrs = acc_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = g's window",
+    .doc = "a with b added to a window of it; a itself stays as it is",
+};
+
+inline constexpr Operand set_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef set_attrs[] = {
+    {.name = "nb1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb2", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "nb3", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "offset", .kind = AttrKind::ints, .required = false, .least = 0},
+};
+inline constexpr OpFacts set{
+    .op = Op::set,
+    .name = "set",
+    .operands = set_operands,
+    .attrs = set_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g with zeros in the window; db = g's window",
+    .doc = "a with b in place of a window of it; a itself stays as it is",
+};
+
+inline constexpr Operand gather_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+};
+inline constexpr AttrDef gather_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts gather{
+    .op = Op::gather,
+    .name = "gather",
+    .operands = gather_operands,
+    .attrs = gather_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g added to the elements taken",
+    .doc = "a's elements whose indices in one dimension are these",
+};
+
+inline constexpr Operand add_id_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of rows"},
+};
+inline constexpr OpFacts add_id{
+    .op = Op::add_id,
+    .name = "add_id",
+    .operands = add_id_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g; db = g's rows added up by their numbers",
+    .doc = "a's rows with rows of b added, each by its number",
+};
+
+inline constexpr AttrDef arange_attrs[] = {
+    {.name = "start", .kind = AttrKind::number, .required = true},
+    {.name = "stop", .kind = AttrKind::number, .required = true},
+    {.name = "step", .kind = AttrKind::number, .required = true},
+};
+inline constexpr OpFacts arange{
+    .op = Op::arange,
+    .name = "arange",
+    .attrs = arange_attrs,
+    .result = ResultType::f32,
+    .gradient = "none: it is constant",
+    .doc = "Numbers in equal steps",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1160,6 +1365,116 @@ struct TopKAttrs {
     std::int64_t k;
 
     explicit TopKAttrs(const Attrs &given) : k(given.integer("k", 0)) {}
+};
+
+struct RepeatAttrs {
+    static constexpr Op operation = Op::repeat;
+
+    IntList ne;
+
+    explicit RepeatAttrs(const Attrs &given) : ne(given.list("ne")) {}
+};
+
+struct ConcatAttrs {
+    static constexpr Op operation = Op::concat;
+
+    std::int64_t dim;
+
+    explicit ConcatAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct PadAttrs {
+    static constexpr Op operation = Op::pad;
+
+    IntList p;
+
+    explicit PadAttrs(const Attrs &given) : p(given.list("p")) {}
+};
+
+struct PadReflect1dAttrs {
+    static constexpr Op operation = Op::pad_reflect_1d;
+
+    std::int64_t p0;
+    std::int64_t p1;
+
+    explicit PadReflect1dAttrs(const Attrs &given) : p0(given.integer("p0", 0)), p1(given.integer("p1", 0)) {}
+};
+
+struct RollAttrs {
+    static constexpr Op operation = Op::roll;
+
+    IntList shift;
+
+    explicit RollAttrs(const Attrs &given) : shift(given.list("shift")) {}
+};
+
+enum class TriType : std::int32_t { lower, lower_diag, upper, upper_diag };
+
+struct TriAttrs {
+    static constexpr Op operation = Op::tri;
+
+    TriType type;
+
+    explicit TriAttrs(const Attrs &given) : type(static_cast<TriType>(given.integer("type", 0))) {}
+};
+
+struct DiagMaskInfAttrs {
+    static constexpr Op operation = Op::diag_mask_inf;
+
+    std::int64_t n_past;
+
+    explicit DiagMaskInfAttrs(const Attrs &given) : n_past(given.integer("n_past", 0)) {}
+};
+
+struct DiagMaskZeroAttrs {
+    static constexpr Op operation = Op::diag_mask_zero;
+
+    std::int64_t n_past;
+
+    explicit DiagMaskZeroAttrs(const Attrs &given) : n_past(given.integer("n_past", 0)) {}
+};
+
+struct AccAttrs {
+    static constexpr Op operation = Op::acc;
+
+    std::int64_t nb1;
+    std::int64_t nb2;
+    std::int64_t nb3;
+    std::int64_t offset;
+
+    explicit AccAttrs(const Attrs &given)
+        : nb1(given.integer("nb1", 0)), nb2(given.integer("nb2", 0)), nb3(given.integer("nb3", 0)), offset(given.integer("offset", 0)) {}
+};
+
+struct SetAttrs {
+    static constexpr Op operation = Op::set;
+
+    std::int64_t nb1;
+    std::int64_t nb2;
+    std::int64_t nb3;
+    std::int64_t offset;
+
+    explicit SetAttrs(const Attrs &given)
+        : nb1(given.integer("nb1", 0)), nb2(given.integer("nb2", 0)), nb3(given.integer("nb3", 0)), offset(given.integer("offset", 0)) {}
+};
+
+struct GatherAttrs {
+    static constexpr Op operation = Op::gather;
+
+    std::int64_t dim;
+
+    explicit GatherAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
+};
+
+struct ArangeAttrs {
+    static constexpr Op operation = Op::arange;
+
+    double start;
+    double stop;
+    double step;
+
+    explicit ArangeAttrs(const Attrs &given)
+        : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), step(given.number("step", 0.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -10,20 +10,6 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-// The end of the window, in bytes behind a's first element; false where that does not fit into a size.
-bool window_end(const Layout &l, std::size_t offset, std::size_t &end) {
-    end = offset;
-    if (l.n_elements() == 0) return true;
-    const DTypeTraits &type = traits(l.type);
-    std::size_t step;
-    if (!checked_add(end, type.size, end)) return false;
-    if (!checked_mul(static_cast<std::size_t>(l.ne[0] / type.block_size - 1), l.nb[0], step) || !checked_add(end, step, end)) return false;
-    for (int d = 1; d < max_dims; d++) {
-        if (!checked_mul(static_cast<std::size_t>(l.ne[d] - 1), l.nb[d], step) || !checked_add(end, step, end)) return false;
-    }
-    return true;
-}
-
 void slice_infer(const Tensor &a, const ViewAttrs &attrs, NodeSpec &result) {
     const auto ne = attrs.ne.span(), start = attrs.start.span();
     if (attrs.nb.n != 0 || attrs.offset != 0) {
@@ -88,7 +74,7 @@ void view_infer(std::span<Tensor *const> src, const ViewAttrs &attrs, NodeSpec &
     }
     const std::size_t available = a.root->layout.nbytes() - a.root_offset;
     std::size_t end;
-    if (!window_end(layout, static_cast<std::size_t>(offset), end) || end > available) {
+    if (!layout.end_from(static_cast<std::size_t>(offset), end) || end > available) {
         fail(Status::invalid_argument,
              "view: shape %s with strides %zu, %zu, %zu at offset %lld ends behind %s, which has %zu bytes from there",
              shape_text(layout.ne).c_str(), layout.nb[1], layout.nb[2], layout.nb[3], static_cast<long long>(offset),

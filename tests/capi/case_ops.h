@@ -383,5 +383,91 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_cross_entropy_loss(ctx, s[0], s[1]);
         return true;
     }
+    if (strcmp(op, "repeat") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
+        *made = tl_repeat(ctx, s[0], ne);
+        return true;
+    }
+    if (strcmp(op, "concat") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_concat(ctx, s[0], s[1], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "pad") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t p[4];
+        case_ints(run, words, n, "p", 4, p);
+        *made = tl_pad(ctx, s[0], p);
+        return true;
+    }
+    if (strcmp(op, "pad_reflect_1d") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_pad_reflect_1d(ctx, s[0], case_int(run, words, n, "p0"), case_int(run, words, n, "p1"));
+        return true;
+    }
+    if (strcmp(op, "roll") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t shift[4];
+        case_ints(run, words, n, "shift", 4, shift);
+        *made = tl_roll(ctx, s[0], shift);
+        return true;
+    }
+    if (strcmp(op, "diag") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "tri") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_tri(ctx, s[0], case_choice(run, words, n, "type", "lower lower_diag upper upper_diag"));
+        return true;
+    }
+    if (strcmp(op, "diag_mask_inf") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag_mask_inf(ctx, s[0], case_int(run, words, n, "n_past"));
+        return true;
+    }
+    if (strcmp(op, "diag_mask_zero") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_diag_mask_zero(ctx, s[0], case_int(run, words, n, "n_past"));
+        return true;
+    }
+    if (strcmp(op, "acc") == 0) {
+        operands(run, words, n, 2, s);
+        tl_acc_params params = {.struct_size = sizeof params};
+        params.nb1 = case_int(run, words, n, "nb1");
+        params.nb2 = case_int(run, words, n, "nb2");
+        params.nb3 = case_int(run, words, n, "nb3");
+        params.offset = case_int(run, words, n, "offset");
+        *made = tl_acc(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "set") == 0) {
+        operands(run, words, n, 2, s);
+        tl_set_params params = {.struct_size = sizeof params};
+        params.nb1 = case_int(run, words, n, "nb1");
+        params.nb2 = case_int(run, words, n, "nb2");
+        params.nb3 = case_int(run, words, n, "nb3");
+        params.offset = case_int(run, words, n, "offset");
+        *made = tl_set(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "gather") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_gather(ctx, s[0], s[1], case_int(run, words, n, "dim"));
+        return true;
+    }
+    if (strcmp(op, "add_id") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_add_id(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "arange") == 0) {
+        operands(run, words, n, 0, s);
+        *made = tl_arange(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_number(run, words, n, "step"));
+        return true;
+    }
     return false;
 }

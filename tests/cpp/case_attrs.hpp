@@ -19,6 +19,10 @@ namespace tl = tensorlib;
 
 class CaseOperands {
 public:
+    explicit CaseOperands(const tl::Context &context) : context_(context) {}
+
+    // For an operation without operands.
+    const tl::Context &context() const { return context_; }
     void add(std::optional<tl::Tensor> operand) { operands_.push_back(std::move(operand)); }
 
     // Throws for one that is left out, and for one that is missing: the line has `none` for the former.
@@ -26,6 +30,7 @@ public:
     const std::optional<tl::Tensor> &at_if_given(std::size_t i) const { return operands_.at(i); }
 
 private:
+    const tl::Context &context_;
     std::vector<std::optional<tl::Tensor>> operands_;
 };
 

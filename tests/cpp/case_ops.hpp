@@ -114,5 +114,33 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
     if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
     if (op == "cross_entropy_loss") return tl::cross_entropy_loss(s.at(0), s.at(1));
+    if (op == "repeat") return s.at(0).repeat(attrs.list<4>("ne"));
+    if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
+    if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));
+    if (op == "pad_reflect_1d") return s.at(0).pad_reflect_1d(attrs.integer("p0"), attrs.integer("p1"));
+    if (op == "roll") return s.at(0).roll(attrs.list<4>("shift"));
+    if (op == "diag") return s.at(0).diag();
+    if (op == "tri") return s.at(0).tri(static_cast<tl::TriType>(attrs.choice("type", {"lower", "lower_diag", "upper", "upper_diag"})));
+    if (op == "diag_mask_inf") return s.at(0).diag_mask_inf(attrs.integer("n_past"));
+    if (op == "diag_mask_zero") return s.at(0).diag_mask_zero(attrs.integer("n_past"));
+    if (op == "acc") {
+        tl::AccOptions options;
+        options.nb1 = attrs.integer("nb1");
+        options.nb2 = attrs.integer("nb2");
+        options.nb3 = attrs.integer("nb3");
+        options.offset = attrs.integer("offset");
+        return tl::acc(s.at(0), s.at(1), options);
+    }
+    if (op == "set") {
+        tl::SetOptions options;
+        options.nb1 = attrs.integer("nb1");
+        options.nb2 = attrs.integer("nb2");
+        options.nb3 = attrs.integer("nb3");
+        options.offset = attrs.integer("offset");
+        return tl::set(s.at(0), s.at(1), options);
+    }
+    if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
+    if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
+    if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
     return std::nullopt;
 }

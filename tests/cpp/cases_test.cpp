@@ -111,7 +111,7 @@ private:
     }
 
     void op(const std::vector<std::string> &w) {
-        CaseOperands src;
+        CaseOperands src(ctx_);
         CaseAttrs attrs;
         for (std::size_t i = 3; i < w.size(); i++) {
             const auto equals = w[i].find('=');

@@ -290,6 +290,7 @@ private:
 
     // One thing becomes something else, mostly wrong.
     void disturb(CallSpec &call) {
+        if (call.operands.empty()) return disturb_attrs(call, {extent(), extent(), 1, 2});
         OperandSpec &operand = call.operands[static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(call.operands.size())))];
         const std::array<std::int64_t, 4> shared{extent(), operand.ne[0], operand.ne[1], 2};
         switch (draw.below(13)) {
@@ -563,6 +564,8 @@ protected:
             tl_backend *backend = backends_[(begin + i) % backends_.size()].get();
             const COutcome outcome = outcome_of([&](tl_error *err) { return tl_graph_compute(graph.get(), backend, err); });
             if (outcome.status == TL_STATUS_OUT_OF_MEMORY) return;
+            // An empty operand of an absurd extent, of which the result has nothing.
+            if (outcome.status == TL_STATUS_UNSUPPORTED && outcome.message.find("more than 2^58 elements") != std::string::npos) return;
             if (outcome.status != TL_STATUS_OK) {
                 expect_named(outcome, spec.def->name);
                 EXPECT_EQ(outcome.status, TL_STATUS_INVALID_ARGUMENT) << outcome.message;

@@ -413,6 +413,39 @@ pub extern fn tl_argsort(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_a
 pub extern fn tl_top_k(ctx: ?*tl_context, a: ?*tl_tensor, k: i64) ?*tl_tensor;
 pub extern fn tl_count_equal(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cross_entropy_loss(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_pad_reflect_1d(ctx: ?*tl_context, a: ?*tl_tensor, p0: i64, p1: i64) ?*tl_tensor;
+pub extern fn tl_roll(ctx: ?*tl_context, a: ?*tl_tensor, shift: ?[*]const i64) ?*tl_tensor;
+pub extern fn tl_diag(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_tri_type = i32;
+pub const TL_TRI_TYPE_LOWER: tl_tri_type = 0;
+pub const TL_TRI_TYPE_LOWER_DIAG: tl_tri_type = 1;
+pub const TL_TRI_TYPE_UPPER: tl_tri_type = 2;
+pub const TL_TRI_TYPE_UPPER_DIAG: tl_tri_type = 3;
+pub extern fn tl_tri(ctx: ?*tl_context, a: ?*tl_tensor, part: tl_tri_type) ?*tl_tensor;
+pub extern fn tl_diag_mask_inf(ctx: ?*tl_context, a: ?*tl_tensor, n_past: i64) ?*tl_tensor;
+pub extern fn tl_diag_mask_zero(ctx: ?*tl_context, a: ?*tl_tensor, n_past: i64) ?*tl_tensor;
+pub const tl_acc_params = extern struct {
+    struct_size: usize = @sizeOf(tl_acc_params),
+    nb1: i64 = 0,
+    nb2: i64 = 0,
+    nb3: i64 = 0,
+    offset: i64 = 0,
+};
+pub extern fn tl_acc(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: ?*const tl_acc_params) ?*tl_tensor;
+pub const tl_set_params = extern struct {
+    struct_size: usize = @sizeOf(tl_set_params),
+    nb1: i64 = 0,
+    nb2: i64 = 0,
+    nb3: i64 = 0,
+    offset: i64 = 0,
+};
+pub extern fn tl_set(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: ?*const tl_set_params) ?*tl_tensor;
+pub extern fn tl_gather(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
+pub extern fn tl_add_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_arange(ctx: ?*tl_context, start: f64, stop: f64, by: f64) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -233,6 +233,20 @@ pub const Context = struct {
     pub const topK = op_functions.topK;
     pub const countEqual = op_functions.countEqual;
     pub const crossEntropyLoss = op_functions.crossEntropyLoss;
+    pub const repeat = op_functions.repeat;
+    pub const concat = op_functions.concat;
+    pub const pad = op_functions.pad;
+    pub const padReflect1d = op_functions.padReflect1d;
+    pub const roll = op_functions.roll;
+    pub const diag = op_functions.diag;
+    pub const tri = op_functions.tri;
+    pub const diagMaskInf = op_functions.diagMaskInf;
+    pub const diagMaskZero = op_functions.diagMaskZero;
+    pub const acc = op_functions.acc;
+    pub const set = op_functions.set;
+    pub const gather = op_functions.gather;
+    pub const addId = op_functions.addId;
+    pub const arange = op_functions.arange;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

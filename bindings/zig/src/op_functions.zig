@@ -749,3 +749,174 @@ pub fn countEqual(self: Context, a: Tensor, b: Tensor) Error!Tensor {
 pub fn crossEntropyLoss(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_cross_entropy_loss, .{ a.handle, b.handle });
 }
+
+/// a, repeated until it fills a shape.
+///
+/// The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a {n0, n1, n2, n3}, c
+/// {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a `view`
+/// with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `shape`: the
+/// result's shape, four extents.
+pub fn repeat(self: Context, a: Tensor, shape: [4]i64) Error!Tensor {
+    return self.construct(c.tl_repeat, .{ a.handle, &shape });
+}
+
+/// a with b behind it in a dimension.
+///
+/// The result c: c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere. Shapes: a and b
+/// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and
+/// b. Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+pub fn concat(self: Context, a: Tensor, b: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_concat, .{ a.handle, b.handle, dim });
+}
+
+/// a with zeros behind its last elements in each dimension.
+///
+/// The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of a's extents and p's. Types:
+/// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
+/// zeros, of each dimension; 0 or more.
+pub fn pad(self: Context, a: Tensor, p: [4]i64) Error!Tensor {
+    return self.construct(c.tl_pad, .{ a.handle, &p });
+}
+
+/// a's rows, continued beyond both ends by their mirror images.
+///
+/// The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ...
+/// Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is
+/// of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0 or
+/// more.
+pub fn padReflect1d(self: Context, a: Tensor, p0: i64, p1: i64) Error!Tensor {
+    return self.construct(c.tl_pad_reflect_1d, .{ a.handle, p0, p1 });
+}
+
+/// a's elements moved on in each dimension, those from its end to its beginning.
+///
+/// The result c: c[i + shift mod n] = a[i] in each dimension, of extent n. Shapes: c has a's shape. Types: any; of
+/// a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far, in
+/// each dimension; backwards where it is below 0.
+pub fn roll(self: Context, a: Tensor, shift: [4]i64) Error!Tensor {
+    return self.construct(c.tl_roll, .{ a.handle, &shift });
+}
+
+/// Matrices with a's rows as their diagonals.
+///
+/// The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a {n, 1, x, y}, c
+/// {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+pub fn diag(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_diag, .{a.handle});
+}
+
+/// The triangle.
+pub const TriType = enum(i32) { lower, lower_diag, upper, upper_diag };
+
+/// A triangle of each of a's matrices, and zeros elsewhere.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+/// (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
+/// Exact. The result is of a's type. `part`: the triangle.
+pub fn tri(self: Context, a: Tensor, part: TriType) Error!Tensor {
+    return self.construct(c.tl_tri, .{ a.handle, @intFromEnum(part) });
+}
+
+/// a's scores with those of later positions at -infinity.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere. Shapes: a
+/// {keys, queries, ..}, c has a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the
+/// first query's position; 0 or more.
+pub fn diagMaskInf(self: Context, a: Tensor, n_past: i64) Error!Tensor {
+    return self.construct(c.tl_diag_mask_inf, .{ a.handle, n_past });
+}
+
+/// a's scores with those of later positions at 0.
+///
+/// The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a {keys, queries, ..}, c has
+/// a's shape. Types: f32, f16 or bf16. Exact. The result is of a's type. `n_past`: the first query's position; 0
+/// or more.
+pub fn diagMaskZero(self: Context, a: Tensor, n_past: i64) Error!Tensor {
+    return self.construct(c.tl_diag_mask_zero, .{ a.handle, n_past });
+}
+
+/// What `acc` may be given.
+pub const AccOptions = struct {
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    nb1: i64 = 0,
+    /// The same of its matrices; 0 or more.
+    nb2: i64 = 0,
+    /// The same of its dimension 3; 0 or more.
+    nb3: i64 = 0,
+    /// Where the window begins, in bytes; 0 or more.
+    offset: i64 = 0,
+};
+
+/// a with b added to a window of it; a itself stays as it is.
+///
+/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+/// behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+/// shape that fits. No two of the window's elements share memory. Types: f32, f16 or bf16 each; computed in f32
+/// and rounded once to a's type. The result is of a's type.
+pub fn acc(self: Context, a: Tensor, b: Tensor, options: AccOptions) Error!Tensor {
+    const params: c.tl_acc_params = .{
+        .nb1 = options.nb1,
+        .nb2 = options.nb2,
+        .nb3 = options.nb3,
+        .offset = options.offset,
+    };
+    return self.construct(c.tl_acc, .{ a.handle, b.handle, &params });
+}
+
+/// What `set` may be given.
+pub const SetOptions = struct {
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    nb1: i64 = 0,
+    /// The same of its matrices; 0 or more.
+    nb2: i64 = 0,
+    /// The same of its dimension 3; 0 or more.
+    nb3: i64 = 0,
+    /// Where the window begins, in bytes; 0 or more.
+    offset: i64 = 0,
+};
+
+/// a with b in place of a window of it; a itself stays as it is.
+///
+/// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+/// behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+/// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+/// result is of a's type.
+pub fn set(self: Context, a: Tensor, b: Tensor, options: SetOptions) Error!Tensor {
+    const params: c.tl_set_params = .{
+        .nb1 = options.nb1,
+        .nb2 = options.nb2,
+        .nb3 = options.nb3,
+        .offset = options.offset,
+    };
+    return self.construct(c.tl_set, .{ a.handle, b.handle, &params });
+}
+
+/// a's elements whose indices in one dimension are these.
+///
+/// The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+/// indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
+/// a's. Types: a any without blocks, indices i32 or i64. Exact. The result is of a's type. Computing fails with
+/// `error.InvalidArgument`, naming the place, for an index that a does not have. `dim`: the dimension, counted
+/// from the contiguous one; 0 to 3.
+pub fn gather(self: Context, a: Tensor, indices: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_gather, .{ a.handle, indices.handle, dim });
+}
+
+/// a's rows with rows of b added, each by its number.
+///
+/// The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens}, b {n, experts}, ids
+/// {used, tokens}, c has a's shape. Types: a and b f32, f16 or bf16 each, ids i32 or i64; computed in f32 and
+/// rounded once to a's type. The result is of a's type. Computing fails with `error.InvalidArgument`, naming the
+/// place, for a number that is no row's of b.
+pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
+    return self.construct(c.tl_add_id, .{ a.handle, b.handle, ids.handle });
+}
+
+/// Numbers in equal steps.
+///
+/// The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
+/// among them. None where start is stop. Types: f32; computed in f64 and rounded once. The result is f32. `start`:
+/// the first number. `stop`: what they stay before. `by`: the step, below 0 where they fall.
+pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
+    return self.construct(c.tl_arange, .{ start, stop, by });
+}

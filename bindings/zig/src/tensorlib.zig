@@ -66,6 +66,9 @@ pub const RopeMode = op_functions.RopeMode;
 pub const RopeOptions = op_functions.RopeOptions;
 pub const ArgsortOrder = op_functions.ArgsortOrder;
 pub const ArgsortOptions = op_functions.ArgsortOptions;
+pub const TriType = op_functions.TriType;
+pub const AccOptions = op_functions.AccOptions;
+pub const SetOptions = op_functions.SetOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -1412,6 +1412,83 @@ typedef struct tl_argsort_params {
 } tl_argsort_params;
 
 /**
+ * tl_tri_type: the triangle.
+ */
+typedef int32_t tl_tri_type;
+
+/**
+ * lower.
+ */
+#define TL_TRI_TYPE_LOWER 0
+
+/**
+ * lower_diag.
+ */
+#define TL_TRI_TYPE_LOWER_DIAG 1
+
+/**
+ * upper.
+ */
+#define TL_TRI_TYPE_UPPER 2
+
+/**
+ * upper_diag.
+ */
+#define TL_TRI_TYPE_UPPER_DIAG 3
+
+/**
+ * What tl_acc() may be given. Since 0.1.
+ */
+typedef struct tl_acc_params {
+    /**
+     * sizeof(tl_acc_params).
+     */
+    size_t struct_size;
+    /**
+     * Bytes from a row of the window to the next; 0: c's own; 0 or more.
+     */
+    int64_t nb1;
+    /**
+     * The same of its matrices; 0 or more.
+     */
+    int64_t nb2;
+    /**
+     * The same of its dimension 3; 0 or more.
+     */
+    int64_t nb3;
+    /**
+     * Where the window begins, in bytes; 0 or more.
+     */
+    int64_t offset;
+} tl_acc_params;
+
+/**
+ * What tl_set() may be given. Since 0.1.
+ */
+typedef struct tl_set_params {
+    /**
+     * sizeof(tl_set_params).
+     */
+    size_t struct_size;
+    /**
+     * Bytes from a row of the window to the next; 0: c's own; 0 or more.
+     */
+    int64_t nb1;
+    /**
+     * The same of its matrices; 0 or more.
+     */
+    int64_t nb2;
+    /**
+     * The same of its dimension 3; 0 or more.
+     */
+    int64_t nb3;
+    /**
+     * Where the window begins, in bytes; 0 or more.
+     */
+    int64_t offset;
+} tl_set_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
@@ -2010,6 +2087,129 @@ TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
  * result is F32. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * a, repeated until it fills a shape. The result c: `c[i0, i1, i2, i3] =
+ * a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a {n0, n1, n2, n3}, c {ne}, whose extents
+ * are multiples of a's. Elementwise operations repeat an operand by themselves, and a tl_view() with
+ * strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. `ne`:
+ * the result's shape, four extents. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne);
+
+/**
+ * a with b behind it in a dimension. The result c: `c[i] = a[i] where i is below a's extent n in the
+ * dimension, b[i - n] elsewhere`. Shapes: a and b have one shape but for the dimension, in which c has
+ * the sum of their extents. Types: any, the same for a and b. Exact. The result is of a's type. `dim`:
+ * the dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on
+ * failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_concat(tl_context *ctx, tl_tensor *a, tl_tensor *b, int64_t dim);
+
+/**
+ * a with zeros behind its last elements in each dimension. The result c: `c[i] = a[i] where a has it,
+ * 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types: any; of a format with blocks the
+ * first of p is whole blocks. Exact. The result is of a's type. `p`: how many zeros, of each
+ * dimension; 0 or more. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_pad(tl_context *ctx, tl_tensor *a, const int64_t *p);
+
+/**
+ * a's rows, continued beyond both ends by their mirror images. The result c: `c[i] = a[p0 - i] for i <
+ * p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`. Shapes: a {n, ..}, c
+ * {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The result is of a's
+ * type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
+ * or more. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_pad_reflect_1d(tl_context *ctx, tl_tensor *a, int64_t p0, int64_t p1);
+
+/**
+ * a's elements moved on in each dimension, those from its end to its beginning. The result c:
+ * `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any; of
+ * a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`:
+ * how far, in each dimension; backwards where it is below 0. The context owns the result; NULL on
+ * failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_roll(tl_context *ctx, tl_tensor *a, const int64_t *shift);
+
+/**
+ * Matrices with a's rows as their diagonals. The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where
+ * i0 = i1, 0 elsewhere`. Shapes: a {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The
+ * result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_diag(tl_context *ctx, tl_tensor *a);
+
+/**
+ * A triangle of each of a's matrices, and zeros elsewhere. The result c: `c[i0, i1] = a[i0, i1] where
+ * i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere`.
+ * Shapes: c has a's shape; matrices need not be square. Types: any without blocks. Exact. The result
+ * is of a's type. `part`: the triangle. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_tri(tl_context *ctx, tl_tensor *a, tl_tri_type part);
+
+/**
+ * a's scores with those of later positions at -infinity. The result c: `c[i0, i1] = a[i0, i1] where i0
+ * <= n_past + i1, -infinity elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32,
+ * F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_diag_mask_inf(tl_context *ctx, tl_tensor *a, int64_t n_past);
+
+/**
+ * a's scores with those of later positions at 0. The result c: `c[i0, i1] = a[i0, i1] where i0 <=
+ * n_past + i1, 0 elsewhere`. Shapes: a {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16.
+ * Exact. The result is of a's type. `n_past`: the first query's position; 0 or more. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_diag_mask_zero(tl_context *ctx, tl_tensor *a, int64_t n_past);
+
+/**
+ * a with b added to a window of it; a itself stays as it is. In the result `c = a, and then c's
+ * element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one +=
+ * b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
+ * fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32
+ * and rounded once to a's type. The result is of a's type. `params` may be NULL. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_acc(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_acc_params *params);
+
+/**
+ * a with b in place of a window of it; a itself stays as it is. In the result `c = a, and then c's
+ * element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements behind its first one =
+ * b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any shape that
+ * fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+ * result is of a's type. `params` may be NULL. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_set(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_set_params *params);
+
+/**
+ * a's elements whose indices in one dimension are these. The result c: `c[i0, i1, i2, i3] =
+ * a[i0, i1, i2, i3] with the index of dimension dim replaced by indices[i0, i1, i2, i3]`. Shapes: c
+ * has indices' shape, whose extents in the other dimensions are no more than a's. Types: a any without
+ * blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming the place, for an index that a does not have. `dim`: the
+ * dimension, counted from the contiguous one; 0 to 3. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_gather(tl_context *ctx, tl_tensor *a, tl_tensor *indices, int64_t dim);
+
+/**
+ * a's rows with rows of b added, each by its number. The result c: `c[i, u, t] = a[i, u, t] +
+ * b[i, ids[u, t]]`. Shapes: a {n, used, tokens}, b {n, experts}, ids {used, tokens}, c has a's shape.
+ * Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded once to a's type.
+ * The result is of a's type. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for a
+ * number that is no row's of b. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
+
+/**
+ * Numbers in equal steps. The result c: `c[i] = start + i step`. Shapes: {n}, n = (stop - start) /
+ * step rounded up: stop itself is not among them. None where start is stop. Types: F32; computed in
+ * F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
+ * `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
 
 /* ====================================================================================================
  * Graphs

@@ -81,6 +81,33 @@ struct ArgsortOptions {
     ArgsortOrder order = ArgsortOrder::asc;
 };
 
+// The triangle.
+enum class TriType : std::int32_t { lower, lower_diag, upper, upper_diag };
+
+// What acc() may be given.
+struct AccOptions {
+    // Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    std::int64_t nb1 = 0;
+    // The same of its matrices; 0 or more.
+    std::int64_t nb2 = 0;
+    // The same of its dimension 3; 0 or more.
+    std::int64_t nb3 = 0;
+    // Where the window begins, in bytes; 0 or more.
+    std::int64_t offset = 0;
+};
+
+// What set() may be given.
+struct SetOptions {
+    // Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    std::int64_t nb1 = 0;
+    // The same of its matrices; 0 or more.
+    std::int64_t nb2 = 0;
+    // The same of its dimension 3; 0 or more.
+    std::int64_t nb3 = 0;
+    // Where the window begins, in bytes; 0 or more.
+    std::int64_t offset = 0;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -156,6 +183,23 @@ public:
     Tensor top_k(const Tensor &a, std::int64_t k) const;
     Tensor count_equal(const Tensor &a, const Tensor &b) const;
     Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) const;
+    Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
+    Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
+    Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
+    Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1) const;
+    Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift) const;
+    Tensor diag(const Tensor &a) const;
+    Tensor tri(const Tensor &a, TriType part) const;
+    Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past) const;
+    Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past) const;
+    Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {}) const;
+    Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {}) const;
+    Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) const;
+    Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) const;
+    // Numbers in equal steps. The result c: c[i] = start + i step. Shapes: {n}, n = (stop - start) / step rounded up: stop itself is not
+    // among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. start: the first number. stop:
+    // what they stay before. step: the step, below 0 where they fall.
+    Tensor arange(double start, double stop, double step) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -207,6 +251,14 @@ public:
     Tensor argmax() const;
     Tensor argsort(const ArgsortOptions &options = {}) const;
     Tensor top_k(std::int64_t k) const;
+    Tensor repeat(const std::array<std::int64_t, 4> &ne) const;
+    Tensor pad(const std::array<std::int64_t, 4> &p) const;
+    Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
+    Tensor roll(const std::array<std::int64_t, 4> &shift) const;
+    Tensor diag() const;
+    Tensor tri(TriType part) const;
+    Tensor diag_mask_inf(std::int64_t n_past) const;
+    Tensor diag_mask_zero(std::int64_t n_past) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -488,5 +540,59 @@ Tensor count_equal(const Tensor &a, const Tensor &b);
 // F32, F16 or BF16. Each row is taken relative to its largest element, so that no exponential overflows; sums as by sum. Where b is 0
 // nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is F32.
 Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
+// a, repeated until it fills a shape. The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a
+// {n0, n1, n2, n3}, c {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a view with
+// strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. ne: the result's shape, four extents.
+Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne);
+// a with b behind it in a dimension. The result c: c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere. Shapes:
+// a and b have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b. Exact. The
+// result is of a's type. dim: the dimension, counted from the contiguous one; 0 to 3.
+Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim);
+// a with zeros behind its last elements in each dimension. The result c: c[i] = a[i] where a has it, 0 elsewhere. Shapes: c has the sums of
+// a's extents and p's. Types: any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. p: how many
+// zeros, of each dimension; 0 or more.
+Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p);
+// a's rows, continued beyond both ends by their mirror images. The result c: c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end,
+// behind it a[n - 2], a[n - 3], ... Shapes: a {n, ..}, c {p0 + n + p1, ..}; p0 and p1 are below n. Types: any without blocks. Exact. The
+// result is of a's type. p0: how many elements before the first one; 0 or more. p1: how many behind the last one; 0 or more.
+Tensor pad_reflect_1d(const Tensor &a, std::int64_t p0, std::int64_t p1);
+// a's elements moved on in each dimension, those from its end to its beginning. The result c: c[i + shift mod n] = a[i] in each dimension,
+// of extent n. Shapes: c has a's shape. Types: any; of a format with blocks the first of shift is whole blocks. Exact. The result is of a's
+// type. shift: how far, in each dimension; backwards where it is below 0.
+Tensor roll(const Tensor &a, const std::array<std::int64_t, 4> &shift);
+// Matrices with a's rows as their diagonals. The result c: c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere. Shapes: a
+// {n, 1, x, y}, c {n, n, x, y}. Types: any without blocks. Exact. The result is of a's type.
+Tensor diag(const Tensor &a);
+// A triangle of each of a's matrices, and zeros elsewhere. The result c: c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1
+// (lower_diag), i1 < i0 (upper) or i1 <= i0 (upper_diag), 0 elsewhere. Shapes: c has a's shape; matrices need not be square. Types: any
+// without blocks. Exact. The result is of a's type. part: the triangle.
+Tensor tri(const Tensor &a, TriType part);
+// a's scores with those of later positions at -infinity. The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere.
+// Shapes: a {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. n_past: the first query's
+// position; 0 or more.
+Tensor diag_mask_inf(const Tensor &a, std::int64_t n_past);
+// a's scores with those of later positions at 0. The result c: c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere. Shapes: a
+// {keys, queries, ..}, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. n_past: the first query's position; 0 or
+// more.
+Tensor diag_mask_zero(const Tensor &a, std::int64_t n_past);
+// a with b added to a window of it; a itself stays as it is. In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 +
+// i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side; b any
+// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and rounded once to a's
+// type. The result is of a's type.
+Tensor acc(const Tensor &a, const Tensor &b, const AccOptions &options = {});
+// a with b in place of a window of it; a itself stays as it is. In the result c = a, and then c's element that lies offset + i1 nb1 + i2
+// nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3]. Shapes: c has a's shape, and its elements lie side by side;
+// b any shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The result is of a's type.
+Tensor set(const Tensor &a, const Tensor &b, const SetOptions &options = {});
+// a's elements whose indices in one dimension are these. The result c: c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension
+// dim replaced by indices[i0, i1, i2, i3]. Shapes: c has indices' shape, whose extents in the other dimensions are no more than a's. Types:
+// a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with Error(invalid_argument), naming the
+// place, for an index that a does not have. dim: the dimension, counted from the contiguous one; 0 to 3.
+Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim);
+// a's rows with rows of b added, each by its number. The result c: c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]. Shapes: a {n, used, tokens},
+// b {n, experts}, ids {used, tokens}, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and rounded
+// once to a's type. The result is of a's type. Computing fails with Error(invalid_argument), naming the place, for a number that is no
+// row's of b.
+Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 
 }  // namespace tensorlib

@@ -81,6 +81,7 @@ pub use ops::{op_names, Attr};
 pub use tensor::Tensor;
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
+pub use op_functions::AccOptions;
 pub use op_functions::ArgsortOptions;
 pub use op_functions::ArgsortOrder;
 pub use op_functions::GluOp;
@@ -88,7 +89,9 @@ pub use op_functions::GluOptions;
 pub use op_functions::RopeMode;
 pub use op_functions::RopeOptions;
 pub use op_functions::ScaleOptions;
+pub use op_functions::SetOptions;
 pub use op_functions::SoftMaxExtOptions;
+pub use op_functions::TriType;
 // End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]

@@ -310,6 +310,120 @@ impl ArgsortOptions {
     }
 }
 
+/// The triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TriType {
+    /// `lower`.
+    Lower = sys::TL_TRI_TYPE_LOWER as isize,
+    /// `lower_diag`.
+    LowerDiag = sys::TL_TRI_TYPE_LOWER_DIAG as isize,
+    /// `upper`.
+    Upper = sys::TL_TRI_TYPE_UPPER as isize,
+    /// `upper_diag`.
+    UpperDiag = sys::TL_TRI_TYPE_UPPER_DIAG as isize,
+}
+
+/// What [`Context::acc`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct AccOptions {
+    raw: sys::tl_acc_params,
+}
+
+impl Default for AccOptions {
+    fn default() -> Self {
+        let raw =
+            sys::tl_acc_params { struct_size: size_of::<sys::tl_acc_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
+        Self { raw }
+    }
+}
+
+impl AccOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    #[must_use]
+    pub fn nb1(mut self, nb1: i64) -> Self {
+        self.raw.nb1 = nb1;
+        self
+    }
+
+    /// The same of its matrices; 0 or more.
+    #[must_use]
+    pub fn nb2(mut self, nb2: i64) -> Self {
+        self.raw.nb2 = nb2;
+        self
+    }
+
+    /// The same of its dimension 3; 0 or more.
+    #[must_use]
+    pub fn nb3(mut self, nb3: i64) -> Self {
+        self.raw.nb3 = nb3;
+        self
+    }
+
+    /// Where the window begins, in bytes; 0 or more.
+    #[must_use]
+    pub fn offset(mut self, offset: i64) -> Self {
+        self.raw.offset = offset;
+        self
+    }
+}
+
+/// What [`Context::set_window`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct SetOptions {
+    raw: sys::tl_set_params,
+}
+
+impl Default for SetOptions {
+    fn default() -> Self {
+        let raw =
+            sys::tl_set_params { struct_size: size_of::<sys::tl_set_params>(), nb1: 0, nb2: 0, nb3: 0, offset: 0 };
+        Self { raw }
+    }
+}
+
+impl SetOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes from a row of the window to the next; 0: c's own; 0 or more.
+    #[must_use]
+    pub fn nb1(mut self, nb1: i64) -> Self {
+        self.raw.nb1 = nb1;
+        self
+    }
+
+    /// The same of its matrices; 0 or more.
+    #[must_use]
+    pub fn nb2(mut self, nb2: i64) -> Self {
+        self.raw.nb2 = nb2;
+        self
+    }
+
+    /// The same of its dimension 3; 0 or more.
+    #[must_use]
+    pub fn nb3(mut self, nb3: i64) -> Self {
+        self.raw.nb3 = nb3;
+        self
+    }
+
+    /// Where the window begins, in bytes; 0 or more.
+    #[must_use]
+    pub fn offset(mut self, offset: i64) -> Self {
+        self.raw.offset = offset;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -1346,6 +1460,213 @@ impl Context {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
     }
+
+    /// a, repeated until it fills a shape.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a `[n0, n1, n2, n3]`,
+    /// c `[ne]`, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a
+    /// [`Context::view`] with strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's
+    /// type. `ne`: the result's shape, four extents.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = a.repeat([4, 2, 1, 1])?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 2., 1., 2., 1., 2., 1., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn repeat(&self, a: &Tensor, ne: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_repeat(ctx, a.raw(), ne.as_ptr()) })
+    }
+
+    /// a with b behind it in a dimension.
+    ///
+    /// The result c: `c[i] = a[i] where i is below a's extent n in the dimension, b[i - n] elsewhere`. Shapes: a and b
+    /// have one shape but for the dimension, in which c has the sum of their extents. Types: any, the same for a and b.
+    /// Exact. The result is of a's type. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn concat(&self, a: &Tensor, b: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_concat(ctx, a.raw(), b.raw(), dim) })
+    }
+
+    /// a with zeros behind its last elements in each dimension.
+    ///
+    /// The result c: `c[i] = a[i] where a has it, 0 elsewhere`. Shapes: c has the sums of a's extents and p's. Types:
+    /// any; of a format with blocks the first of p is whole blocks. Exact. The result is of a's type. `p`: how many
+    /// zeros, of each dimension; 0 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pad(&self, a: &Tensor, p: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad(ctx, a.raw(), p.as_ptr()) })
+    }
+
+    /// a's rows, continued beyond both ends by their mirror images.
+    ///
+    /// The result c: `c[i] = a[p0 - i] for i < p0, a[i - p0] up to the row's end, behind it a[n - 2], a[n - 3], ..`.
+    /// Shapes: a `[n, ..]`, c `[p0 + n + p1, ..]`; p0 and p1 are below n. Types: any without blocks. Exact. The result
+    /// is of a's type. `p0`: how many elements before the first one; 0 or more. `p1`: how many behind the last one; 0
+    /// or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pad_reflect_1d(&self, a: &Tensor, p0: i64, p1: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pad_reflect_1d(ctx, a.raw(), p0, p1) })
+    }
+
+    /// a's elements moved on in each dimension, those from its end to its beginning.
+    ///
+    /// The result c: `c[i + shift mod n] = a[i] in each dimension, of extent n`. Shapes: c has a's shape. Types: any;
+    /// of a format with blocks the first of shift is whole blocks. Exact. The result is of a's type. `shift`: how far,
+    /// in each dimension; backwards where it is below 0.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn roll(&self, a: &Tensor, shift: [i64; 4]) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_roll(ctx, a.raw(), shift.as_ptr()) })
+    }
+
+    /// Matrices with a's rows as their diagonals.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0, 0, i2, i3] where i0 = i1, 0 elsewhere`. Shapes: a `[n, 1, x, y]`, c
+    /// `[n, n, x, y]`. Types: any without blocks. Exact. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn diag(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag(ctx, a.raw()) })
+    }
+
+    /// A triangle of each of a's matrices, and zeros elsewhere.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 < i1 (lower), i0 <= i1 (lower_diag), i1 < i0 (upper) or i1 <= i0
+    /// (upper_diag), 0 elsewhere`. Shapes: c has a's shape; matrices need not be square. Types: any without blocks.
+    /// Exact. The result is of a's type. `part`: the triangle.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn tri(&self, a: &Tensor, part: TriType) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_tri(ctx, a.raw(), part as i32) })
+    }
+
+    /// a's scores with those of later positions at -infinity.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, -infinity elsewhere`. Shapes: a
+    /// `[keys, queries, ..]`, c has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the
+    /// first query's position; 0 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn diag_mask_inf(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_inf(ctx, a.raw(), n_past) })
+    }
+
+    /// a's scores with those of later positions at 0.
+    ///
+    /// The result c: `c[i0, i1] = a[i0, i1] where i0 <= n_past + i1, 0 elsewhere`. Shapes: a `[keys, queries, ..]`, c
+    /// has a's shape. Types: F32, F16 or BF16. Exact. The result is of a's type. `n_past`: the first query's position;
+    /// 0 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn diag_mask_zero(&self, a: &Tensor, n_past: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_diag_mask_zero(ctx, a.raw(), n_past) })
+    }
+
+    /// a with b added to a window of it; a itself stays as it is.
+    ///
+    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+    /// behind its first one += b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
+    /// shape that fits. No two of the window's elements share memory. Types: F32, F16 or BF16 each; computed in F32 and
+    /// rounded once to a's type. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn acc(&self, a: &Tensor, b: &Tensor, options: AccOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_acc(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// a with b in place of a window of it; a itself stays as it is.
+    ///
+    /// In the result `c = a, and then c's element that lies offset + i1 nb1 + i2 nb2 + i3 nb3 bytes and i0 elements
+    /// behind its first one = b[i0, i1, i2, i3]`. Shapes: c has a's shape, and its elements lie side by side; b any
+    /// shape that fits. No two of the window's elements share memory. Types: any, the same for a and b. Exact. The
+    /// result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn set_window(&self, a: &Tensor, b: &Tensor, options: SetOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_set(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// a's elements whose indices in one dimension are these.
+    ///
+    /// The result c: `c[i0, i1, i2, i3] = a[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// indices[i0, i1, i2, i3]`. Shapes: c has indices' shape, whose extents in the other dimensions are no more than
+    /// a's. Types: a any without blocks, indices I32 or I64. Exact. The result is of a's type. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have.
+    /// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn gather(&self, a: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, indices]), |ctx| unsafe { sys::tl_gather(ctx, a.raw(), indices.raw(), dim) })
+    }
+
+    /// a's rows with rows of b added, each by its number.
+    ///
+    /// The result c: `c[i, u, t] = a[i, u, t] + b[i, ids[u, t]]`. Shapes: a `[n, used, tokens]`, b `[n, experts]`, ids
+    /// `[used, tokens]`, c has a's shape. Types: a and b F32, F16 or BF16 each, ids I32 or I64; computed in F32 and
+    /// rounded once to a's type. The result is of a's type. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a number that is no row's of b.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn add_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b, ids]), |ctx| unsafe { sys::tl_add_id(ctx, a.raw(), b.raw(), ids.raw()) })
+    }
+
+    /// Numbers in equal steps.
+    ///
+    /// The result c: `c[i] = start + i step`. Shapes: `[n]`, n = (stop - start) / step rounded up: stop itself is not
+    /// among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. `start`:
+    /// the first number. `stop`: what they stay before. `step`: the step, below 0 where they fall.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let numbers = ctx.arange(0.5, 2., 0.5)?;
+    /// Backend::cpu()?.compute(&[&numbers])?;
+    /// assert_eq!(numbers.to_vec::<f32>()?, [0.5, 1., 1.5]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn arange(&self, start: f64, stop: f64, step: f64) -> Result<Tensor> {
+        // SAFETY: the context is live.
+        self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1913,5 +2234,109 @@ impl Tensor {
     /// As [`Context::cross_entropy_loss`].
     pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).cross_entropy_loss(self, b)
+    }
+
+    /// [`Context::repeat`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::repeat`].
+    pub fn repeat(&self, ne: [i64; 4]) -> Result<Tensor> {
+        self.context().repeat(self, ne)
+    }
+
+    /// [`Context::concat`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::concat`].
+    pub fn concat(&self, b: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(b).concat(self, b, dim)
+    }
+
+    /// [`Context::pad`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pad`].
+    pub fn pad(&self, p: [i64; 4]) -> Result<Tensor> {
+        self.context().pad(self, p)
+    }
+
+    /// [`Context::pad_reflect_1d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pad_reflect_1d`].
+    pub fn pad_reflect_1d(&self, p0: i64, p1: i64) -> Result<Tensor> {
+        self.context().pad_reflect_1d(self, p0, p1)
+    }
+
+    /// [`Context::roll`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::roll`].
+    pub fn roll(&self, shift: [i64; 4]) -> Result<Tensor> {
+        self.context().roll(self, shift)
+    }
+
+    /// [`Context::diag`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag`].
+    pub fn diag(&self) -> Result<Tensor> {
+        self.context().diag(self)
+    }
+
+    /// [`Context::tri`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::tri`].
+    pub fn tri(&self, part: TriType) -> Result<Tensor> {
+        self.context().tri(self, part)
+    }
+
+    /// [`Context::diag_mask_inf`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag_mask_inf`].
+    pub fn diag_mask_inf(&self, n_past: i64) -> Result<Tensor> {
+        self.context().diag_mask_inf(self, n_past)
+    }
+
+    /// [`Context::diag_mask_zero`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::diag_mask_zero`].
+    pub fn diag_mask_zero(&self, n_past: i64) -> Result<Tensor> {
+        self.context().diag_mask_zero(self, n_past)
+    }
+
+    /// [`Context::acc`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::acc`].
+    pub fn acc(&self, b: &Tensor, options: AccOptions) -> Result<Tensor> {
+        self.with(b).acc(self, b, options)
+    }
+
+    /// [`Context::set_window`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::set_window`].
+    pub fn set_window(&self, b: &Tensor, options: SetOptions) -> Result<Tensor> {
+        self.with(b).set_window(self, b, options)
+    }
+
+    /// [`Context::gather`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::gather`].
+    pub fn gather(&self, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(indices).gather(self, indices, dim)
+    }
+
+    /// [`Context::add_id`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::add_id`].
+    pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
+        self.with(b).younger(ids.context()).add_id(self, b, ids)
     }
 }

@@ -125,11 +125,11 @@ impl Tensor {
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.check_elements::<T>("tensor_read", self.n_elements())?;
         // SAFETY: the tensor is live; data has room for all elements, of size bytes together, and each bit pattern is a T.
-        self.gather(|data: *mut T, size, err| unsafe { sys::tl_tensor_read(self.raw(), data.cast(), 0, size, err) })
+        self.read_all(|data: *mut T, size, err| unsafe { sys::tl_tensor_read(self.raw(), data.cast(), 0, size, err) })
     }
 
     /// All elements, which `read(memory, bytes, error)` puts into memory that is not initialised.
-    fn gather<T: Element>(
+    fn read_all<T: Element>(
         &self,
         read: impl FnOnce(*mut T, usize, *mut sys::tl_error) -> sys::tl_status,
     ) -> Result<Vec<T>> {
@@ -202,7 +202,7 @@ impl Tensor {
     pub fn to_f32_vec(&self) -> Result<Vec<f32>> {
         let n = self.n_elements();
         // SAFETY: the tensor is live; data has room for as many floats as said.
-        self.gather(|data, _, err| unsafe { sys::tl_tensor_read_f32(self.raw(), data, n, err) })
+        self.read_all(|data, _, err| unsafe { sys::tl_tensor_read_f32(self.raw(), data, n, err) })
     }
 
     /// Writes all elements, converted from `f32` and rounded to nearest even.

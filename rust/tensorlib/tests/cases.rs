@@ -149,7 +149,7 @@ impl<'a> Runner<'a> {
     fn op(&self, w: &[&str]) -> Result<Tensor> {
         let (attrs, sources): (Vec<&str>, Vec<&str>) = w[3..].iter().partition(|word| word.contains('='));
         let given = |id: &&str| if *id == "none" { None } else { Some(&self.tensors[*id]) };
-        let s = CaseOperands(sources.iter().map(given).collect());
+        let s = CaseOperands { context: &self.ctx, operands: sources.iter().map(given).collect() };
         let attrs = CaseAttrs::new(&attrs);
         if let Some(made) = case_ops::build(w[2], &s, &attrs) {
             return made;

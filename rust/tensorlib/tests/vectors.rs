@@ -45,11 +45,13 @@ fn leaf(ctx: &Context, operand: &Value, bytes: &[u8]) -> Tensor {
     tensor
 }
 
-/// Sum of squared differences over the sum of squared reference values.
+/// Sum of squared differences over the sum of squared reference values. Infinities must be the same.
 fn nmse(got: &[f32], want: &[f32]) -> f64 {
     let square = |x: f64| x * x;
-    let error: f64 = got.iter().zip(want).map(|(&g, &w)| square(f64::from(g) - f64::from(w))).sum();
-    error / want.iter().map(|&w| square(f64::from(w))).sum::<f64>().max(f64::MIN_POSITIVE)
+    let different = got.iter().zip(want).filter(|(g, w)| g != w);
+    let error: f64 = different.map(|(&g, &w)| square(f64::from(g) - f64::from(w))).sum();
+    let size = want.iter().filter(|w| w.is_finite()).map(|&w| square(f64::from(w))).sum::<f64>();
+    error / size.max(f64::MIN_POSITIVE)
 }
 
 /// A case's parameter; None for its remarks.

@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import formats, reduced, tensors
+from . import formats, movements, reduced, tensors
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -79,6 +79,9 @@ class Case:
 
     def rope(self, a, positions, factors, **attrs):
         return tensors.rope(self._op("rope", a, positions, factors, **attrs), a, positions, factors, attrs)
+
+    def moved(self, op, *operands, **attrs):
+        return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)
@@ -208,7 +211,7 @@ def post_order(out):
             done.add(id(t))
             for s in t.src:
                 visit(s)
-            if t.src:
+            if t.src or t.op:
                 order.append(t)
 
     visit(out)

@@ -2,16 +2,20 @@
 
 use std::collections::HashMap;
 use std::ops::Index;
-use tensorlib::{DType, Tensor};
+use tensorlib::{Context, DType, Tensor};
 
-/// `None` for one that is left out.
-pub struct CaseOperands<'a>(pub Vec<Option<&'a Tensor>>);
+pub struct CaseOperands<'a> {
+    /// For an operation without operands.
+    pub context: &'a Context,
+    /// `None` for one that is left out.
+    pub operands: Vec<Option<&'a Tensor>>,
+}
 
 impl<'a> CaseOperands<'a> {
     // No operation that there is has an optional operand.
     #[allow(dead_code)]
     pub fn if_given(&self, i: usize) -> Option<&'a Tensor> {
-        self.0[i]
+        self.operands[i]
     }
 }
 
@@ -19,7 +23,7 @@ impl Index<usize> for CaseOperands<'_> {
     type Output = Tensor;
 
     fn index(&self, i: usize) -> &Tensor {
-        self.0[i].unwrap_or_else(|| panic!("operand {i} is left out, and is not optional"))
+        self.operands[i].unwrap_or_else(|| panic!("operand {i} is left out, and is not optional"))
     }
 }
 

@@ -163,6 +163,73 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "count_equal" => s[0].count_equal(&s[1]),
         "cross_entropy_loss" => s[0].cross_entropy_loss(&s[1]),
+        "repeat" => {
+            let ne = attrs.list("ne");
+            s[0].repeat(ne)
+        }
+        "concat" => {
+            let dim = attrs.integer("dim");
+            s[0].concat(&s[1], dim)
+        }
+        "pad" => {
+            let p = attrs.list("p");
+            s[0].pad(p)
+        }
+        "pad_reflect_1d" => {
+            let p0 = attrs.integer("p0");
+            let p1 = attrs.integer("p1");
+            s[0].pad_reflect_1d(p0, p1)
+        }
+        "roll" => {
+            let shift = attrs.list("shift");
+            s[0].roll(shift)
+        }
+        "diag" => s[0].diag(),
+        "tri" => {
+            let part = match attrs.text("type") {
+                "" | "lower" => tensorlib::TriType::Lower,
+                "lower_diag" => tensorlib::TriType::LowerDiag,
+                "upper" => tensorlib::TriType::Upper,
+                "upper_diag" => tensorlib::TriType::UpperDiag,
+                other => panic!("type: {other} is none of its words"),
+            };
+            s[0].tri(part)
+        }
+        "diag_mask_inf" => {
+            let n_past = attrs.integer("n_past");
+            s[0].diag_mask_inf(n_past)
+        }
+        "diag_mask_zero" => {
+            let n_past = attrs.integer("n_past");
+            s[0].diag_mask_zero(n_past)
+        }
+        "acc" => {
+            let options = tensorlib::AccOptions::new();
+            let options = options.nb1(attrs.integer("nb1"));
+            let options = options.nb2(attrs.integer("nb2"));
+            let options = options.nb3(attrs.integer("nb3"));
+            let options = options.offset(attrs.integer("offset"));
+            s[0].acc(&s[1], options)
+        }
+        "set" => {
+            let options = tensorlib::SetOptions::new();
+            let options = options.nb1(attrs.integer("nb1"));
+            let options = options.nb2(attrs.integer("nb2"));
+            let options = options.nb3(attrs.integer("nb3"));
+            let options = options.offset(attrs.integer("offset"));
+            s[0].set_window(&s[1], options)
+        }
+        "gather" => {
+            let dim = attrs.integer("dim");
+            s[0].gather(&s[1], dim)
+        }
+        "add_id" => s[0].add_id(&s[1], &s[2]),
+        "arange" => {
+            let start = attrs.number("start");
+            let stop = attrs.number("stop");
+            let step = attrs.number("step");
+            s.context.arange(start, stop, step)
+        }
         _ => return None,
     })
 }

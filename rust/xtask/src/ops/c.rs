@@ -147,7 +147,7 @@ fn definition(op: &Op) -> String {
             Kind::Integer => format!("int64_t {attribute_name}"),
             Kind::Number => format!("double {attribute_name}"),
             Kind::Type => format!("tl_type {attribute_name}"),
-            Kind::Choice => format!("tl_{name}_{attribute_name} {attribute_name}"),
+            Kind::Choice => format!("tl_{name}_{} {attribute_name}", attribute.name),
             Kind::Integers => format!("const int64_t *{attribute_name}"),
         });
     }

@@ -48,6 +48,7 @@ fn definition(op: &Op) -> String {
     let line = format!("{head}{}}};", operands.join(", "));
     // A comma behind the last one keeps clang-format from filling lines.
     let mut text = match line.chars().count() <= WIDTH {
+        _ if operands.is_empty() => "\n".into(),
         true => format!("\n{line}\n"),
         false => format!("\n{head}\n    {},\n}};\n", operands.join(",\n    ")),
     };
@@ -63,7 +64,10 @@ fn definition(op: &Op) -> String {
         text += "};\n";
     }
     let _ = writeln!(text, "inline constexpr OpFacts {name}{{");
-    let _ = writeln!(text, "    .op = Op::{name},\n    .name = \"{name}\",\n    .operands = {name}_operands,");
+    let _ = writeln!(text, "    .op = Op::{name},\n    .name = \"{name}\",");
+    if !operands.is_empty() {
+        let _ = writeln!(text, "    .operands = {name}_operands,");
+    }
     if !op.attributes.is_empty() {
         let _ = writeln!(text, "    .attrs = {name}_attrs,");
     }
@@ -99,7 +103,11 @@ fn attr_def(op: &Op, attribute: &Attribute) -> String {
         let _ = write!(text, ", .min_ints = {fewest}, .max_ints = {most}");
     }
     if let Some((least, most)) = range {
-        let _ = write!(text, ", .least = {}, .most = {}", attribute.written(*least), attribute.written(*most));
+        for (bound, value) in [("least", least), ("most", most)] {
+            if value.is_finite() {
+                let _ = write!(text, ", .{bound} = {}", attribute.written(*value));
+            }
+        }
     }
     if *kind == Kind::Choice {
         let _ = write!(text, ", .values = {}_{name}_values", op.name);

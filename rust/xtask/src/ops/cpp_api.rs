@@ -32,6 +32,10 @@ class ContextOps {
 public:
 ";
     for op in generated(families) {
+        // Of others the free function says it.
+        if op.operands.is_empty() {
+            text += &wrapped(&documentation(op, &prose), "    // ", WIDTH);
+        }
         let _ = writeln!(
             text,
             "{}",
@@ -48,8 +52,8 @@ public:
         );
     }
     text += "};\n\n// A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.\n";
-    for op in generated(families) {
-        text += &wrapped(&format!("{} {}", prose.summary(op), prose.body(op)), "// ", WIDTH);
+    for op in of_operands(families) {
+        text += &wrapped(&documentation(op, &prose), "// ", WIDTH);
         let _ = writeln!(
             text,
             "{}",
@@ -57,6 +61,15 @@ public:
         );
     }
     text + "\n}  // namespace tensorlib\n"
+}
+
+fn documentation(op: &Op, prose: &Prose) -> String {
+    format!("{} {}", prose.summary(op), prose.body(op))
+}
+
+/// Those that find their context by an operand.
+fn of_operands(families: &[Family]) -> impl Iterator<Item = &Op> {
+    generated(families).filter(|op| !op.operands.is_empty())
 }
 
 fn unary(families: &[Family]) -> impl Iterator<Item = &Op> {
@@ -150,7 +163,7 @@ pub fn definitions(families: &[Family]) -> String {
     for op in generated(families) {
         text += &method(op);
     }
-    for op in generated(families) {
+    for op in of_operands(families) {
         text += &free(op);
     }
     for op in unary(families) {
@@ -248,6 +261,7 @@ fn case(op: &Op) -> String {
         arguments.push("options".into());
     }
     let call = match op.operands.len() {
+        0 => aligned(&format!("        return s.context().{name}("), &arguments, ");", WIDTH),
         1 => aligned_or_empty(&format!("        return s.at(0).{name}("), &arguments[1..], ");"),
         _ => aligned(&format!("        return tl::{name}("), &arguments, ");", WIDTH),
     };

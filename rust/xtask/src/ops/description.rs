@@ -158,6 +158,15 @@ impl Attribute {
         format!("{value:?}")
     }
 
+    /// What is valid, for people; none where everything is.
+    pub fn valid(&self) -> Option<String> {
+        self.range.map(|(least, most)| match (least.is_finite(), most.is_finite()) {
+            (true, false) => format!("{} or more", self.shown(least)),
+            (false, true) => format!("{} or less", self.shown(most)),
+            _ => format!("{} to {}", self.shown(least), self.shown(most)),
+        })
+    }
+
     /// The same, as all these languages write it.
     pub fn written(&self, value: f64) -> String {
         match self.kind {
@@ -225,8 +234,8 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
     ])?;
     fields.check_name(name)?;
     let operands = fields.list("operands")?.iter().map(operand).collect::<Result<Vec<_>, _>>()?;
-    if operands.is_empty() || operands.len() > MAX_OPERANDS {
-        return Err(format!("{}: {} operands: 1 to {MAX_OPERANDS} are valid", fields.place, operands.len()));
+    if operands.len() > MAX_OPERANDS {
+        return Err(format!("{}: {} operands: up to {MAX_OPERANDS} are valid", fields.place, operands.len()));
     }
     check_optional(&operands, &fields.place)?;
     let attributes = fields.list("attributes")?.iter().map(attribute).collect::<Result<Vec<_>, _>>()?;
@@ -238,6 +247,9 @@ fn operation(name: &str, fields: &Fields) -> Result<Op, String> {
         if !names.insert(part) {
             return Err(format!("{}: two operands or attributes are called {part:?}", fields.place));
         }
+    }
+    if operands.is_empty() {
+        check_without_operands(fields, &attributes)?;
     }
     let by_hand = fields.there("signature").then(|| fields.one_of("signature", &[BY_HAND])).transpose()?.is_some();
     let op = Op {
@@ -275,6 +287,17 @@ fn check_optional(operands: &[Operand], place: &str) -> Result<(), String> {
     match left_out(target) {
         Some(name) => Err(format!("{place}: the result is a view of {name}, which can not be optional")),
         None => Ok(()),
+    }
+}
+
+/// What makes a result of nothing has numbers to make it of, and a type that is no operand's.
+fn check_without_operands(fields: &Fields, attributes: &[Attribute]) -> Result<(), String> {
+    if !attributes.iter().any(|attribute| attribute.required) {
+        return Err(format!("{}: no operands: then an attribute must be required", fields.place));
+    }
+    match fields.there("result") && fields.text("result")? == OF_FIRST {
+        true => Err(format!("{}: no operands: then the result can not be of the first one's type", fields.place)),
+        false => Ok(()),
     }
 }
 
@@ -390,7 +413,9 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
         return Err(format!("{place}: {name}: {message}"));
     }
     match range {
-        Some((least, most)) if least.abs().max(most.abs()) > EXACT && *kind != Kind::Number => {
+        Some((least, most))
+            if [least, most].iter().any(|bound| bound.is_finite() && bound.abs() > EXACT) && *kind != Kind::Number =>
+        {
             Err(format!("{place}: {name}: its range goes beyond 2^53"))
         }
         _ => Ok(()),
@@ -518,7 +543,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(error("length = [4, 4], ", "").contains("length is missing"));
         assert!(error("\"axes\"", "\"a\"").contains("two operands or attributes are called \"a\""));
         assert!(error("\"2 a\"", "\"\"").contains("doc is empty"));
-        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("0 operands: 1 to 10"));
+        assert!(error("operands = [{ name = \"a\", role = \"read\" }]", "").contains("an attribute must be required"));
         assert!(error("gradient", "signature = \"by feet\"\ngradient").contains("one of by hand"));
         assert!(family("f", "title = \"F\"").unwrap_err().contains("no operations"));
         assert!(error("title", "titel").contains("no title"));
@@ -539,6 +564,8 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((attribute.written(1e-5), attribute.written(1.0)), ("1e-5".into(), "1.0".into()));
         let attribute = with(r#"name = "stride", kind = "integer", range = [1, 99], default = 1"#).unwrap();
         assert_eq!((attribute.range, attribute.written(1.0)), (Some((1.0, 99.0)), "1".into()));
+        let attribute = with(r#"name = "offset", kind = "integer", range = [0, inf]"#).unwrap();
+        assert_eq!((attribute.range, attribute.valid()), (Some((0.0, f64::INFINITY)), Some("0 or more".into())));
         let attribute = with(r#"name = "way", kind = "enum", values = ["forth", "back"]"#).unwrap();
         assert_eq!((attribute.kind, attribute.values), (Kind::Choice, vec!["forth".to_string(), "back".into()]));
         assert!(with(r#"name = "value", kind = "number", required = true, nan = true"#).unwrap().nan);

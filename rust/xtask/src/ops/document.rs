@@ -80,7 +80,7 @@ fn point(text: &str) -> String {
 }
 
 fn row(attribute: &Attribute) -> String {
-    let Attribute { name, kind, length: (fewest, most), required, range, default, values, doc, .. } = attribute;
+    let Attribute { name, kind, length: (fewest, most), required, default, values, doc, .. } = attribute;
     let mut takes = match kind {
         Kind::Bool => "0 or 1".into(),
         Kind::Integer => "an integer".into(),
@@ -90,8 +90,8 @@ fn row(attribute: &Attribute) -> String {
         Kind::Integers if fewest == most => format!("{most} integers"),
         Kind::Integers => format!("{fewest} to {most} integers"),
     };
-    if let Some((least, most)) = range {
-        let _ = write!(takes, ", {} to {}", attribute.shown(*least), attribute.shown(*most));
+    if let Some(valid) = attribute.valid() {
+        let _ = write!(takes, ", {valid}");
     }
     if *default != 0.0 {
         let _ = write!(takes, "; 0 or left out: {}", attribute.shown(*default));

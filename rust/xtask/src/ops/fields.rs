@@ -74,10 +74,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Two numbers, the less first; whole ones but for `fractions`.
+    /// Two numbers, the less first; whole ones but for `fractions`. Either may be an infinity: there is no such bound.
     pub fn bounds(&self, key: &str, fractions: bool) -> Result<(f64, f64), String> {
+        let open = |value: &Value| value.as_float().filter(|n| n.is_infinite());
         self.get(key, "[LEAST, MOST]", |value| {
-            let numbers: Option<Vec<f64>> = value.as_array()?.iter().map(|v| number(v, fractions)).collect();
+            let numbers: Option<Vec<f64>> =
+                value.as_array()?.iter().map(|v| number(v, fractions).or(open(v))).collect();
             match numbers?[..] {
                 [least, most] if least <= most => Some((least, most)),
                 _ => None,

@@ -96,7 +96,10 @@ fn method(op: &Op, prose: &Prose) -> String {
     let operands = operands(op);
     let mut text =
         format!("\n{}//\n{}", wrapped(&prose.summary(op), "// ", WIDTH), wrapped(&prose.body(op), "// ", WIDTH));
-    let mut parameters = vec![format!("{} *Tensor", operands.join(", "))];
+    let mut parameters = Vec::new();
+    if !operands.is_empty() {
+        parameters.push(format!("{} *Tensor", operands.join(", ")));
+    }
     parameters.extend(op.required().map(|a| format!("{} {}", variable(a), type_of(op, a))));
     let mut arguments = vec!["c.ptr".to_string()];
     arguments.extend(operands.iter().map(|name| format!("{name}.ptr")));
@@ -138,11 +141,11 @@ fn method(op: &Op, prose: &Prose) -> String {
         let _ = writeln!(text, "\t{} = {}", optional.join(", "), given.join(", "));
     }
     text += &before;
+    let listed = if operands.is_empty() { "nil".into() } else { format!("[]*Tensor{{{}}}", operands.join(", ")) };
     let _ = writeln!(
         text,
-        "\treturn c.construct(\"{}\", []*Tensor{{{}}}, func() *C.tl_tensor {{\n\t\treturn C.tl_{}({})\n\t}})\n}}",
+        "\treturn c.construct(\"{}\", {listed}, func() *C.tl_tensor {{\n\t\treturn C.tl_{}({})\n\t}})\n}}",
         op.name,
-        operands.join(", "),
         op.name,
         arguments.join(", ")
     );

@@ -30,7 +30,7 @@ pub fn methods(families: &[Family]) -> String {
     text += &methods.join("\n");
     text += "}\n\n/// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.\n";
     text += "impl Tensor {\n";
-    let methods: Vec<String> = generated(families).map(tensor_method).collect();
+    let methods: Vec<String> = generated(families).filter(|op| !op.operands.is_empty()).map(tensor_method).collect();
     text + &methods.join("\n") + "}\n"
 }
 
@@ -208,8 +208,12 @@ fn context_method(op: &Op, prose: &Prose) -> String {
         true => op.operands.iter().zip(&operands).map(|(operand, name)| given(operand, name)).collect(),
         false => operands.clone(),
     };
-    let shapes = format!("|| shapes(&[{}])", listed_operands.join(", "));
+    let shapes = match op.operands.is_empty() {
+        true => "Vec::new".to_string(),
+        false => format!("|| shapes(&[{}])", listed_operands.join(", ")),
+    };
     let safety = match op.attributes.is_empty() {
+        _ if op.operands.is_empty() => "// SAFETY: the context is live.",
         true => "// SAFETY: context and operands are live.",
         false => "// SAFETY: context and operands are live; what is pointed to lives for the call.",
     };
@@ -308,7 +312,8 @@ pub fn cases(families: &[Family]) -> String {
             }
             arguments.push("options".into());
         }
-        let call = listed("            ", &format!("s[0].{name}("), &arguments, ")", WIDTH);
+        let of = if op.operands.is_empty() { "s.context" } else { "s[0]" };
+        let call = listed("            ", &format!("{of}.{name}("), &arguments, ")", WIDTH);
         let _ = writeln!(text, "{call}\n        }}");
     }
     text + "        _ => return None,\n    })\n}\n"

@@ -64,8 +64,8 @@ impl Prose<'_> {
     /// What an attribute is, what is valid, and what it is where it is left out.
     pub fn attribute(&self, attribute: &Attribute) -> String {
         let mut text = self.translated(&attribute.doc);
-        if let Some((least, most)) = attribute.range {
-            text += &format!("; {} to {}", attribute.shown(least), attribute.shown(most));
+        if let Some(valid) = attribute.valid() {
+            text += &format!("; {valid}");
         }
         if attribute.default != 0.0 {
             text += &format!("; 0 = the default, {}", attribute.shown(attribute.default));

@@ -36,7 +36,7 @@ attributes = [
     { name = "count", kind = "integer", required = true, range = [1, 8], doc = "how many" },
     { name = "factor", kind = "number", required = true, nan = true, doc = "by what" },
     { name = "axes", kind = "integers", length = [4, 4], required = true, doc = "which" },
-    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, doc = "where to" },
+    { name = "way", kind = "enum", values = ["forth", "back_again"], required = true, names = { c = "direction" }, doc = "where to" },
     { name = "to", kind = "type", required = true, names = { zig = "dtype" }, doc = "into what" },
 ]
 
@@ -141,8 +141,22 @@ operands = [
     { name = "the_third_operand", role = "read", optional = true },
 ]
 
-[by_hand]
+[of_nothing]
 number = 9
+class = "other"
+doc = "So many elements"
+formula = "c[i] = value"
+shapes = "{n}"
+types = "F32"
+result = "f32"
+gradient = "none: it is constant"
+attributes = [
+    { name = "n", kind = "integer", required = true, doc = "how many" },
+    { name = "value", kind = "number", doc = "what they are" },
+]
+
+[by_hand]
+number = 10
 signature = "by hand"
 class = "other"
 doc = "a in its own way"
@@ -214,6 +228,8 @@ fn optional_operands_are_the_languages_own() {
     has("docs/ops.md", "- `rows` has no gradient: its elements are numbers of rows.");
     has("docs/ops.md", "- Types: F32. Result: a's.");
     has("rust/tensorlib-sys/src/op_functions.rs", "`b` may be tl_none(): left out.");
+    has("rust/tensorlib-sys/src/op_functions.rs", "direction: tl_every_kind_given_way");
+    has("capi/src/op_functions.cpp", "tl_every_kind_given_way direction");
     has("capi/src/op_functions.cpp", "return build<2>(ctx, Op::one_optional, {a, b});");
     has(
         "cpp/include/tensorlib/op_functions.hpp",
@@ -237,5 +253,15 @@ fn optional_operands_are_the_languages_own() {
     has("tests/capi/case_ops.h", "operands(run, words, n, 2, s);");
     has("rust/tensorlib/tests/case_ops/mod.rs", "\"one_optional\" => s[0].one_optional(s.if_given(1)),");
     has("bindings/go/case_ops_test.go", "made, err = c.OneOptional(src[0], src[1])");
+    has(
+        "cpp/include/tensorlib/op_functions.hpp",
+        "    Tensor of_nothing(std::int64_t n, const OfNothingOptions &options = {}) const;",
+    );
+    has("capi/src/op_functions.cpp", "return node<0>(context, Op::of_nothing, {}, attrs);");
+    has("rust/tensorlib/src/op_functions.rs", "pub fn of_nothing(&self, n: i64, options: OfNothingOptions)");
+    has(
+        "bindings/go/op_functions.go",
+        "func (c *Context) OfNothing(n int64, options *OfNothingOptions) (*Tensor, error) {",
+    );
     has("bindings/zig/tests/case_ops.zig", ".one_optional => return try ctx.oneOptional(src[0].?, src[1]),");
 }

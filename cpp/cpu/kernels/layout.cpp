@@ -1,0 +1,171 @@
+// repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp).
+//
+// A chunk is some units of the result, wherever its rows end: so a few long rows are work for all threads. Limited by memory.
+#include "cpu/kernels/layout.hpp"
+
+#include "cpu/kernels/units.hpp"
+#include "runtime/movement.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tensorlib::core {
+
+namespace {
+
+using Part = Movement::Part;
+
+// What a row of the result is made of, the same for all rows that have the same parts: units from `first` on of one part, or zeros.
+struct Segment {
+    int part;  // -1: none
+    std::int64_t first, n;
+    std::int64_t index;  // of the part's first one
+};
+
+class Mover {
+public:
+    Mover(const Movement &movement, Sink &sink) noexcept : m_(movement), sink_(sink) {}
+
+    // n units of the result from flat position `at` on.
+    void run(std::int64_t at, std::int64_t n) noexcept {
+        const Extents ne{m_.ne[0], m_.ne[1], m_.ne[2], m_.ne[3]};
+        RowIndex row = row_index(ne, at / ne[0]);
+        for (std::int64_t i0 = at % ne[0]; n > 0; i0 = 0) {
+            const std::int64_t count = std::min(n, ne[0] - i0);
+            find(row);
+            if (count == ne[0]) {
+                for (int s = 0; s < n_segments_; s++) put(segments_[s], segments_[s].index, segments_[s].n);
+            } else {
+                put_part(i0, i0 + count);
+            }
+            n -= count;
+            if (++row.i1 < ne[1]) continue;
+            row.i1 = 0;
+            if (++row.i2 < ne[2]) continue;
+            row.i2 = 0;
+            row.i3++;
+        }
+    }
+
+private:
+    // Where the parts' rows are, and the row's segments.
+    void find(const RowIndex &row) noexcept {
+        unsigned there = 0;
+        for (int p = 0; p < m_.n_parts; p++) {
+            from_[p] = m_.parts[p].row(row.i1, row.i2, row.i3);
+            there |= from_[p] ? 1u << p : 0;
+        }
+        if (there == there_) return;
+        there_ = there;
+        n_segments_ = 0;
+        for (std::int64_t i = 0; i < m_.ne[0]; i += segments_[n_segments_++].n) segments_[n_segments_] = segment_at(i);
+    }
+    Segment segment_at(std::int64_t i) const noexcept {
+        std::int64_t zeros = m_.ne[0] - i;
+        for (int p = 0; p < m_.n_parts; p++) {
+            const Part &part = m_.parts[p];
+            if (!from_[p]) continue;
+            const std::int64_t j = part.index(0, i);
+            if (repeats(part)) return {p, i, m_.ne[0] - i, j};
+            if (j < part.extent[0]) return {p, i, std::min(m_.ne[0] - i, part.extent[0] - j), j};
+            zeros = std::min(zeros, part.period[0] - j);  // up to where this one begins
+        }
+        return {-1, i, zeros, 0};
+    }
+    bool repeats(const Part &part) const noexcept { return part.period[0] < m_.ne[0]; }
+
+    // Units [begin, end) of the row.
+    void put_part(std::int64_t begin, std::int64_t end) noexcept {
+        for (int s = 0; s < n_segments_; s++) {
+            const Segment &segment = segments_[s];
+            const std::int64_t from = std::max(begin, segment.first), to = std::min(end, segment.first + segment.n);
+            if (from < to) put(segment, segment.index + from - segment.first, to - from);
+        }
+    }
+    void put(const Segment &segment, std::int64_t index, std::int64_t n) noexcept {
+        if (segment.part < 0) {
+            sink_.zero(n * m_.unit);
+            return;
+        }
+        const Part &part = m_.parts[segment.part];
+        if (repeats(part)) {
+            repeat(part, from_[segment.part], index % part.period[0], n);
+        } else {
+            copy(part, from_[segment.part] + index * part.nb[0], n);
+        }
+    }
+
+    void copy(const Part &part, const std::byte *from, std::int64_t n) noexcept {
+        if (part.nb[0] == m_.unit) fetch_row(sink_, from + part.nb[1], n * m_.unit);
+        copy_units(sink_, from, part.nb[0], n, m_.unit);
+    }
+
+    // n units from index j on of a part that has fewer, again and again.
+    void repeat(const Part &part, const std::byte *from, std::int64_t j, std::int64_t n) noexcept {
+        const std::int64_t period = part.period[0];
+        if (period == 1 && m_.unit <= 8) {
+            fill_units(sink_, from, n, m_.unit);
+            return;
+        }
+        if (period * m_.unit >= static_cast<std::int64_t>(shortest_stream)) {
+            for (; n > 0; j = 0) {
+                const std::int64_t count = std::min(n, period - j);
+                copy(part, from + j * part.nb[0], count);
+                n -= count;
+            }
+            return;
+        }
+        // A short one is repeated in a pattern of some KiB first, so that copies are long.
+        const std::int64_t pattern = std::min(n, Sink::most / (period * m_.unit) * period), bytes = pattern * m_.unit;
+        alignas(64) std::byte stage[Sink::most];
+        std::byte *made = pattern < n ? stage : sink_.room(bytes);
+        const std::int64_t whole = std::min(n, period), behind = std::min(whole, period - j);
+        take_units(made, from + j * part.nb[0], part.nb[0], behind, m_.unit);
+        take_units(made + behind * m_.unit, from, part.nb[0], whole - behind, m_.unit);
+        for (std::int64_t has = period * m_.unit; has < bytes; has *= 2)
+            std::memcpy(made + has, made, static_cast<std::size_t>(std::min(has, bytes - has)));
+        if (pattern == n) return;
+        for (; n > 0; n -= pattern) sink_.copy(made, std::min(pattern, n) * m_.unit);
+    }
+
+    const Movement &m_;
+    Sink &sink_;
+    const std::byte *from_[Movement::max_parts];
+    unsigned there_ = ~0u;  // which parts have the row that segments_ is of
+    // Each part comes twice at most, where it goes round its end, and zeros once before each and behind the last.
+    Segment segments_[4 * Movement::max_parts + 1];
+    int n_segments_ = 0;
+};
+
+std::int64_t units_of(const Layout &l) noexcept { return l.n_elements() / traits(l.type).block_size; }
+
+void plan_move(const Problem &p, KernelPlan &plan) noexcept { plan.chunks(Stage::compute) = move_chunks(p); }
+
+void run_move(const Step &step, const Slice &slice) noexcept { run_move_stage(step, slice, Stage::compute); }
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::repeat, .name = "move", .plan = plan_always<plan_move>}, run_move},
+    {{.op = Op::concat, .name = "move", .plan = plan_always<plan_move>}, run_move},
+    {{.op = Op::pad, .name = "move", .plan = plan_always<plan_move>}, run_move},
+    {{.op = Op::pad_reflect_1d, .name = "move", .plan = plan_always<plan_move>}, run_move},
+    {{.op = Op::roll, .name = "move", .plan = plan_always<plan_move>}, run_move},
+};
+
+}  // namespace
+
+std::int64_t move_chunks(const Problem &p) noexcept {
+    const Layout &c = p.node.layout;
+    return chunks_for(units_of(c), 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
+}
+
+void run_move_stage(const Step &step, const Slice &slice, Stage stage) noexcept {
+    const Range part = part_of(units_of(step.node->layout), slice.chunk, step.plan.chunks(stage));
+    if (part.begin == part.end) return;
+    const Movement movement = movement_of(step);
+    Sink sink(step.dst.data + part.begin * movement.unit, slice.leaf, streams(*step.node));
+    Mover(movement, sink).run(part.begin, part.end - part.begin);
+}
+
+const std::span<const CpuKernel> kernels::layout = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,88 @@
+// Where a chunk's bytes go that are written one after the other: into the result, or past the caches into it.
+//
+// What goes past the caches does so in whole lines, whatever it is made of: short pieces are put together in a stage of a few KiB first.
+#pragma once
+
+#include "cpu/cpu_kernel.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace tensorlib::core {
+
+class Sink {
+public:
+    // The most that room() gives.
+    static constexpr std::int64_t most = 4096;
+
+    Sink(std::byte *to, const leaf::LeafTable &leaf, bool stream) noexcept : to_(to), leaf_(leaf), stream_(stream) {}
+    ~Sink() {
+        if (!stream_) return;
+        flush(held_);
+        leaf_.copies.stream_end();
+    }
+    Sink(const Sink &) = delete;
+    Sink &operator=(const Sink &) = delete;
+
+    bool streams() const noexcept { return stream_; }
+
+    // The place of the next n bytes, up to `most`, which the caller writes before it comes again.
+    std::byte *room(std::int64_t n) noexcept {
+        if (!stream_) {
+            std::byte *at = to_;
+            to_ += n;
+            return at;
+        }
+        if (held_ + n > capacity) flush(held_ - behind_line());
+        std::byte *at = stage_ + held_;
+        held_ += n;
+        return at;
+    }
+
+    void copy(const std::byte *from, std::int64_t n) noexcept {
+        if (stream_ && n >= static_cast<std::int64_t>(shortest_stream)) {
+            // The stage ends with a line, and so does what goes directly.
+            const std::int64_t head = (line - behind_line()) % line, body = (n - head) / line * line;
+            put(from, head);
+            flush(held_);
+            leaf_.copies.stream(body, from + head, to_);
+            to_ += body;
+            from += head + body;
+            n -= head + body;
+        }
+        put(from, n);
+    }
+
+    void zero(std::int64_t n) noexcept {
+        for (; n > 0; n -= most) {
+            const std::int64_t count = std::min(n, most);
+            std::memset(room(count), 0, static_cast<std::size_t>(count));
+        }
+    }
+
+private:
+    static constexpr std::int64_t line = 64, capacity = 2 * most;
+
+    void put(const std::byte *from, std::int64_t n) noexcept { std::memcpy(room(n), from, static_cast<std::size_t>(n)); }
+    // The bytes of the stage behind the last whole line of the result.
+    std::int64_t behind_line() const noexcept {
+        const auto behind = static_cast<std::int64_t>((reinterpret_cast<std::uintptr_t>(to_) + static_cast<std::uintptr_t>(held_)) % line);
+        return std::min(held_, behind);
+    }
+    void flush(std::int64_t n) noexcept {
+        leaf_.copies.stream(n, stage_, to_);
+        to_ += n;
+        held_ -= n;
+        std::memcpy(stage_, stage_ + n, static_cast<std::size_t>(held_));
+    }
+
+    std::byte *to_;
+    const leaf::LeafTable &leaf_;
+    bool stream_;
+    std::int64_t held_ = 0;
+    alignas(64) std::byte stage_[capacity];
+};
+
+}  // namespace tensorlib::core

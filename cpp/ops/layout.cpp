@@ -1,0 +1,293 @@
+// Elements moved to other places: what layout.toml describes.
+#include "base/fail.hpp"
+#include "graph/overlap.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/window.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tensorlib::core::ops {
+
+namespace {
+
+long long shown(std::int64_t n) { return static_cast<long long>(n); }
+
+// Of `least` dimensions or more: those behind it that have one element are not counted.
+Layout contiguous_like(const char *op, DType type, const Extents &ne, std::int32_t least) {
+    auto n_dims = static_cast<std::size_t>(least);
+    for (std::size_t d = n_dims; d < max_dims; d++) {
+        if (ne[d] != 1) n_dims = d + 1;
+    }
+    return contiguous_layout(op, type, std::span(ne).first(n_dims));
+}
+
+// a + b, of which neither is negative; refused where an integer has not so many.
+std::int64_t extent_sum(const OpFacts &def, std::span<Tensor *const> src, std::int64_t a, std::int64_t b) {
+    if (b <= INT64_MAX - a) return a + b;
+    fail(Status::invalid_argument, "%s: %s: an extent of %lld and %lld more is beyond 2^63 - 1", def.name, operands_text(def, src).c_str(),
+         shown(a), shown(b));
+}
+
+void check_without_blocks(const OpFacts &def, std::span<Tensor *const> src) {
+    if (traits(src[0]->layout.type).block_size == 1) return;
+    fail(Status::type_mismatch, "%s: %s: a type without blocks is valid, as those would be taken apart", def.name,
+         operands_text(def, src).c_str());
+}
+
+void repeat_infer(std::span<Tensor *const> src, const RepeatAttrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0];
+    const Extents &ne = attrs.ne.values;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        const std::int64_t n = a.layout.ne[d];
+        if (ne[d] >= 0 && (n == 0 ? ne[d] == 0 : ne[d] % n == 0)) continue;
+        fail(Status::shape_mismatch, "repeat: a is %s, ne[%zu] is %lld: a multiple of %lld is valid", tensor_text(a).c_str(), d,
+             shown(ne[d]), shown(n));
+    }
+    result.layout = contiguous_like("repeat", a.layout.type, ne, a.layout.n_dims);
+}
+
+void concat_infer(std::span<Tensor *const> src, const ConcatAttrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0], &b = *src[1];
+    const auto dim = static_cast<std::size_t>(attrs.dim);
+    const auto operands = [&] { return operands_text(facts::concat, src); };
+    if (a.layout.type != b.layout.type) fail(Status::type_mismatch, "concat: %s: both must have one type", operands().c_str());
+    Extents ne = a.layout.ne;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (d == dim || ne[d] == b.layout.ne[d]) continue;
+        fail(Status::shape_mismatch, "concat: %s, dim is %zu: dimension %zu has %lld and %lld elements, and must have as many",
+             operands().c_str(), dim, d, shown(ne[d]), shown(b.layout.ne[d]));
+    }
+    ne[dim] = extent_sum(facts::concat, src, ne[dim], b.layout.ne[dim]);
+    result.layout = contiguous_like("concat", a.layout.type, ne, std::max(a.layout.n_dims, b.layout.n_dims));
+}
+
+void pad_infer(std::span<Tensor *const> src, const PadAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    Extents ne = a.ne;
+    for (std::size_t d = 0; d < max_dims; d++) ne[d] = extent_sum(facts::pad, src, ne[d], attrs.p.values[d]);
+    result.layout = contiguous_like("pad", a.type, ne, a.n_dims);
+}
+
+void pad_reflect_1d_infer(std::span<Tensor *const> src, const PadReflect1dAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    check_without_blocks(facts::pad_reflect_1d, src);
+    Extents ne = a.ne;
+    for (const std::int64_t p : {attrs.p0, attrs.p1}) {
+        if (p >= a.ne[0]) {
+            fail(Status::invalid_argument,
+                 "pad_reflect_1d: %s, p0 is %lld, p1 is %lld: less than %lld is valid, as the row's end is no part of its image",
+                 operands_text(facts::pad_reflect_1d, src).c_str(), shown(attrs.p0), shown(attrs.p1), shown(a.ne[0]));
+        }
+        ne[0] = extent_sum(facts::pad_reflect_1d, src, ne[0], p);
+    }
+    result.layout = contiguous_like("pad_reflect_1d", a.type, ne, a.n_dims);
+}
+
+void roll_infer(std::span<Tensor *const> src, const RollAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    const std::int64_t block = traits(a.type).block_size;
+    if (attrs.shift.values[0] % block != 0) {
+        fail(Status::invalid_argument, "roll: %s, shift[0] is %lld: a multiple of its block size %lld is valid",
+             operands_text(facts::roll, src).c_str(), shown(attrs.shift.values[0]), shown(block));
+    }
+    result.layout = contiguous_like("roll", a.type, a.ne, a.n_dims);
+}
+
+void diag_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    check_without_blocks(facts::diag, src);
+    if (a.ne[1] != 1) {
+        fail(Status::shape_mismatch, "diag: %s: dimension 1 must have one element, as a is rows that become diagonals",
+             operands_text(facts::diag, src).c_str());
+    }
+    result.layout = contiguous_like("diag", a.type, {a.ne[0], a.ne[0], a.ne[2], a.ne[3]}, std::max(2, a.n_dims));
+}
+
+void tri_infer(std::span<Tensor *const> src, const TriAttrs &, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    check_without_blocks(facts::tri, src);
+    result.layout = contiguous_like("tri", a.type, a.ne, a.n_dims);
+}
+
+template <class A>
+void mask_infer(std::span<Tensor *const> src, const A &, NodeSpec &result) {
+    const OpDef &def = op_def(result.op);
+    const Layout &a = src[0]->layout;
+    check_floats(def, src);
+    result.layout = contiguous_like(def.name, a.type, a.ne, a.n_dims);
+}
+
+// The window that b has in a result; strides that are left out are the result's.
+template <class A>
+Window window_in(const Layout &result, const Tensor &b, const A &attrs) noexcept {
+    Window window{b.layout, static_cast<std::size_t>(attrs.offset)};
+    window.layout.type = result.type;
+    window.layout.nb[0] = result.nb[0];
+    const std::int64_t strides[] = {attrs.nb1, attrs.nb2, attrs.nb3};
+    for (std::size_t d = 1; d < max_dims; d++)
+        window.layout.nb[d] = strides[d - 1] ? static_cast<std::size_t>(strides[d - 1]) : result.nb[d];
+    return window;
+}
+
+// acc and set, their types checked.
+template <class A>
+void window_infer(const OpFacts &def, std::span<Tensor *const> src, const A &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout;
+    result.layout = contiguous_like(def.name, a.type, a.ne, a.n_dims);
+    const Window window = window_in(result.layout, *src[1], attrs);
+    const Strides &nb = window.layout.nb;
+    const auto given = [&] {
+        return operands_text(def, src) +
+               format_text(", the window's strides are %zu, %zu, %zu, its offset is %zu", nb[1], nb[2], nb[3], window.offset);
+    };
+    const std::size_t size = traits(a.type).size;
+    if (window.offset % size != 0 || nb[1] % size != 0 || nb[2] % size != 0 || nb[3] % size != 0)
+        fail(Status::invalid_argument, "%s: %s: multiples of %s's size %zu are valid", def.name, given().c_str(), traits(a.type).name,
+             size);
+    std::size_t end;
+    if (!window.layout.end_from(window.offset, end) || end > result.layout.nbytes())
+        fail(Status::invalid_argument, "%s: %s: it ends behind the result, which has %zu bytes", def.name, given().c_str(),
+             result.layout.nbytes());
+    if (overlaps_itself(window.layout) != Overlap::no) {
+        fail(Status::invalid_argument,
+             "%s: %s: two of its elements share memory; strides where each is at least the extent of those below it are valid", def.name,
+             given().c_str());
+    }
+}
+
+void acc_infer(std::span<Tensor *const> src, const AccAttrs &attrs, NodeSpec &result) {
+    check_floats(facts::acc, src);
+    window_infer(facts::acc, src, attrs, result);
+}
+
+void set_infer(std::span<Tensor *const> src, const SetAttrs &attrs, NodeSpec &result) {
+    if (src[0]->layout.type != src[1]->layout.type)
+        fail(Status::type_mismatch, "set: %s: both must have one type", operands_text(facts::set, src).c_str());
+    window_infer(facts::set, src, attrs, result);
+}
+
+void check_numbers(const OpFacts &def, std::span<Tensor *const> src, std::size_t operand) {
+    const DType type = src[operand]->layout.type;
+    if (type == DType::i32 || type == DType::i64) return;
+    fail(Status::type_mismatch, "%s: %s: %s must be i32 or i64", def.name, operands_text(def, src).c_str(), def.operands[operand].name);
+}
+
+std::string valid_numbers(const char *what, std::int64_t n) {
+    return n == 0 ? format_text("there are no %s", what) : format_text("%s 0 to %lld are there", what, shown(n - 1));
+}
+
+void gather_infer(std::span<Tensor *const> src, const GatherAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout, &indices = src[1]->layout;
+    check_without_blocks(facts::gather, src);
+    check_numbers(facts::gather, src, 1);
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (d == static_cast<std::size_t>(attrs.dim) || indices.ne[d] <= a.ne[d]) continue;
+        fail(Status::shape_mismatch, "gather: %s, dim is %lld: in dimension %zu indices must have no more elements than a, %lld",
+             operands_text(facts::gather, src).c_str(), shown(attrs.dim), d, shown(a.ne[d]));
+    }
+    result.layout = contiguous_like("gather", a.type, indices.ne, indices.n_dims);
+}
+
+unsigned gather_checked(const Tensor &) noexcept { return 1u << 1; }
+std::string gather_valid(const Tensor &node, int) {
+    return valid_numbers("indices", node.src[0]->layout.ne[static_cast<std::size_t>(attrs_of<GatherAttrs>(node).dim)]);
+}
+
+// The result, and as much of a.
+Cost gather_cost(const Tensor &node) { return {0, static_cast<double>(2 * node.layout.nbytes() + node.src[1]->layout.nbytes())}; }
+
+void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const Extents &na = src[0]->layout.ne, &nb = src[1]->layout.ne, &ni = src[2]->layout.ne;
+    check_floats(facts::add_id, src.first(2));
+    check_numbers(facts::add_id, src, 2);
+    if (nb[0] != na[0] || nb[2] != 1 || nb[3] != 1 || ni[0] != na[1] || ni[1] != na[2] || ni[2] != 1 || ni[3] != 1 || na[3] != 1) {
+        fail(Status::shape_mismatch, "add_id: %s: a {n, used, tokens}, b {n, experts} and ids {used, tokens} are valid",
+             operands_text(facts::add_id, src).c_str());
+    }
+    result.layout = contiguous_like("add_id", src[0]->layout.type, na, src[0]->layout.n_dims);
+}
+
+unsigned add_id_checked(const Tensor &) noexcept { return 1u << 2; }
+std::string add_id_valid(const Tensor &node, int) { return valid_numbers("rows of b", node.src[1]->layout.ne[1]); }
+
+// a, as much of b, and the result.
+Cost add_id_cost(const Tensor &node) {
+    const double rows = static_cast<double>(node.layout.n_rows()), b_row = static_cast<double>(node.src[1]->layout.row_bytes());
+    return {static_cast<double>(node.layout.n_elements()),
+            static_cast<double>(node.layout.nbytes() + node.src[0]->layout.nbytes() + node.src[2]->layout.nbytes()) + rows * b_row};
+}
+
+// How many numbers: fewer than 2^53, of which all can be told apart.
+std::int64_t count_of(const ArangeAttrs &attrs) {
+    const auto given = [&] { return format_text("start is %.12g, stop is %.12g, step is %.12g", attrs.start, attrs.stop, attrs.step); };
+    if (!std::isfinite(attrs.start) || !std::isfinite(attrs.stop) || !std::isfinite(attrs.step))
+        fail(Status::invalid_argument, "arange: %s: finite numbers are valid", given().c_str());
+    if (attrs.step == 0 || (attrs.stop - attrs.start) / attrs.step < 0)
+        fail(Status::invalid_argument, "arange: %s: a step that leads from start to stop is valid", given().c_str());
+    const double n = std::ceil((attrs.stop - attrs.start) / attrs.step);
+    constexpr double most = 9007199254740992.0;
+    if (!(n < most)) fail(Status::invalid_argument, "arange: %s: that are %.12g numbers: fewer than 2^53 are valid", given().c_str(), n);
+    return static_cast<std::int64_t>(n);
+}
+
+void arange_infer(std::span<Tensor *const>, const ArangeAttrs &attrs, NodeSpec &result) {
+    const std::int64_t n = count_of(attrs);
+    result.layout = contiguous_layout("arange", DType::f32, {&n, 1});
+}
+
+Cost arange_cost(const Tensor &node) {
+    return {2 * static_cast<double>(node.layout.n_elements()), static_cast<double>(node.layout.nbytes())};
+}
+
+// a and the result, and b's window once more each way.
+Cost acc_cost(const Tensor &node) {
+    const auto n = static_cast<double>(node.src[1]->layout.n_elements()), size = static_cast<double>(traits(node.layout.type).size);
+    return {n, copy_cost(node).bytes + 2 * n * size};
+}
+
+Cost set_cost(const Tensor &node) { return {0, copy_cost(node).bytes + static_cast<double>(node.src[1]->layout.nbytes())}; }
+
+}  // namespace
+
+Window window_of(const Tensor &node) noexcept {
+    if (node.op == Op::acc) return window_in(node.layout, *node.src[1], attrs_of<AccAttrs>(node));
+    return window_in(node.layout, *node.src[1], attrs_of<SetAttrs>(node));
+}
+
+constexpr OpDef repeat{facts::repeat, {.infer = with_attrs<RepeatAttrs, repeat_infer>, .cost = copy_cost}};
+
+constexpr OpDef concat{facts::concat, {.infer = with_attrs<ConcatAttrs, concat_infer>, .cost = copy_cost}};
+
+constexpr OpDef pad{facts::pad, {.infer = with_attrs<PadAttrs, pad_infer>, .cost = copy_cost}};
+
+constexpr OpDef pad_reflect_1d{facts::pad_reflect_1d, {.infer = with_attrs<PadReflect1dAttrs, pad_reflect_1d_infer>, .cost = copy_cost}};
+
+constexpr OpDef roll{facts::roll, {.infer = with_attrs<RollAttrs, roll_infer>, .cost = copy_cost}};
+
+constexpr OpDef diag{facts::diag, {.infer = diag_infer, .cost = copy_cost}};
+
+constexpr OpDef tri{facts::tri, {.infer = with_attrs<TriAttrs, tri_infer>, .cost = copy_cost}};
+
+constexpr OpDef diag_mask_inf{facts::diag_mask_inf,
+                              {.infer = with_attrs<DiagMaskInfAttrs, mask_infer<DiagMaskInfAttrs>>, .cost = copy_cost}};
+
+constexpr OpDef diag_mask_zero{facts::diag_mask_zero,
+                               {.infer = with_attrs<DiagMaskZeroAttrs, mask_infer<DiagMaskZeroAttrs>>, .cost = copy_cost}};
+
+constexpr OpDef acc{facts::acc, {.infer = with_attrs<AccAttrs, acc_infer>, .cost = acc_cost}};
+
+constexpr OpDef set{facts::set, {.infer = with_attrs<SetAttrs, set_infer>, .cost = set_cost}};
+
+constexpr OpDef gather{facts::gather,
+                       {.infer = with_attrs<GatherAttrs, gather_infer>,
+                        .cost = gather_cost,
+                        .checked_operands = gather_checked,
+                        .valid_values = gather_valid}};
+
+constexpr OpDef add_id{facts::add_id,
+                       {.infer = add_id_infer, .cost = add_id_cost, .checked_operands = add_id_checked, .valid_values = add_id_valid}};
+
+constexpr OpDef arange{facts::arange, {.infer = with_attrs<ArangeAttrs, arange_infer>, .cost = arange_cost}};
+
+}  // namespace tensorlib::core::ops

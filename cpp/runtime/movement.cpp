@@ -1,0 +1,134 @@
+#include "runtime/movement.hpp"
+
+#include "ops/op_facts.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+using Part = Movement::Part;
+
+// From 0 to n - 1.
+std::int64_t modulo(std::int64_t i, std::int64_t n) noexcept {
+    const std::int64_t rest = i % n;
+    return rest < 0 ? rest + n : rest;
+}
+
+class Builder {
+public:
+    explicit Builder(const Step &step) noexcept : movement_{}, block_(traits(step.dst.type).block_size) {
+        movement_.unit = static_cast<std::int64_t>(traits(step.dst.type).size);
+        for (std::size_t d = 0; d < max_dims; d++) movement_.ne[d] = units(d, step.dst.ne[d]);
+    }
+
+    // All of an operand, from the result's first unit on.
+    Part whole(const TensorRef &t) const noexcept {
+        Part part{t.data, {}, {}, {}, {}};
+        for (std::size_t d = 0; d < max_dims; d++) {
+            part.extent[d] = units(d, t.ne[d]);
+            part.period[d] = movement_.ne[d];
+            part.nb[d] = static_cast<std::int64_t>(t.nb[d]);
+        }
+        return part;
+    }
+    // So many elements further on in a dimension, round its end.
+    void shift(Part &part, std::size_t d, std::int64_t by) const noexcept {
+        const std::int64_t period = part.period[d];
+        part.start[d] = modulo(part.start[d] - modulo(units(d, by), period), period);
+    }
+    void repeat(Part &part) const noexcept { std::copy(part.extent, part.extent + max_dims, part.period); }
+    void add(Part part) noexcept {
+        if (std::ranges::count(part.extent, 0) > 0) return;
+        for (std::size_t d = 0; d < max_dims; d++) {
+            // The stride of one unit may be anything: that which joins dimensions.
+            if (part.extent[d] == 1) part.nb[d] = d == 0 ? movement_.unit : part.nb[d - 1] * part.extent[d - 1];
+        }
+        movement_.parts[movement_.n_parts++] = part;
+    }
+
+    Movement finished() noexcept {
+        for (int d = 1; d < max_dims && joins(); d++) join();
+        return movement_;
+    }
+
+private:
+    std::int64_t units(std::size_t d, std::int64_t n) const noexcept { return d == 0 ? n / block_ : n; }
+
+    bool joins() const noexcept {
+        return std::all_of(movement_.parts, movement_.parts + movement_.n_parts, [&](const Part &part) {
+            return part.extent[0] == movement_.ne[0] && part.start[0] == 0 && part.nb[1] == part.nb[0] * part.extent[0];
+        });
+    }
+    // Dimension 1 into dimension 0, and those behind it one down.
+    void join() noexcept {
+        const std::int64_t n = movement_.ne[0];
+        const auto one_down = [n](std::int64_t *of, std::int64_t last) {
+            of[0] = of[1] * n;
+            of[1] = of[2], of[2] = of[3], of[3] = last;
+        };
+        one_down(movement_.ne, 1);
+        for (int p = 0; p < movement_.n_parts; p++) {
+            Part &part = movement_.parts[p];
+            one_down(part.start, 0), one_down(part.period, 1), one_down(part.extent, 1);
+            part.nb[1] = part.nb[2], part.nb[2] = part.nb[3], part.nb[3] = 0;
+        }
+    }
+
+    Movement movement_;
+    std::int64_t block_;
+};
+
+// A row's images run backwards from the elements beside its ends.
+void reflect(Builder &builder, const TensorRef &a, std::int64_t before, std::int64_t behind) noexcept {
+    const std::int64_t n = a.ne[0];
+    Part middle = builder.whole(a), left = middle, right = middle;
+    builder.shift(middle, 0, before);
+    builder.add(middle);
+    const auto image = [&](Part &part, std::int64_t first, std::int64_t extent) {
+        if (extent == 0) return;
+        part.data += first * part.nb[0];
+        part.nb[0] = -part.nb[0];
+        part.extent[0] = extent;
+        builder.add(part);
+    };
+    builder.shift(right, 0, before + n);
+    image(left, before, before);
+    image(right, n - 2, behind);
+}
+
+}  // namespace
+
+Movement movement_of(const Step &step) noexcept {
+    Builder builder(step);
+    const TensorRef &a = step.src[0];
+    Part part = builder.whole(a);
+    switch (step.node->op) {
+        case Op::repeat:
+            builder.repeat(part);
+            builder.add(part);
+            break;
+        case Op::concat: {
+            const auto dim = static_cast<std::size_t>(attrs_of<ops::ConcatAttrs>(*step.node).dim);
+            Part behind = builder.whole(step.src[1]);
+            builder.shift(behind, dim, a.ne[dim]);
+            builder.add(part), builder.add(behind);
+            break;
+        }
+        case Op::pad_reflect_1d: {
+            const auto &attrs = attrs_of<ops::PadReflect1dAttrs>(*step.node);
+            reflect(builder, a, attrs.p0, attrs.p1);
+            break;
+        }
+        case Op::roll:
+            for (std::size_t d = 0; d < max_dims; d++) builder.shift(part, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
+            builder.add(part);
+            break;
+        default:  // pad; acc and set, where nothing is added
+            builder.add(part);
+    }
+    return builder.finished();
+}
+
+}  // namespace tensorlib::core

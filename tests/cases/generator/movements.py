@@ -1,0 +1,129 @@
+"""Operations that move elements, in plain Python: which element of an operand each of the result's is, or that it is 0."""
+
+import math
+
+from .formats import FORMATS
+from .numbers import ROUND, SIZE
+from .tensors import Tensor, contiguous, convert
+
+ZERO = (0.0, 0.0)
+
+
+def repeat(ident, a, ne):
+    assert all(n == m == 0 or m and n % m == 0 for n, m in zip(ne, a.ne)), ident
+    return Tensor(ident, a.dtype, ne, [a], lambda index: a.get(tuple(i % n for i, n in zip(index, a.ne))))
+
+
+def concat(ident, a, b, dim):
+    assert all(n == m or d == dim for d, (n, m) in enumerate(zip(a.ne, b.ne))), ident
+
+    def at(index):
+        if index[dim] < a.ne[dim]:
+            return a.get(index)
+        return b.get(tuple(i - a.ne[dim] if d == dim else i for d, i in enumerate(index)))
+
+    return Tensor(ident, a.dtype, [n + (b.ne[dim] if d == dim else 0) for d, n in enumerate(a.ne)], [a, b], at)
+
+
+def pad(ident, a, p):
+    def at(index):
+        return a.get(index) if all(i < n for i, n in zip(index, a.ne)) else ZERO
+
+    return Tensor(ident, a.dtype, [n + more for n, more in zip(a.ne, p)], [a], at)
+
+
+def pad_reflect_1d(ident, a, p0, p1):
+    assert max(p0, p1) < a.ne[0], ident
+
+    def at(index):
+        i = index[0] - p0
+        i = -i if i < 0 else 2 * (a.ne[0] - 1) - i if i >= a.ne[0] else i
+        return a.get((i, *index[1:]))
+
+    return Tensor(ident, a.dtype, (a.ne[0] + p0 + p1, *a.ne[1:]), [a], at)
+
+
+def roll(ident, a, shift):
+    return Tensor(ident, a.dtype, a.ne, [a], lambda index: a.get(tuple((i - s) % n for i, s, n in zip(index, shift, a.ne))))
+
+
+def diag(ident, a):
+    assert a.ne[1] == 1, ident
+    at = lambda i: a.get((i[0], 0, i[2], i[3])) if i[0] == i[1] else ZERO  # noqa: E731
+    return Tensor(ident, a.dtype, (a.ne[0], a.ne[0], *a.ne[2:]), [a], at)
+
+
+TRIANGLES = {
+    "lower": lambda x, y: x < y,
+    "lower_diag": lambda x, y: x <= y,
+    "upper": lambda x, y: x > y,
+    "upper_diag": lambda x, y: x >= y,
+}
+
+
+def tri(ident, a, type):
+    return Tensor(ident, a.dtype, a.ne, [a], lambda i: a.get(i) if TRIANGLES[type](i[0], i[1]) else ZERO)
+
+
+def diag_mask_inf(ident, a, n_past, masked=(float("-inf"), 0.0)):
+    return Tensor(ident, a.dtype, a.ne, [a], lambda i: masked if i[0] > n_past + i[1] else a.get(i))
+
+
+def diag_mask_zero(ident, a, n_past):
+    return diag_mask_inf(ident, a, n_past, ZERO)
+
+
+def in_window(ident, a, b, both, nb1=0, nb2=0, nb3=0, offset=0):
+    """a, but both(a's element, b's) where b's elements lie: nb and offset are bytes, of a format with blocks whole ones."""
+    per_block, size = FORMATS[a.dtype][:2] if a.dtype in FORMATS else (1, SIZE[a.dtype])
+    own = contiguous(a.ne)
+    nb = [1] + [given * per_block // size if given else own[d] for d, given in enumerate((nb1, nb2, nb3), 1)]
+    first = offset * per_block // size
+    places = {first + sum(i * s for i, s in zip(index, nb)): index for index in b.indices()}
+    assert len(places) == b.n_elements() and all(place < a.n_elements() for place in places), ident
+
+    def at(index):
+        place = sum(i * s for i, s in zip(index, own))
+        return both(a.get(index), b.get(places[place])) if place in places else a.get(index)
+
+    return Tensor(ident, a.dtype, a.ne, [a, b], at)
+
+
+def set_(ident, a, b, **window):
+    return in_window(ident, a, b, lambda x, y: y, **window)
+
+
+def acc(ident, a, b, **window):
+    """Sums of elements are exact in F32 where these have few digits, as those of leafs: so they are rounded once, to a's type."""
+    return in_window(ident, a, b, lambda x, y: convert(x[0] + y[0], 0.0, a.dtype), **window)
+
+
+def gather(ident, a, indices, dim):
+    assert all(n <= m or d == dim for d, (n, m) in enumerate(zip(indices.ne, a.ne))), ident
+
+    def at(index):
+        taken = int(indices.get(index)[0])
+        return a.get(tuple(taken if d == dim else i for d, i in enumerate(index)))
+
+    return Tensor(ident, a.dtype, indices.ne, [a, indices], at)
+
+
+def add_id(ident, a, b, ids):
+    """Sums are rounded once, as acc's."""
+    assert a.ne[0] == b.ne[0] and a.ne[1:3] == ids.ne[:2] and a.ne[3] == 1, ident
+
+    def at(index):
+        i, u, t, _ = index
+        added = b.get((i, int(ids.get((u, t, 0, 0))[0]), 0, 0))
+        return convert(a.get(index)[0] + added[0], 0.0, a.dtype)
+
+    return Tensor(ident, a.dtype, a.ne, [a, b, ids], at)
+
+
+def arange(ident, start, stop, step):
+    n = math.ceil((stop - start) / step)
+    return Tensor(ident, "f32", (n,), [], lambda index: (ROUND["f32"](start + index[0] * step), 0.0))
+
+
+BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}
+BY_NAME.update(gather=gather, add_id=add_id, arange=arange)
