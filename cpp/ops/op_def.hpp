@@ -21,8 +21,9 @@ struct Cost {
 };
 
 // What becomes of an operand. read: its elements are. written: the result is a view of it, which computing writes into. viewed: the
-// result is a view of it, and nothing is computed. indices: its elements are numbers of something.
-enum class Role : std::uint8_t { read, written, viewed, indices };
+// result is a view of it, and nothing is computed. indices: its elements are numbers of something. integers: whole numbers of which any is
+// valid.
+enum class Role : std::uint8_t { read, written, viewed, indices, integers };
 
 struct Operand {
     const char *name;  // for messages

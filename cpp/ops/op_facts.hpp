@@ -810,7 +810,7 @@ inline constexpr OpFacts soft_max_ext{
 
 inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "positions", .role = Role::read, .never = "it is a number"},
+    {.name = "positions", .role = Role::integers, .never = "it is a number"},
     {.name = "freq_factors", .role = Role::read, .optional = true, .never = "it belongs to the model's form"},
 };
 inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};

@@ -12,6 +12,7 @@
 #include "cuda/device/device.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/lane.cuh"
+#include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
 #include "math/alibi.hpp"
 #include "math/exponential.hpp"
