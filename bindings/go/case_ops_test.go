@@ -67,6 +67,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"soft_max":           1,
 		"soft_max_ext":       3,
 		"rope":               3,
+		"flash_attn_ext":     5,
 		"sum":                1,
 		"sum_rows":           1,
 		"mean":               1,
@@ -243,6 +244,13 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			Inverse:    s.integer("inverse") != 0,
 		}
 		made, err = c.Rope(src[0], src[1], src[2], options)
+	case "flash_attn_ext":
+		options := &FlashAttnExtOptions{
+			Scale:        s.number("scale"),
+			MaxBias:      s.number("max_bias"),
+			LogitSoftcap: s.number("logit_softcap"),
+		}
+		made, err = c.FlashAttnExt(src[0], src[1], src[2], src[3], src[4], options)
 	case "sum":
 		made, err = c.Sum(src[0])
 	case "sum_rows":

@@ -243,6 +243,19 @@ tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tenso
     });
 }
 
+tl_tensor *tl_flash_attn_ext(tl_context *ctx, tl_tensor *q, tl_tensor *k, tl_tensor *v, tl_tensor *mask, tl_tensor *sinks,
+                             const tl_flash_attn_ext_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_flash_attn_ext_params options = options_of(params, "flash_attn_ext");
+        const Attr attrs[] = {
+            Attr::of_number("scale", options.scale),
+            Attr::of_number("max_bias", options.max_bias),
+            Attr::of_number("logit_softcap", options.logit_softcap),
+        };
+        return node<5>(context, Op::flash_attn_ext, {q, k, v, mask, sinks}, attrs);
+    });
+}
+
 tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum, {a}); }
 
 tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum_rows, {a}); }

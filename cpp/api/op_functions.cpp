@@ -211,6 +211,16 @@ Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::opt
     return Nodes::make(*this, core::Op::rope, {&a, &positions, if_given(freq_factors)}, attrs);
 }
 
+Tensor ContextOps::flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
+                                  const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("scale", options.scale),
+        core::Attr::of_number("max_bias", options.max_bias),
+        core::Attr::of_number("logit_softcap", options.logit_softcap),
+    };
+    return Nodes::make(*this, core::Op::flash_attn_ext, {&q, &k, &v, if_given(mask), if_given(sinks)}, attrs);
+}
+
 Tensor ContextOps::sum(const Tensor &a) const { return Nodes::make(*this, core::Op::sum, {&a}); }
 
 Tensor ContextOps::sum_rows(const Tensor &a) const { return Nodes::make(*this, core::Op::sum_rows, {&a}); }
@@ -471,6 +481,11 @@ Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const st
 
 Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options) {
     return Nodes::youngest_of({&a, &positions, if_given(freq_factors)}).rope(a, positions, freq_factors, options);
+}
+
+Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
+                      const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options) {
+    return Nodes::youngest_of({&q, &k, &v, if_given(mask), if_given(sinks)}).flash_attn_ext(q, k, v, mask, sinks, options);
 }
 
 Tensor sum(const Tensor &a) { return Nodes::youngest_of({&a}).sum(a); }

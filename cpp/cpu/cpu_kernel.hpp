@@ -26,8 +26,8 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, bands, copies, counts, gather, layout, losses, mul_mat, mul_mat_id, norms, ordering,
-    outer_products, rope, rows, sums, tiles, windows;
+extern const std::span<const CpuKernel> arange, attention, bands, copies, counts, gather, layout, losses, mul_mat, mul_mat_id, norms,
+    ordering, outer_products, rope, rows, sums, tiles, windows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one

@@ -1,6 +1,7 @@
 // What attention is made of: what attention.toml describes.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/masks.hpp"
 #include "ops/rotation.hpp"
 
 #include <cmath>
@@ -91,6 +92,62 @@ Rotation rotation_of(const Tensor &node) noexcept {
     return rotation;
 }
 
+namespace {
+
+bool divides(std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; }
+
+void check_weights_or_floats(std::span<Tensor *const> src, std::size_t operand) {
+    const Kind kind = traits(src[operand]->layout.type).kind;
+    if (kind == Kind::floating || kind == Kind::weight) return;
+    fail(Status::type_mismatch, "flash_attn_ext: %s: %s must be of a float type or a format with blocks",
+         operands_text(facts::flash_attn_ext, src).c_str(), facts::flash_attn_ext.operands[operand].name);
+}
+
+void flash_attn_ext_infer(std::span<Tensor *const> src, const FlashAttnExtAttrs &attrs, NodeSpec &result) {
+    const Extents &nq = src[0]->layout.ne, &nk = src[1]->layout.ne, &nv = src[2]->layout.ne;
+    const Tensor *mask = src[3];
+    const auto operands = [&] { return operands_text(facts::flash_attn_ext, src); };
+    for (const std::size_t i : {0u, 3u}) {
+        if (src[i] && !is_float(src[i]->layout.type))
+            fail(Status::type_mismatch, "flash_attn_ext: %s: %s must be f32, f16 or bf16", operands().c_str(),
+                 facts::flash_attn_ext.operands[i].name);
+    }
+    check_weights_or_floats(src, 1);
+    check_weights_or_floats(src, 2);
+    if (nk[0] != nq[0]) {
+        fail(Status::shape_mismatch, "flash_attn_ext: %s: q and k must have as many elements in dimension 0", operands().c_str());
+    }
+    if (nv[1] != nk[1] || nv[2] != nk[2] || nv[3] != nk[3]) {
+        fail(Status::shape_mismatch, "flash_attn_ext: %s: v {m, %lld, %lld, %lld} is valid, of any m", operands().c_str(),
+             static_cast<long long>(nk[1]), static_cast<long long>(nk[2]), static_cast<long long>(nk[3]));
+    }
+    if (!divides(nk[2], nq[2]) || !divides(nk[3], nq[3])) {
+        fail(Status::shape_mismatch, "flash_attn_ext: %s: k's dimensions 2 and 3 must divide q's, %lld and %lld", operands().c_str(),
+             static_cast<long long>(nq[2]), static_cast<long long>(nq[3]));
+    }
+    check_mask(facts::flash_attn_ext, src,
+               {.mask = mask, .sinks = src[4], .columns = nk[1], .rows = nq[1], .heads = nq[2], .batches = nq[3]}, attrs.max_bias);
+    const Extents ne{nv[0], nq[2], nq[1], nq[3]};
+    result.layout = contiguous_layout("flash_attn_ext", DType::f32, {ne.data(), ne[3] == 1 ? 3u : 4u});
+}
+
+// Reads all once, writes the result; two operations for each element of a key and of a value that a query meets.
+Cost flash_attn_ext_cost(const Tensor &node) {
+    const Extents &nq = node.src[0]->layout.ne;
+    const Layout &k = node.src[1]->layout, &v = node.src[2]->layout;
+    const double pairs =
+        static_cast<double>(nq[1]) * static_cast<double>(nq[2]) * static_cast<double>(nq[3]) * static_cast<double>(k.ne[1]);
+    Cost cost{2 * pairs * static_cast<double>(k.ne[0] + v.ne[0]), static_cast<double>(node.layout.nbytes())};
+    for (std::size_t i = 0; i < node.n_src; i++) {
+        if (node.src[i]) cost.bytes += static_cast<double>(node.src[i]->layout.nbytes());
+    }
+    return cost;
+}
+
+}  // namespace
+
 constexpr OpDef rope{facts::rope, {.infer = with_attrs<RopeAttrs, rope_infer>, .cost = rope_cost}};
+constexpr OpDef flash_attn_ext{facts::flash_attn_ext,
+                               {.infer = with_attrs<FlashAttnExtAttrs, flash_attn_ext_infer>, .cost = flash_attn_ext_cost}};
 
 }  // namespace tensorlib::core::ops

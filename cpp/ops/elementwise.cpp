@@ -8,8 +8,6 @@ namespace tensorlib::core::ops {
 
 namespace {
 
-bool is_float(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
-
 // Whether b repeats into a: every dimension of a is a multiple of b's. A zero dimension of b meets only a zero in a.
 bool repeats_into(const Extents &b, const Extents &a) {
     for (int d = 0; d < max_dims; d++) {
@@ -61,6 +59,8 @@ double flops_of(TileOp op) {
 }
 
 }  // namespace
+
+bool is_float(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
 
 void check_floats(const OpFacts &def, std::span<Tensor *const> src) {
     const auto fits = [](const Tensor *source) { return is_float(source->layout.type); };

@@ -19,7 +19,9 @@ void elementwise_attrs_infer(std::span<Tensor *const> src, const Attrs &given, N
     elementwise_infer<>(src, given, result);
 }
 
-// Throws Error(type_mismatch) where one of the operands is no float of 16 or 32 bits.
+// Of 16 or 32 bits.
+bool is_float(DType type);
+// Throws Error(type_mismatch) where one of the operands is no such float.
 void check_floats(const OpFacts &def, std::span<Tensor *const> src);
 
 // Reads the operands of the formula, writes the result.

@@ -1,6 +1,7 @@
 // Norms and soft_max: what norms.toml describes.
 #include "base/fail.hpp"
 #include "ops/elementwise.hpp"
+#include "ops/masks.hpp"
 
 #include <algorithm>
 
@@ -34,30 +35,11 @@ void group_norm_infer(std::span<Tensor *const> src, const GroupNormAttrs &attrs,
 }
 
 void soft_max_ext_infer(std::span<Tensor *const> src, const SoftMaxExtAttrs &attrs, NodeSpec &result) {
-    const Tensor &a = *src[0], *mask = src[1], *sinks = src[2];
-    const Extents &na = a.layout.ne;
-    const auto operands = [&] { return operands_text(facts::soft_max_ext, src); };
+    const Tensor *mask = src[1], *sinks = src[2];
+    const Extents &na = src[0]->layout.ne;
     check_floats(facts::soft_max_ext, src.first(mask ? 2 : 1));
-    if (mask) {
-        const Extents &nm = mask->layout.ne;
-        const auto divides = [](std::int64_t n, std::int64_t of) { return n == 0 ? of == 0 : of % n == 0; };
-        if (nm[0] != na[0] || nm[1] < na[1] || !divides(nm[2], na[2]) || !divides(nm[3], na[3])) {
-            fail(Status::shape_mismatch,
-                 "soft_max_ext: %s: a mask {%lld, %lld or more, x, y} is valid, x dividing %lld and y dividing %lld", operands().c_str(),
-                 static_cast<long long>(na[0]), static_cast<long long>(na[1]), static_cast<long long>(na[2]),
-                 static_cast<long long>(na[3]));
-        }
-    } else if (attrs.max_bias > 0) {
-        fail(Status::invalid_argument,
-             "soft_max_ext: a is %s, mask is left out, max_bias is %.12g: it is a factor of the mask, which must be there",
-             tensor_text(a).c_str(), attrs.max_bias);
-    }
-    if (sinks) {
-        if (sinks->layout.type != DType::f32) fail(Status::type_mismatch, "soft_max_ext: %s: sinks must be f32", operands().c_str());
-        if (sinks->layout.ne != Extents{na[2], 1, 1, 1})
-            fail(Status::shape_mismatch, "soft_max_ext: %s: sinks {%lld} are valid, one for each of a's dimension 2", operands().c_str(),
-                 static_cast<long long>(na[2]));
-    }
+    check_mask(facts::soft_max_ext, src, {.mask = mask, .sinks = sinks, .columns = na[0], .rows = na[1], .heads = na[2], .batches = na[3]},
+               attrs.max_bias);
     same_infer(facts::soft_max_ext, src, result);
 }
 

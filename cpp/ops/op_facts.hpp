@@ -837,6 +837,30 @@ inline constexpr OpFacts rope{
     .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
 };
 
+inline constexpr Operand flash_attn_ext_operands[] = {
+    {.name = "q", .role = Role::read},
+    {.name = "k", .role = Role::read},
+    {.name = "v", .role = Role::read},
+    {.name = "mask", .role = Role::read, .optional = true},
+    {.name = "sinks", .role = Role::read, .optional = true},
+};
+inline constexpr AttrDef flash_attn_ext_attrs[] = {
+    {.name = "scale", .kind = AttrKind::number, .required = false},
+    {.name = "max_bias", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 10000.0},
+    {.name = "logit_softcap", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 1000000.0},
+};
+inline constexpr OpFacts flash_attn_ext{
+    .op = Op::flash_attn_ext,
+    .name = "flash_attn_ext",
+    .operands = flash_attn_ext_operands,
+    .attrs = flash_attn_ext_attrs,
+    .result = ResultType::f32,
+    .gradient =
+        "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q; dv = w^T g, each summed over the "
+        "heads and batches that share it; dmask = slope e",
+    .doc = "Attention: for each query the mean of the values, weighted by the soft_max of its products with the keys",
+};
+
 // ---- reductions
 
 inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
@@ -1347,6 +1371,17 @@ struct RopeAttrs {
           beta_fast(given.number("beta_fast", 32.0)),
           beta_slow(given.number("beta_slow", 1.0)),
           inverse(given.flag("rope", "inverse")) {}
+};
+
+struct FlashAttnExtAttrs {
+    static constexpr Op operation = Op::flash_attn_ext;
+
+    double scale;
+    double max_bias;
+    double logit_softcap;
+
+    explicit FlashAttnExtAttrs(const Attrs &given)
+        : scale(given.number("scale", 0.0)), max_bias(given.number("max_bias", 0.0)), logit_softcap(given.number("logit_softcap", 0.0)) {}
 };
 
 enum class ArgsortOrder : std::int32_t { asc, desc };

@@ -336,6 +336,15 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_rope(ctx, s[0], s[1], s[2], &params);
         return true;
     }
+    if (strcmp(op, "flash_attn_ext") == 0) {
+        operands(run, words, n, 5, s);
+        tl_flash_attn_ext_params params = {.struct_size = sizeof params};
+        params.scale = case_number(run, words, n, "scale");
+        params.max_bias = case_number(run, words, n, "max_bias");
+        params.logit_softcap = case_number(run, words, n, "logit_softcap");
+        *made = tl_flash_attn_ext(ctx, s[0], s[1], s[2], s[3], s[4], &params);
+        return true;
+    }
     if (strcmp(op, "sum") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_sum(ctx, s[0]);

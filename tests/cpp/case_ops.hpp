@@ -101,6 +101,13 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.inverse = attrs.integer("inverse") != 0;
         return tl::rope(s.at(0), s.at(1), s.at_if_given(2), options);
     }
+    if (op == "flash_attn_ext") {
+        tl::FlashAttnExtOptions options;
+        options.scale = attrs.number("scale");
+        options.max_bias = attrs.number("max_bias");
+        options.logit_softcap = attrs.number("logit_softcap");
+        return tl::flash_attn_ext(s.at(0), s.at(1), s.at(2), s.at_if_given(3), s.at_if_given(4), options);
+    }
     if (op == "sum") return s.at(0).sum();
     if (op == "sum_rows") return s.at(0).sum_rows();
     if (op == "mean") return s.at(0).mean();

@@ -397,6 +397,21 @@ pub extern fn tl_rope(
     freq_factors: ?*tl_tensor,
     params: ?*const tl_rope_params,
 ) ?*tl_tensor;
+pub const tl_flash_attn_ext_params = extern struct {
+    struct_size: usize = @sizeOf(tl_flash_attn_ext_params),
+    scale: f64 = 0,
+    max_bias: f64 = 0,
+    logit_softcap: f64 = 0,
+};
+pub extern fn tl_flash_attn_ext(
+    ctx: ?*tl_context,
+    q: ?*tl_tensor,
+    k: ?*tl_tensor,
+    v: ?*tl_tensor,
+    mask: ?*tl_tensor,
+    sinks: ?*tl_tensor,
+    params: ?*const tl_flash_attn_ext_params,
+) ?*tl_tensor;
 pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_sum_rows(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;

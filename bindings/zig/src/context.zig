@@ -224,6 +224,7 @@ pub const Context = struct {
     pub const softMax = op_functions.softMax;
     pub const softMaxExt = op_functions.softMaxExt;
     pub const rope = op_functions.rope;
+    pub const flashAttnExt = op_functions.flashAttnExt;
     pub const sum = op_functions.sum;
     pub const sumRows = op_functions.sumRows;
     pub const mean = op_functions.mean;

@@ -655,6 +655,47 @@ pub fn rope(
     return self.construct(c.tl_rope, .{ a.handle, positions.handle, Tensor.handleOrNone(freq_factors), &params });
 }
 
+/// What `flashAttnExt` may be given.
+pub const FlashAttnExtOptions = struct {
+    /// The factor of products; 0: 1 / sqrt(n).
+    scale: f64 = 0.0,
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    max_bias: f64 = 0.0,
+    /// What products stay below; 0: they do not; 0 to 1000000.
+    logit_softcap: f64 = 0.0,
+};
+
+/// Attention: for each query the mean of the values, weighted by the soft_max of its products with the keys.
+///
+/// The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the soft_max over j of x[j] = scale
+/// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the soft_max's
+/// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h)
+/// is that of `soft_max_ext`. h' = h / (heads / heads') is the head of keys and values that query head h shares
+/// with others, b' in the same way. Shapes: q {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v
+/// {m, keys, heads', batch'}: heads' divides heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least
+/// tokens (further rows are not read), x dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}.
+/// Types: q and mask each f32, f16 or bf16; k and v each a float type or a format with blocks, sinks f32. Computed
+/// in f32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the mask is
+/// -infinity for all queries of a block are skipped; the values of other masked ones count 0 times, which is NaN
+/// where they are not finite. A query with no key, without sinks, becomes NaN, as does one with NaN or infinity
+/// among its products. The result is f32. `mask` and `sinks` may be `null`: left out.
+pub fn flashAttnExt(
+    self: Context,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: ?Tensor,
+    sinks: ?Tensor,
+    options: FlashAttnExtOptions,
+) Error!Tensor {
+    const params: c.tl_flash_attn_ext_params = .{
+        .scale = options.scale,
+        .max_bias = options.max_bias,
+        .logit_softcap = options.logit_softcap,
+    };
+    return self.construct(c.tl_flash_attn_ext, .{ q.handle, k.handle, v.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
+}
+
 /// The sum of all of a's elements.
 ///
 /// The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a f32, f16 or bf16.

@@ -64,6 +64,7 @@ pub const GluOptions = op_functions.GluOptions;
 pub const SoftMaxExtOptions = op_functions.SoftMaxExtOptions;
 pub const RopeMode = op_functions.RopeMode;
 pub const RopeOptions = op_functions.RopeOptions;
+pub const FlashAttnExtOptions = op_functions.FlashAttnExtOptions;
 pub const ArgsortOrder = op_functions.ArgsortOrder;
 pub const ArgsortOptions = op_functions.ArgsortOptions;
 pub const TriType = op_functions.TriType;

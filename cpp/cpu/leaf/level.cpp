@@ -9,6 +9,7 @@ void fill(LeafTable &table) {
     fill_tiles(table.tiles);
     fill_norms(table.norms);
     fill_rotations(table.rotations);
+    fill_attention(table.attention);
     fill_sums(table.sums);
     fill_losses(table.losses);
     fill_comparisons(table.comparisons);

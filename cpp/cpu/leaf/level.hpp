@@ -13,6 +13,7 @@ void fill_dot(LeafTable::Dots &table);
 void fill_tiles(LeafTable::Tiles &table);
 void fill_norms(LeafTable::Norms &table);
 void fill_rotations(LeafTable::Rotations &table);
+void fill_attention(LeafTable::Attention &table);
 void fill_sums(LeafTable::Sums &table);
 void fill_losses(LeafTable::Losses &table);
 void fill_comparisons(LeafTable::Comparisons &table);

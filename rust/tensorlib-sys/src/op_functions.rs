@@ -109,6 +109,20 @@ pub struct tl_rope_params {
     pub inverse: bool,
 }
 
+/// What tl_flash_attn_ext() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_flash_attn_ext_params {
+    /// sizeof(tl_flash_attn_ext_params).
+    pub struct_size: usize,
+    /// The factor of products; 0: 1 / sqrt(n).
+    pub scale: f64,
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    pub max_bias: f64,
+    /// What products stay below; 0: they do not; 0 to 1000000.
+    pub logit_softcap: f64,
+}
+
 /// tl_argsort_order: whether the least element comes first, or the largest; asc is the default.
 pub type tl_argsort_order = i32;
 /// asc.
@@ -603,6 +617,31 @@ extern "C" {
         positions: *mut tl_tensor,
         freq_factors: *mut tl_tensor,
         params: *const tl_rope_params,
+    ) -> *mut tl_tensor;
+
+    /// Attention: for each query the mean of the values, weighted by the soft_max of its products with the
+    /// keys. The result c: `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the soft_max over j of
+    /// x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one
+    /// more of the soft_max's summands, of no value. With logit_softcap s above 0 the product's part is s
+    /// tanh(scale (q . k) / s). slope(h) is that of `soft_max_ext`. h' = h / (heads / heads') is the head
+    /// of keys and values that query head h shares with others, b' in the same way`. Shapes: q
+    /// {n, tokens, heads, batch}, k {n, keys, heads', batch'}, v {m, keys, heads', batch'}: heads' divides
+    /// heads and batch' batch; mask {keys, tokens', x, y}: tokens' at least tokens (further rows are not
+    /// read), x dividing heads and y batch; sinks {heads}; c {m, heads, tokens, batch}. Types: q and mask
+    /// each F32, F16 or BF16; k and v each a float type or a format with blocks, sinks F32. Computed in
+    /// F32: products and sums of up to 144 keys and then block by block, e^x within 1e-6. Keys of which the
+    /// mask is -infinity for all queries of a block are skipped; the values of other masked ones count 0
+    /// times, which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as
+    /// does one with NaN or infinity among its products. The result is F32. `mask` and `sinks` may be
+    /// tl_none(): left out. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_flash_attn_ext(
+        ctx: *mut tl_context,
+        q: *mut tl_tensor,
+        k: *mut tl_tensor,
+        v: *mut tl_tensor,
+        mask: *mut tl_tensor,
+        sinks: *mut tl_tensor,
+        params: *const tl_flash_attn_ext_params,
     ) -> *mut tl_tensor;
 
     /// The sum of all of a's elements. The result c: `c[0] = sum over all i of a[i]`. Shapes: c {1}; of no

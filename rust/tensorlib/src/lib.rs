@@ -84,6 +84,7 @@ pub use tensor::Tensor;
 pub use op_functions::AccOptions;
 pub use op_functions::ArgsortOptions;
 pub use op_functions::ArgsortOrder;
+pub use op_functions::FlashAttnExtOptions;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
 pub use op_functions::RopeMode;

@@ -272,6 +272,53 @@ impl RopeOptions {
     }
 }
 
+/// What [`Context::flash_attn_ext`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct FlashAttnExtOptions {
+    raw: sys::tl_flash_attn_ext_params,
+}
+
+impl Default for FlashAttnExtOptions {
+    fn default() -> Self {
+        let raw = sys::tl_flash_attn_ext_params {
+            struct_size: size_of::<sys::tl_flash_attn_ext_params>(),
+            scale: 0.0,
+            max_bias: 0.0,
+            logit_softcap: 0.0,
+        };
+        Self { raw }
+    }
+}
+
+impl FlashAttnExtOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The factor of products; 0: 1 / sqrt(n).
+    #[must_use]
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.raw.scale = scale;
+        self
+    }
+
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    #[must_use]
+    pub fn max_bias(mut self, max_bias: f64) -> Self {
+        self.raw.max_bias = max_bias;
+        self
+    }
+
+    /// What products stay below; 0: they do not; 0 to 1000000.
+    #[must_use]
+    pub fn logit_softcap(mut self, logit_softcap: f64) -> Self {
+        self.raw.logit_softcap = logit_softcap;
+        self
+    }
+}
+
 /// Whether the least element comes first, or the largest; asc is the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -1323,6 +1370,62 @@ impl Context {
         )
     }
 
+    /// Attention: for each query the mean of the values, weighted by the soft_max of its products with the keys.
+    ///
+    /// The result c: `c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the soft_max over j of x[j] = scale
+    /// (q[., t, h, b] . k[., j, h', b']) + slope(h) mask[j, t]; with sinks e^sinks[h] is one more of the soft_max's
+    /// summands, of no value. With logit_softcap s above 0 the product's part is s tanh(scale (q . k) / s). slope(h) is
+    /// that of `soft_max_ext`. h' = h / (heads / heads') is the head of keys and values that query head h shares with
+    /// others, b' in the same way`. Shapes: q `[n, tokens, heads, batch]`, k `[n, keys, heads', batch']`, v
+    /// `[m, keys, heads', batch']`: heads' divides heads and batch' batch; mask `[keys, tokens', x, y]`: tokens' at
+    /// least tokens (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c
+    /// `[m, heads, tokens, batch]`. Types: q and mask each F32, F16 or BF16; k and v each a float type or a format with
+    /// blocks, sinks F32. Computed in F32: products and sums of up to 144 keys and then block by block, e^x within
+    /// 1e-6. Keys of which the mask is -infinity for all queries of a block are skipped; the values of other masked
+    /// ones count 0 times, which is NaN where they are not finite. A query with no key, without sinks, becomes NaN, as
+    /// does one with NaN or infinity among its products. The result is F32. `mask` and `sinks` may be `None`: left out.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, FlashAttnExtOptions};
+    /// let ctx = Context::new();
+    /// // One head of two elements: a query, two keys that it likes as much, and their values.
+    /// let query = ctx.tensor([2, 1], &[1f32, 0.])?;
+    /// let keys = ctx.tensor([2, 2], &[3f32, 1., 3., -1.])?;
+    /// let values = ctx.tensor([2, 2], &[10f32, 20., 30., 60.])?;
+    /// let answer = query.flash_attn_ext(&keys, &values, None, None, FlashAttnExtOptions::new())?;
+    /// Backend::cpu()?.compute(&[&answer])?;
+    /// assert_eq!(answer.to_vec::<f32>()?, [20.0, 40.0]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn flash_attn_ext(
+        &self,
+        q: &Tensor,
+        k: &Tensor,
+        v: &Tensor,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: FlashAttnExtOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(q), Some(k), Some(v), mask, sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_flash_attn_ext(
+                    ctx,
+                    q.raw(),
+                    k.raw(),
+                    v.raw(),
+                    raw_or_none(mask),
+                    raw_or_none(sinks),
+                    &options.raw,
+                )
+            },
+        )
+    }
+
     /// The sum of all of a's elements.
     ///
     /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
@@ -2162,6 +2265,21 @@ impl Tensor {
     /// As [`Context::rope`].
     pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
         youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
+    }
+
+    /// [`Context::flash_attn_ext`] with this tensor as q.
+    ///
+    /// # Errors
+    /// As [`Context::flash_attn_ext`].
+    pub fn flash_attn_ext(
+        &self,
+        k: &Tensor,
+        v: &Tensor,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: FlashAttnExtOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(k), Some(v), mask, sinks]).flash_attn_ext(self, k, v, mask, sinks, options)
     }
 
     /// [`Context::sum`] of this tensor.

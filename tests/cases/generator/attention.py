@@ -1,4 +1,5 @@
-"""attention: rope in its modes, with YaRN, frequency factors, sections and a position for each row; F16 and BF16, views, refusals."""
+"""attention: rope in its modes, with YaRN, frequency factors, sections and a position for each row; flash_attn_ext of many queries and of few,
+grouped heads, masks, biases, caps, sinks, caches of all kinds of types; F16 and BF16, views, special values, refusals."""
 
 from .model import Case
 
@@ -77,6 +78,85 @@ def refusals():
     yield refused("scale", "INVALID_ARGUMENT", ("freq_scale is NaN",), freq_scale="nan")
 
 
+def causal(tokens, keys, past=0):
+    """A mask's elements: a query sees the keys up to its own place."""
+    return {j + keys * i: 0 if j <= i + past else -INF for i in range(tokens) for j in range(keys)}
+
+
+def attentions():
+    def made(label, q, kv, mask=None, put_mask=None, sinks=None, types=("f32", "f32", "f32"), mask_type="f32", m=None, views=None, put=None, **attrs):
+        """q (n, tokens, heads[, batch]), kv (keys, heads[, batch])."""
+        c = Case(f"attention/flash_{label}")
+        view = views or (lambda c, t: t)
+        query = view(c, c.leaf(*q, dtype=types[0], put=put))
+        k, v = (
+            view(c, c.blocks(dtype, n, *kv) if dtype.startswith("q") else c.leaf(n, *kv, dtype=dtype))
+            for n, dtype in ((q[0], types[1]), (m or q[0], types[2]))
+        )
+        masked = c.leaf(*mask, dtype=mask_type, put=put_mask) if mask else None
+        sink = c.leaf(q[2], put=sinks) if sinks is not None else None
+        return c.out(c.flash_attn_ext(query, k, v, masked, sink, **attrs), relative=True)
+
+    # 16 queries of a group or fewer read keys where they are; more are computed in panels.
+    for label, tokens in {"few": 3, "many": 20}.items():
+        yield made(f"{label}", (8, tokens, 2), (11, 2))
+        yield made(f"{label}_grouped", (8, tokens, 6), (7, 2), m=5)
+        yield made(f"{label}_batches", (4, tokens, 2, 2), (5, 1, 1))
+        yield made(f"{label}_causal", (8, tokens, 2), (tokens, 2), mask=(tokens, tokens), put_mask=causal(tokens, tokens), mask_type="f16")
+        yield made(f"{label}_mask", (6, tokens, 4), (9, 2), mask=(9, tokens + 2, 2), scale=0.5)
+        yield made(f"{label}_alibi", (6, tokens, 6), (9, 3), mask=(9, tokens), mask_type="bf16", max_bias=8)
+        yield made(f"{label}_cap", (8, tokens, 2), (12, 1), logit_softcap=2.5, scale=1)
+        yield made(f"{label}_sinks", (8, tokens, 3), (10, 3), sinks={0: 0.5, 1: -INF, 2: 4})
+        yield made(f"{label}_all", (10, tokens, 4, 2), (13, 2, 2), mask=(13, tokens, 2, 2), sinks={}, m=3, max_bias=4, logit_softcap=20, scale=0.75)
+        yield made(f"{label}_one_key", (5, tokens, 2), (1, 1))
+        yield made(f"{label}_no_keys", (5, tokens, 2), (0, 1))
+        yield made(f"{label}_no_keys_sinks", (5, tokens, 2), (0, 1), sinks={})
+        # The first query sees no key.
+        yield made(f"{label}_blind", (4, tokens, 1), (6, 1), mask=(6, tokens), put_mask={j: -INF for j in range(6)})
+        yield made(f"{label}_special", (4, tokens, 2), (6, 2), put={1: NAN, 4: INF, 8: 0})
+        for types in (("f16", "f16", "f16"), ("bf16", "bf16", "f32"), ("f32", "f32", "f16"), ("f32", "q8_0", "q8_0"), ("f32", "q4_0", "f16")):
+            yield made(f"{label}_{'_'.join(types)}", (32, tokens, 2), (5, 1), types=types)
+        # Heads side by side in a token, as projections leave them.
+        yield made(f"{label}_permuted", (8, 2, tokens), (2, 9), views=lambda c, t: c.permute(t, 0, 2, 1, 3))
+    # Blocks of 144 and of 256 keys.
+    yield made("few_long", (4, 2, 1), (300, 1), m=3)
+    yield made("many_long", (4, 17, 1), (300, 1), m=3)
+    yield made("many_causal_long", (4, 17, 1), (160, 1), m=3, mask=(160, 17), put_mask=causal(17, 160, 140))
+    # A cache of 16 places, of which three tokens fill some: read whole, the rest of it masked.
+    for dtype in ("f32", "f16", "q8_0"):
+        c = Case(f"attention/flash_cache_{dtype}")
+        places = c.numbers(9, 2, 5)
+        # (Into a format with blocks rows are encoded, of which nothing exact is said; blocks are moved.)
+        rows = c.blocks("q8_0", 32, 3) if dtype == "q8_0" else c.leaf(32, 3)
+        empty = lambda: c.blocks("q8_0", 32, 16) if dtype == "q8_0" else c.leaf(32, 16, dtype=dtype, put=dict.fromkeys(range(512), 0))  # noqa: E731
+        keys, values = c.set_rows(empty(), rows, places), c.set_rows(empty(), rows, places)
+        mask = c.leaf(16, 2, put={j + 16 * i: 0 if j in ((9, 2, 5) if i else (9, 2)) else -INF for i in range(2) for j in range(16)})
+        yield c.out(c.flash_attn_ext(c.leaf(32, 2, 1), keys, values, mask), relative=True)
+
+
+def attention_refusals():
+    def refused(label, status, words, q=((8, 3, 4), "f32"), k=((8, 5, 2), "f32"), v=((6, 5, 2), "f32"), mask=None, sinks=None, **attrs):
+        c = Case(f"attention/flash_error_{label}")
+        made = lambda ne, dtype: c.zero_blocks(dtype, *ne) if dtype.startswith("q") else c.leaf(*ne, dtype=dtype)  # noqa: E731
+        src = [made(*given) if given else None for given in (q, k, v, mask, sinks)]
+        return c.fails(status, ("flash_attn_ext", *words), "flash_attn_ext", *src, **attrs)
+
+    yield refused("q_type", "TYPE_MISMATCH", ("q must be f32, f16 or bf16",), q=((32, 3, 4), "q8_0"))
+    yield refused("k_type", "TYPE_MISMATCH", ("k must be of a float type or a format with blocks",), k=((8, 5, 2), "i32"))
+    yield refused("mask_type", "TYPE_MISMATCH", ("mask must be f32, f16 or bf16",), mask=((5, 3), "i32"))
+    yield refused("n", "SHAPE_MISMATCH", ("k is [7, 5, 2]", "dimension 0"), k=((7, 5, 2), "f32"))
+    yield refused("keys", "SHAPE_MISMATCH", ("v is [6, 4, 2]", "v {m, 5, 2, 1}"), v=((6, 4, 2), "f32"))
+    yield refused("heads", "SHAPE_MISMATCH", ("must divide q's, 4 and 1",), k=((8, 5, 3), "f32"), v=((6, 5, 3), "f32"))
+    yield refused("mask", "SHAPE_MISMATCH", ("mask is [5, 2]", "{5, 3 or more, x, y}"), mask=((5, 2), "f32"))
+    yield refused("sinks", "SHAPE_MISMATCH", ("sinks is [2]", "{4}"), sinks=((2,), "f32"))
+    yield refused("sinks_type", "TYPE_MISMATCH", ("sinks must be f32",), sinks=((4,), "f16"))
+    yield refused("bias", "INVALID_ARGUMENT", ("max_bias is 8", "mask"), max_bias=8)
+    yield refused("cap", "INVALID_ARGUMENT", ("logit_softcap is -1",), logit_softcap=-1)
+    yield refused("scale", "INVALID_ARGUMENT", ("scale is NaN",), scale="nan")
+
+
 def cases():
     yield from ropes()
     yield from refusals()
+    yield from attentions()
+    yield from attention_refusals()

@@ -80,6 +80,9 @@ class Case:
     def rope(self, a, positions, factors, **attrs):
         return tensors.rope(self._op("rope", a, positions, factors, **attrs), a, positions, factors, attrs)
 
+    def flash_attn_ext(self, q, k, v, mask=None, sinks=None, **attrs):
+        return tensors.flash_attn_ext(self._op("flash_attn_ext", q, k, v, mask, sinks, **attrs), q, k, v, mask, sinks, attrs)
+
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 

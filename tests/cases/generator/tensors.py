@@ -23,7 +23,7 @@ follow from the chain of operations (model.py writes the largest bound of a case
 import math
 from itertools import product
 
-from . import row_formulas
+from . import attended, row_formulas
 from .formats import FORMATS
 from .formulas import Formula
 from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
@@ -276,6 +276,28 @@ def rope(ident, a, positions, factors, attrs):
         return stored((found, bound), a.dtype) if i < rotation.n else line[i]
 
     return Tensor(ident, a.dtype, a.ne, [t for t in (a, positions, factors) if t], at)
+
+
+def flash_attn_ext(ident, q, k, v, mask, sinks, attrs):
+    tokens, heads, batches = q.ne[1:]
+    scale = ROUND["f32"](attrs.get("scale") or 1 / math.sqrt(q.ne[0]))
+    rows = {}
+
+    def lines(t, rest):
+        return rows.setdefault((t.ident, rest), [exact_values(t.line((j, *rest))) for j in range(t.ne[1])])
+
+    def compute(key):
+        head, token, batch = key
+        shared = (head // (heads // k.ne[2]), batch // (batches // k.ne[3]))
+        masked = mask and exact_values(mask.line((token, head % mask.ne[2], batch % mask.ne[3])))
+        sink = sinks.get((head, 0, 0, 0))[0] if sinks else None
+        slope = row_formulas.slope(head, heads, attrs.get("max_bias", 0))
+        x = attended.logits(exact_values(q.line((token, head, batch))), lines(k, shared), scale, attrs.get("logit_softcap", 0), masked, slope)
+        return attended.mean(lines(v, shared), v.ne[0], *x, sink)
+
+    found = Rows(compute, "f32")
+    ne = (v.ne[0], heads, tokens, batches)
+    return Tensor(ident, "f32", ne, [t for t in (q, k, v, mask, sinks) if t], lambda index: found.at(index[1:], index[0]))
 
 
 def mul_mat(ident, a, b, exact=False):

@@ -142,6 +142,13 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.inverse(attrs.integer("inverse") != 0);
             s[0].rope(&s[1], s.if_given(2), options)
         }
+        "flash_attn_ext" => {
+            let options = tensorlib::FlashAttnExtOptions::new();
+            let options = options.scale(attrs.number("scale"));
+            let options = options.max_bias(attrs.number("max_bias"));
+            let options = options.logit_softcap(attrs.number("logit_softcap"));
+            s[0].flash_attn_ext(&s[1], &s[2], s.if_given(3), s.if_given(4), options)
+        }
         "sum" => s[0].sum(),
         "sum_rows" => s[0].sum_rows(),
         "mean" => s[0].mean(),

@@ -1,0 +1,122 @@
+// flash_attn_ext: its two kernels, and what they share.
+#include "cpu/kernels/attention.hpp"
+
+#include "math/alibi.hpp"
+#include "ops/op_facts.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace tensorlib::core {
+
+namespace attention {
+
+Shape::Shape(const Tensor &node) noexcept {
+    const auto &attrs = attrs_of<ops::FlashAttnExtAttrs>(node);
+    const Extents &q = node.src[0]->layout.ne, &k = node.src[1]->layout.ne;
+    n = q[0];
+    m = node.src[2]->layout.ne[0];
+    tokens = q[1];
+    keys = k[1];
+    heads = q[2];
+    kv_heads = k[2];
+    batches = q[3];
+    kv_batches = k[3];
+    scale = static_cast<float>(attrs.scale != 0 ? attrs.scale : 1 / std::sqrt(static_cast<double>(n)));
+    cap = static_cast<float>(attrs.logit_softcap);
+    max_bias = attrs.max_bias;
+}
+
+Group::Group(const Shape &shape, const Step &step, std::int64_t g) noexcept
+    : first_head(g % shape.kv_heads * shape.heads_of_group()), batch(g / shape.kv_heads) {
+    const RowIndex at{0, g % shape.kv_heads, batch / (shape.batches / shape.kv_batches)};
+    k = row_address(step.src[1], at);
+    v = row_address(step.src[2], at);
+}
+
+void load_query(const Shape &shape, const Step &step, const Group &group, const Column &column, float *to,
+                const leaf::LeafTable &leaf) noexcept {
+    const TensorRef &q = step.src[0];
+    load_row(q, row_address(q, {column.token, column.head, group.batch}), 0, shape.n, to, leaf);
+    leaf.norms.normalise(shape.n, to, 0, shape.query_factor(), to);
+}
+
+const std::byte *mask_row(const Step &step, const Group &group, const Column &column) noexcept {
+    const TensorRef &mask = step.src[3];
+    return mask.data ? row_address(mask, {column.token, column.head % mask.ne[2], group.batch % mask.ne[3]}) : nullptr;
+}
+
+float mask_slope(const Shape &shape, const Step &step, const Column &column) noexcept {
+    return step.src[3].data ? alibi_slope(column.head, shape.heads, shape.max_bias) : 0;
+}
+
+namespace {
+
+// Of elements as the bits that they are, which are compared some at a time so that compilers make vectors of them.
+template <class Bits>
+Range other_than(Bits masked, const std::byte *row, Range keys) noexcept {
+    constexpr std::int64_t some = 32;
+    const auto at = [row](std::int64_t i) {
+        Bits bits;
+        std::memcpy(&bits, row + i * static_cast<std::int64_t>(sizeof bits), sizeof bits);
+        return bits;
+    };
+    const auto any_other = [&](std::int64_t first) {
+        Bits differ = 0;
+        for (std::int64_t i = 0; i < some; i++) differ = static_cast<Bits>(differ | (at(first + i) ^ masked));
+        return differ != 0;
+    };
+    while (keys.end - keys.begin >= some && !any_other(keys.begin)) keys.begin += some;
+    while (keys.begin < keys.end && at(keys.begin) == masked) keys.begin++;
+    while (keys.end - keys.begin >= some && !any_other(keys.end - some)) keys.end -= some;
+    while (keys.begin < keys.end && at(keys.end - 1) == masked) keys.end--;
+    return keys;
+}
+
+}  // namespace
+
+Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept {
+    // -infinity in each type. (Rows with gaps are taken whole.)
+    if (mask.nb[0] != traits(mask.type).size) return keys;
+    switch (mask.type) {
+        case DType::f32: return other_than<std::uint32_t>(0xff800000, row, keys);
+        case DType::f16: return other_than<std::uint16_t>(0xfc00, row, keys);
+        default: return other_than<std::uint16_t>(0xff80, row, keys);
+    }
+}
+
+void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
+                  double sum, const leaf::LeafTable &leaf) noexcept {
+    const TensorRef &sinks = step.src[4];
+    double factor = 1;
+    if (sinks.data) {
+        float sink;
+        std::memcpy(&sink, sinks.data + static_cast<std::size_t>(column.head) * sinks.nb[0], sizeof sink);
+        const double most = std::max(largest, static_cast<double>(sink));
+        // Where all is masked the sink is what is left, if it is finite.
+        factor = largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp(largest - most);
+        sum = (factor == 0 ? 0 : sum * factor) + std::exp(static_cast<double>(sink) - most);
+    }
+    auto *to = reinterpret_cast<float *>(row_address(step.dst, {column.head, column.token, group.batch}));
+    leaf.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to);
+}
+
+void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept {
+    for (std::int64_t i = 0; i < n; i++) load_row(t, row + static_cast<std::size_t>(i) * t.nb[1], 0, t.ne[0], to + i * t.ne[0], leaf);
+}
+
+}  // namespace attention
+
+namespace {
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::flash_attn_ext, .name = "attention_packed", .plan = attention::plan_packed}, attention::run_packed},
+    {{.op = Op::flash_attn_ext, .name = "attention_rows", .plan = plan_always<attention::plan_rows>}, attention::run_rows},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::attention = table;
+
+}  // namespace tensorlib::core

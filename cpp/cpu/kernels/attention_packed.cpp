@@ -1,0 +1,288 @@
+// flash_attn_ext of many queries, bound by arithmetic: both products by the micro-kernel of mul_mat, one block of keys after the other.
+//
+//   for some groups a round (attention.hpp):
+//     prepare:  of a block of KB keys, packed once for all queries of the group: the shared workspace
+//                 k  [KB / NR][n][NR]      v  [m / NR][KB][NR]
+//     compute:  for each block of queries (a chunk), some panels of MR columns:
+//       their queries         [n][MR]      packed, times the scale
+//       for each block of keys that is not masked for all of them:
+//         s   [KB][MR] = k q               a query has a lane from here on: nothing is ever turned over
+//         w = e ^ (s - largest)            LeafTable::Attention::weights; what was summed before is brought to the new largest
+//         o   [m][MR] += v w
+//       o / sum                            turned over once, into rows of c
+//
+// A panel's keys begin and end with the first and the last that one of its queries does not mask, so half of causal attention is skipped.
+// MR and NR are the micro-kernel's. Blocks of keys follow from the shape alone: a result does not depend on the number of threads.
+#include "cpu/cpu_backend.hpp"
+#include "cpu/kernels/attention.hpp"
+#include "cpu/kernels/mul_mat.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace tensorlib::core::attention {
+
+namespace {
+
+// KB: with w [144][32] (18 KiB) a panel of v and its sums (7 + 1.5 KiB) stay in the first-level cache, and q, o of n = m = 128 (16 KiB
+// each) come to it from the second-level one, where a block of k and v (144 KiB) is; the micro-kernel's stores are one in 144
+// multiply-adds. A multiple of every level's NR: 12, 6.
+constexpr std::int64_t block_keys = 144;
+// Panels that a block of k and v meets one after the other.
+constexpr std::int64_t panels_together = 2;
+// Packed keys and values of a round: 4 MiB, if that is a group for each thread.
+constexpr std::int64_t round_floats = std::int64_t{1} << 20;
+// So few columns leave lanes of a panel empty: they read keys and values where they are, at memory's speed.
+constexpr std::int64_t few_columns = 16;
+
+enum Choice { choice_groups };
+
+struct Blocking {
+    Shape shape;
+    std::int64_t MR, NR, blocks, groups_per_round, panels, chunks_per_group;
+    // Floats of a group's packed keys and values.
+    std::int64_t group_floats;
+    // Parts of a thread's workspace.
+    WorkspaceParts thread;
+    std::size_t queries, sums, scores, mask, rows, stats;
+
+    Blocking(const Tensor &node, std::int64_t groups, const leaf::LeafTable &leaf) noexcept
+        : shape(node),
+          MR(leaf.gemm.rows),
+          NR(leaf.gemm.columns),
+          blocks(ceil_div(shape.keys, block_keys)),
+          groups_per_round(groups),
+          panels(ceil_div(shape.columns(), MR)),
+          chunks_per_group(ceil_div(panels, panels_together)),
+          group_floats(ceil_div(shape.keys * (shape.n + shape.m), 16) * 16) {
+        queries = thread.add<float>(panels_together * MR * shape.n);
+        sums = thread.add<float>(panels_together * MR * shape.m);
+        scores = thread.add<float>(MR * block_keys);
+        mask = thread.add<float>(MR * block_keys);
+        const std::int64_t largest = std::max(shape.n, shape.m);
+        rows = thread.add<float>(std::max(MR * std::max(largest, block_keys), block_keys * largest));
+        stats = thread.add<float>(panels_together * 4 * MR);
+    }
+
+    std::int64_t rounds() const noexcept { return ceil_div(shape.groups(), groups_per_round); }
+    float *of_thread(const Step &step, const Slice &slice, std::size_t part) const noexcept {
+        std::byte *threads = step.workspace + static_cast<std::size_t>(groups_per_round * group_floats) * sizeof(float);
+        return reinterpret_cast<float *>(threads + static_cast<std::size_t>(slice.thread) * thread.size + part);
+    }
+    // A block's keys, and where they are packed; and their values.
+    std::int64_t keys_of(std::int64_t block) const noexcept { return std::min(block_keys, shape.keys - block * block_keys); }
+    float *keys(const Step &step, std::int64_t in_round, std::int64_t block) const noexcept {
+        return reinterpret_cast<float *>(step.workspace) + in_round * group_floats + block * block_keys * (shape.n + shape.m);
+    }
+    float *values(const Step &step, std::int64_t in_round, std::int64_t block) const noexcept {
+        return keys(step, in_round, block) + keys_of(block) * shape.n;
+    }
+};
+
+std::int64_t bytes(std::int64_t floats) noexcept { return floats * static_cast<std::int64_t>(sizeof(float)); }
+
+// ---- prepare
+
+using Pack = leaf::LeafTable::PackF32;
+Pack pack_of(DType type, const leaf::LeafTable &leaf) noexcept {
+    return type == DType::f32 ? leaf.pack.f32 : type == DType::f16 ? leaf.pack.f16 : type == DType::bf16 ? leaf.pack.bf16 : nullptr;
+}
+
+// Rows as a pack function reads them: as they lie, or decoded into `to`.
+struct Rows {
+    Pack pack;
+    const char *first;
+    std::ptrdiff_t row, element;  // strides in bytes
+
+    Rows(const TensorRef &t, const std::byte *from, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept
+        : pack(pack_of(t.type, leaf)),
+          first(reinterpret_cast<const char *>(from)),
+          row(static_cast<std::ptrdiff_t>(t.nb[1])),
+          element(static_cast<std::ptrdiff_t>(t.nb[0])) {
+        if (pack) return;
+        decode_rows(t, from, n, to, leaf);
+        pack = leaf.pack.f32;
+        first = reinterpret_cast<const char *>(to);
+        row = bytes(t.ne[0]);
+        element = sizeof(float);
+    }
+};
+
+void prepare(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    const std::int64_t in_round = slice.chunk / b.blocks, block = slice.chunk % b.blocks, g = slice.round * b.groups_per_round + in_round;
+    if (g >= b.shape.groups()) return;
+    const Group group(b.shape, step, g);
+    const std::int64_t first = block * block_keys, n = b.keys_of(block);
+    float *decoded = b.of_thread(step, slice, b.rows);
+    const TensorRef &k = step.src[1], &v = step.src[2];
+    const Rows keys(k, group.k + static_cast<std::size_t>(first) * k.nb[1], n, decoded, slice.leaf);
+    float *to = b.keys(step, in_round, block);
+    for (std::int64_t key = 0; key < n; key += b.NR) {
+        const int width = static_cast<int>(std::min(b.NR, n - key));
+        keys.pack(b.shape.n, keys.first + key * keys.row, keys.element, keys.row, width, width, to + key * b.shape.n);
+    }
+    const Rows values(v, group.v + static_cast<std::size_t>(first) * v.nb[1], n, decoded, slice.leaf);
+    to = b.values(step, in_round, block);
+    for (std::int64_t d = 0; d < b.shape.m; d += b.NR) {
+        const int width = static_cast<int>(std::min(b.NR, b.shape.m - d));
+        values.pack(n, values.first + d * values.element, values.row, values.element, width, width, to + d * n);
+    }
+}
+
+// ---- compute
+
+// MR columns of a group, of which `columns` are there.
+struct Panel {
+    std::int64_t first, columns;
+    Range keys;  // what is not masked for all of them
+    bool begun;  // whether there are sums
+    float *queries, *sums, *slopes, *largest, *sum, *factor;
+};
+
+Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Group &group, std::int64_t number,
+               std::int64_t place) noexcept {
+    float *stats = b.of_thread(step, slice, b.stats) + place * 4 * b.MR;
+    Panel p{number * b.MR,
+            std::min(b.MR, b.shape.columns() - number * b.MR),
+            {b.shape.keys, 0},
+            false,
+            b.of_thread(step, slice, b.queries) + place * b.MR * b.shape.n,
+            b.of_thread(step, slice, b.sums) + place * b.MR * b.shape.m,
+            stats,
+            stats + b.MR,
+            stats + 2 * b.MR,
+            stats + 3 * b.MR};
+    std::fill_n(p.slopes, b.MR, 0.0f);
+    std::fill_n(p.largest, b.MR, -std::numeric_limits<float>::infinity());
+    std::fill_n(p.sum, b.MR, 0.0f);
+    float *rows = b.of_thread(step, slice, b.rows);
+    const std::byte *last_mask = nullptr;
+    for (std::int64_t i = 0; i < p.columns; i++) {
+        const Column column = column_of(b.shape, group, p.first + i);
+        load_query(b.shape, step, group, column, rows + i * b.shape.n, slice.leaf);
+        p.slopes[i] = mask_slope(b.shape, step, column);
+        const std::byte *mask = mask_row(step, group, column);
+        if (!mask) p.keys = {0, b.shape.keys};
+        if (mask == last_mask) continue;
+        last_mask = mask;
+        const Range own = unmasked(step.src[3], mask, {0, b.shape.keys});
+        if (own.begin < own.end) p.keys = {std::min(p.keys.begin, own.begin), std::max(p.keys.end, own.end)};
+    }
+    slice.leaf.pack.f32(b.shape.n, reinterpret_cast<const char *>(rows), sizeof(float), bytes(b.shape.n), static_cast<int>(p.columns),
+                        static_cast<int>(b.MR), p.queries);
+    return p;
+}
+
+// The mask of a panel's columns for some keys as [keys][MR]; null where it adds nothing.
+const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice, const Group &group, const Panel &p, Range keys) noexcept {
+    const TensorRef &mask = step.src[3];
+    if (!mask.data) return nullptr;
+    float *rows = b.of_thread(step, slice, b.rows);
+    const std::int64_t n = keys.end - keys.begin;
+    const std::byte *last = nullptr;
+    std::uint32_t any = 0;
+    for (std::int64_t i = 0; i < p.columns; i++) {
+        float *to = rows + i * n;
+        const std::byte *row = mask_row(step, group, column_of(b.shape, group, p.first + i));
+        if (row == last) {
+            std::memcpy(to, to - n, static_cast<std::size_t>(bytes(n)));
+            continue;
+        }
+        last = row;
+        load_row(mask, row, keys.begin, n, to, slice.leaf);
+        for (std::int64_t key = 0; key < n; key++) {
+            std::uint32_t bits;
+            std::memcpy(&bits, to + key, sizeof bits);
+            any |= bits << 1;  // (-0 is 0)
+        }
+    }
+    if (any == 0) return nullptr;
+    float *panel = b.of_thread(step, slice, b.mask);
+    slice.leaf.pack.f32(n, reinterpret_cast<const char *>(rows), sizeof(float), bytes(n), static_cast<int>(p.columns),
+                        static_cast<int>(b.MR), panel);
+    return panel;
+}
+
+// A panel's part of a block of keys.
+void meet(const Blocking &b, const Step &step, const Slice &slice, const Group &group, Panel &p, std::int64_t in_round,
+          std::int64_t block) noexcept {
+    const std::int64_t first = block * block_keys, n = b.keys_of(block), MR = b.MR, NR = b.NR;
+    // Whole panels of keys: those of a panel that are masked for all have the weight 0.
+    const std::int64_t begin = std::max(p.keys.begin - first, std::int64_t{0}) / NR * NR;
+    const std::int64_t end = std::min(ceil_div(std::min(p.keys.end - first, n), NR) * NR, n);
+    if (begin >= end) return;
+    float *s = b.of_thread(step, slice, b.scores);
+    const float *keys = b.keys(step, in_round, block), *values = b.values(step, in_round, block);
+    const auto &gemm = slice.leaf.gemm.f32.from_cache;
+    const int rows = static_cast<int>(MR);
+    for (std::int64_t key = begin; key < end; key += NR) {
+        const std::int64_t width = std::min(NR, n - key);
+        gemm[width - 1](b.shape.n, p.queries, keys + key * b.shape.n, s + (key - begin) * MR, MR, rows, false);
+    }
+    const float *mask = mask_panel(b, step, slice, group, p, {first + begin, first + end});
+    slice.leaf.attention.weights(end - begin, s, b.shape.cap, mask, p.slopes, p.largest, p.sum, p.factor);
+    if (p.begun) slice.leaf.attention.rescale(b.shape.m, p.sums, p.factor);
+    for (std::int64_t d = 0; d < b.shape.m; d += NR) {
+        const std::int64_t width = std::min(NR, b.shape.m - d);
+        gemm[width - 1](end - begin, s, values + d * n + begin * width, p.sums + d * MR, MR, rows, p.begun);
+    }
+    p.begun = true;
+}
+
+void finish(const Blocking &b, const Step &step, const Slice &slice, const Group &group, const Panel &p) noexcept {
+    const std::int64_t m = b.shape.m;
+    float *rows = b.of_thread(step, slice, b.rows);
+    if (p.begun) {
+        slice.leaf.pack.f32(p.columns, reinterpret_cast<const char *>(p.sums), sizeof(float), bytes(b.MR), static_cast<int>(m),
+                            static_cast<int>(m), rows);
+    } else {
+        std::fill_n(rows, p.columns * m, 0.0f);
+    }
+    for (std::int64_t i = 0; i < p.columns; i++) {
+        store_result(b.shape, step, group, column_of(b.shape, group, p.first + i), rows + i * m, static_cast<double>(p.largest[i]),
+                     static_cast<double>(p.sum[i]), slice.leaf);
+    }
+}
+
+void compute(const Blocking &b, const Step &step, const Slice &slice) noexcept {
+    const std::int64_t in_round = slice.chunk / b.chunks_per_group, g = slice.round * b.groups_per_round + in_round;
+    if (g >= b.shape.groups()) return;
+    const Group group(b.shape, step, g);
+    const std::int64_t first = slice.chunk % b.chunks_per_group * panels_together, count = std::min(panels_together, b.panels - first);
+    Panel panels[panels_together];
+    for (std::int64_t i = 0; i < count; i++) panels[i] = panel_at(b, step, slice, group, first + i, i);
+    for (std::int64_t block = 0; block < b.blocks; block++) {
+        for (std::int64_t i = 0; i < count; i++) meet(b, step, slice, group, panels[i], in_round, block);
+    }
+    for (std::int64_t i = 0; i < count; i++) finish(b, step, slice, group, panels[i]);
+}
+
+}  // namespace
+
+const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const Blocking one(p.node, 1, leaf);
+    if (one.shape.columns() <= few_columns) return "up to 16 queries for a head of keys";
+    const std::int64_t near = round_floats / std::max<std::int64_t>(one.group_floats, 1);
+    const std::int64_t groups = std::clamp<std::int64_t>(near, std::min<std::int64_t>(p.n_threads, one.shape.groups()), one.shape.groups());
+    const Blocking b(p.node, std::max<std::int64_t>(groups, 1), leaf);
+    plan.choice[choice_groups] = b.groups_per_round;
+    plan.n_rounds = b.rounds();
+    plan.chunks(Stage::prepare) = b.groups_per_round * b.blocks;
+    plan.chunks(Stage::compute) = b.groups_per_round * b.chunks_per_group;
+    plan.workspace = static_cast<std::size_t>(b.groups_per_round * b.group_floats) * sizeof(float) +
+                     static_cast<std::size_t>(p.n_threads) * b.thread.size;
+    return nullptr;
+}
+
+void run_packed(const Step &step, const Slice &slice) noexcept {
+    const Blocking b(*step.node, step.plan.choice[choice_groups], slice.leaf);
+    if (slice.stage == Stage::prepare) {
+        prepare(b, step, slice);
+    } else {
+        compute(b, step, slice);
+    }
+}
+
+}  // namespace tensorlib::core::attention
