@@ -53,37 +53,52 @@ float mask_slope(const Shape &shape, const Step &step, const Column &column) noe
 
 namespace {
 
-// Of elements as the bits that they are, which are compared some at a time so that compilers make vectors of them.
+// Elements as the bits that they are, some at a time so that compilers make vectors of them.
+constexpr std::int64_t some = 32;
+
+template <class Bits>
+Bits bits_at(const std::byte *row, std::int64_t i) noexcept {
+    Bits bits;
+    std::memcpy(&bits, row + i * static_cast<std::int64_t>(sizeof bits), sizeof bits);
+    return bits;
+}
+
+// Where an element differs from these bits, of n.
+template <class Bits>
+Bits differences(Bits from, const std::byte *row, std::int64_t first, std::int64_t n) noexcept {
+    Bits differ = 0;
+    for (std::int64_t i = 0; i < n; i++) differ = static_cast<Bits>(differ | (bits_at<Bits>(row, first + i) ^ from));
+    return differ;
+}
+
 template <class Bits>
 Range other_than(Bits masked, const std::byte *row, Range keys) noexcept {
-    constexpr std::int64_t some = 32;
-    const auto at = [row](std::int64_t i) {
-        Bits bits;
-        std::memcpy(&bits, row + i * static_cast<std::int64_t>(sizeof bits), sizeof bits);
-        return bits;
-    };
-    const auto any_other = [&](std::int64_t first) {
-        Bits differ = 0;
-        for (std::int64_t i = 0; i < some; i++) differ = static_cast<Bits>(differ | (at(first + i) ^ masked));
-        return differ != 0;
-    };
-    while (keys.end - keys.begin >= some && !any_other(keys.begin)) keys.begin += some;
-    while (keys.begin < keys.end && at(keys.begin) == masked) keys.begin++;
-    while (keys.end - keys.begin >= some && !any_other(keys.end - some)) keys.end -= some;
-    while (keys.begin < keys.end && at(keys.end - 1) == masked) keys.end--;
+    while (keys.end - keys.begin >= some && differences(masked, row, keys.begin, some) == 0) keys.begin += some;
+    while (keys.begin < keys.end && bits_at<Bits>(row, keys.begin) == masked) keys.begin++;
+    while (keys.end - keys.begin >= some && differences(masked, row, keys.end - some, some) == 0) keys.end -= some;
+    while (keys.begin < keys.end && bits_at<Bits>(row, keys.end - 1) == masked) keys.end--;
     return keys;
 }
+
+bool side_by_side(const TensorRef &mask) noexcept { return mask.nb[0] == traits(mask.type).size; }
 
 }  // namespace
 
 Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept {
     // -infinity in each type. (Rows with gaps are taken whole.)
-    if (mask.nb[0] != traits(mask.type).size) return keys;
+    if (!side_by_side(mask)) return keys;
     switch (mask.type) {
         case DType::f32: return other_than<std::uint32_t>(0xff800000, row, keys);
         case DType::f16: return other_than<std::uint16_t>(0xfc00, row, keys);
         default: return other_than<std::uint16_t>(0xff80, row, keys);
     }
+}
+
+bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept {
+    if (!side_by_side(mask)) return false;
+    const std::int64_t n = keys.end - keys.begin;
+    if (mask.type == DType::f32) return differences<std::uint32_t>(0, row, keys.begin, n) == 0;
+    return differences<std::uint16_t>(0, row, keys.begin, n) == 0;
 }
 
 void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,

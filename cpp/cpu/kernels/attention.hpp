@@ -51,6 +51,8 @@ const std::byte *mask_row(const Step &step, const Group &group, const Column &co
 float mask_slope(const Shape &shape, const Step &step, const Column &column) noexcept;
 // The keys of [from, to) from the first to the last that a row does not mask; begin == end where it masks all.
 Range unmasked(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
+// Whether a row adds nothing to these keys.
+bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
 
 // A column's result: y, n floats apart, divided by `sum` together with the sink, for the largest logit.
 void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,

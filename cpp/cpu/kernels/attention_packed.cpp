@@ -18,8 +18,10 @@
 #include "cpu/kernels/mul_mat.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
+#include <span>
 
 namespace tensorlib::core::attention {
 
@@ -132,12 +134,15 @@ void prepare(const Blocking &b, const Step &step, const Slice &slice) noexcept {
 
 // ---- compute
 
+constexpr std::size_t most_rows = 32;
+
 // MR columns of a group, of which `columns` are there.
 struct Panel {
     std::int64_t first, columns;
     Range keys;  // what is not masked for all of them
     bool begun;  // whether there are sums
     float *queries, *sums, *slopes, *largest, *sum, *factor;
+    std::array<const std::byte *, most_rows> mask;  // each column's row
 };
 
 Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Group &group, std::int64_t number,
@@ -152,7 +157,8 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
             stats,
             stats + b.MR,
             stats + 2 * b.MR,
-            stats + 3 * b.MR};
+            stats + 3 * b.MR,
+            {}};
     std::fill_n(p.slopes, b.MR, 0.0f);
     std::fill_n(p.largest, b.MR, -std::numeric_limits<float>::infinity());
     std::fill_n(p.sum, b.MR, 0.0f);
@@ -162,7 +168,7 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
         const Column column = column_of(b.shape, group, p.first + i);
         load_query(b.shape, step, group, column, rows + i * b.shape.n, slice.leaf);
         p.slopes[i] = mask_slope(b.shape, step, column);
-        const std::byte *mask = mask_row(step, group, column);
+        const std::byte *mask = p.mask[static_cast<std::size_t>(i)] = mask_row(step, group, column);
         if (!mask) p.keys = {0, b.shape.keys};
         if (mask == last_mask) continue;
         last_mask = mask;
@@ -175,38 +181,31 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
 }
 
 // The mask of a panel's columns for some keys as [keys][MR]; null where it adds nothing.
-const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice, const Group &group, const Panel &p, Range keys) noexcept {
+const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice, const Panel &p, Range keys) noexcept {
     const TensorRef &mask = step.src[3];
-    if (!mask.data) return nullptr;
-    float *rows = b.of_thread(step, slice, b.rows);
+    const auto rows = std::span(p.mask).first(static_cast<std::size_t>(p.columns));
+    const auto none = [&](std::size_t i) { return (i > 0 && rows[i] == rows[i - 1]) || all_zero(mask, rows[i], keys); };
+    std::size_t i = 0;
+    while (i < rows.size() && none(i)) i++;
+    if (i == rows.size()) return nullptr;
     const std::int64_t n = keys.end - keys.begin;
-    const std::byte *last = nullptr;
-    std::uint32_t any = 0;
-    for (std::int64_t i = 0; i < p.columns; i++) {
-        float *to = rows + i * n;
-        const std::byte *row = mask_row(step, group, column_of(b.shape, group, p.first + i));
-        if (row == last) {
+    float *decoded = b.of_thread(step, slice, b.rows);
+    for (i = 0; i < rows.size(); i++) {
+        float *to = decoded + static_cast<std::int64_t>(i) * n;
+        if (i > 0 && rows[i] == rows[i - 1]) {
             std::memcpy(to, to - n, static_cast<std::size_t>(bytes(n)));
-            continue;
-        }
-        last = row;
-        load_row(mask, row, keys.begin, n, to, slice.leaf);
-        for (std::int64_t key = 0; key < n; key++) {
-            std::uint32_t bits;
-            std::memcpy(&bits, to + key, sizeof bits);
-            any |= bits << 1;  // (-0 is 0)
+        } else {
+            load_row(mask, rows[i], keys.begin, n, to, slice.leaf);
         }
     }
-    if (any == 0) return nullptr;
     float *panel = b.of_thread(step, slice, b.mask);
-    slice.leaf.pack.f32(n, reinterpret_cast<const char *>(rows), sizeof(float), bytes(n), static_cast<int>(p.columns),
+    slice.leaf.pack.f32(n, reinterpret_cast<const char *>(decoded), sizeof(float), bytes(n), static_cast<int>(p.columns),
                         static_cast<int>(b.MR), panel);
     return panel;
 }
 
 // A panel's part of a block of keys.
-void meet(const Blocking &b, const Step &step, const Slice &slice, const Group &group, Panel &p, std::int64_t in_round,
-          std::int64_t block) noexcept {
+void meet(const Blocking &b, const Step &step, const Slice &slice, Panel &p, std::int64_t in_round, std::int64_t block) noexcept {
     const std::int64_t first = block * block_keys, n = b.keys_of(block), MR = b.MR, NR = b.NR;
     // Whole panels of keys: those of a panel that are masked for all have the weight 0.
     const std::int64_t begin = std::max(p.keys.begin - first, std::int64_t{0}) / NR * NR;
@@ -220,7 +219,7 @@ void meet(const Blocking &b, const Step &step, const Slice &slice, const Group &
         const std::int64_t width = std::min(NR, n - key);
         gemm[width - 1](b.shape.n, p.queries, keys + key * b.shape.n, s + (key - begin) * MR, MR, rows, false);
     }
-    const float *mask = mask_panel(b, step, slice, group, p, {first + begin, first + end});
+    const float *mask = step.src[3].data ? mask_panel(b, step, slice, p, {first + begin, first + end}) : nullptr;
     slice.leaf.attention.weights(end - begin, s, b.shape.cap, mask, p.slopes, p.largest, p.sum, p.factor);
     if (p.begun) slice.leaf.attention.rescale(b.shape.m, p.sums, p.factor);
     for (std::int64_t d = 0; d < b.shape.m; d += NR) {
@@ -253,7 +252,7 @@ void compute(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     Panel panels[panels_together];
     for (std::int64_t i = 0; i < count; i++) panels[i] = panel_at(b, step, slice, group, first + i, i);
     for (std::int64_t block = 0; block < b.blocks; block++) {
-        for (std::int64_t i = 0; i < count; i++) meet(b, step, slice, group, panels[i], in_round, block);
+        for (std::int64_t i = 0; i < count; i++) meet(b, step, slice, panels[i], in_round, block);
     }
     for (std::int64_t i = 0; i < count; i++) finish(b, step, slice, group, panels[i]);
 }

@@ -139,8 +139,8 @@ void add_values(const Unit &u, float *y, std::ptrdiff_t ldy) noexcept {
     const leaf::LeafTable::Attention &leaf = u.slice.leaf.attention;
     const TensorRef &v = u.step.src[2];
     const Weighted *own = weighted_as_they_lie(v, leaf), *kernels = own ? own : leaf.f32;
-    // The columns that have their sums in registers read a few rows again, which the first-level cache has.
-    const std::int64_t some = own && u.columns <= leaf.columns ? segment_keys : decoded_rows;
+    // Columns whose sums are not in registers read a few rows again, which the first-level cache has.
+    const std::int64_t some = u.columns <= leaf.columns ? segment_keys : decoded_rows;
     for_rows(u, v, u.group.v, own, [&](std::int64_t key, std::int64_t n, const char *rows, std::ptrdiff_t stride) {
         for (std::int64_t i = 0; i < n; i += some) {
             for (int j = 0; j < u.columns; j += leaf.columns) {

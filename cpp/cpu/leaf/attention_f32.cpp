@@ -1,7 +1,7 @@
 // What attention does between its two products, for as many queries as a panel has rows, and the mean of few queries' values.
 //
 //   weights     s: key 0 | q0 .. q(2W-1) |, key 1 | .. |     each query has a lane: maxima, e ^ x and sums go down the keys
-//   weighted    y: | d0 .. d(4W-1) | of some columns         a key's values are loaded once for all columns; bound by memory
+//   weighted    y: | d0 .. d(8W-1) |, or half of it of some columns: a key's values are loaded once for all of them; bound by memory
 //
 // weights() goes over s twice, which lies in the first-level cache: some 25 operations for two registers of e ^ x, where the products take
 // 4 n of them for keys of n elements. Sums: four a lane, so that an addition need not wait for the one before.
@@ -79,12 +79,15 @@ void rescale(int64_t n, float *y, const float *factor) {
     }
 }
 
-// Registers of a key's values at a time: 4 and a multiply-add's 4 cycles are a register a cycle with one column already.
-constexpr int together = 4;
-// So many columns have their sums in registers: 4 x 4 of 32, 4 x 2 of 16.
+// So many columns have their sums in registers, of so many registers of a key's values: 1 x 8, up to 4 x 4 of 32, 2 x 4 of 16. With 8 of
+// one column or 4 of two the multiply-adds' 4 cycles are a register a cycle or less, more than memory gives.
 constexpr int columns = W == 16 ? 4 : 2;
 static_assert(columns <= max_weighted_columns);
-// How many keys ahead values are fetched, in bytes: rows lie side by side or not, and are read in parts.
+template <int N>
+constexpr int together = N == 1 ? 8 : 4;
+// Rows that are longer are read in parts, so many keys at a time: 16 of 128 floats are 8 KiB, and stay in the first-level cache.
+constexpr int64_t keys_together = 16;
+// How far ahead values are fetched, in whole rows: they lie side by side or not.
 constexpr ptrdiff_t bytes_ahead = 4096;
 
 template <class Row, int N, int R>
@@ -92,36 +95,37 @@ void add_part(int64_t keys, const char *v, ptrdiff_t v_stride, const float *w, p
     Vec::Reg acc[N][R];
 #pragma GCC unroll 4
     for (int j = 0; j < N; j++) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int r = 0; r < R; r++) acc[j][r] = Vec::load(y + j * ldy + r * W);
     }
     const int64_t ahead = bytes_ahead / (v_stride > 0 ? v_stride : 1) + 1;
     for (int64_t key = 0; key < keys; key++, v += v_stride) {
         const auto *from = reinterpret_cast<const typename Row::Element *>(v);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int line = 0; line < R * W * static_cast<int>(sizeof *from); line += 64) __builtin_prefetch(v + ahead * v_stride + line, 0, 3);
         Vec::Reg part[R];
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int r = 0; r < R; r++) part[r] = Row::load(from + r * W);
 #pragma GCC unroll 4
         for (int j = 0; j < N; j++) {
             const Vec::Reg weight = Vec::broadcast(w[j * ldw + key]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
             for (int r = 0; r < R; r++) acc[j][r] = Vec::fma(part[r], weight, acc[j][r]);
         }
     }
 #pragma GCC unroll 4
     for (int j = 0; j < N; j++) {
-#pragma GCC unroll 4
+#pragma GCC unroll 8
         for (int r = 0; r < R; r++) Vec::store(y + j * ldy + r * W, acc[j][r]);
     }
 }
 
 template <class Row, int N>
-void weighted(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const float *w, ptrdiff_t ldw, float *y, ptrdiff_t ldy) {
+void add_rows(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const float *w, ptrdiff_t ldw, float *y, ptrdiff_t ldy) {
     constexpr ptrdiff_t size = sizeof(typename Row::Element);
+    constexpr int R = together<N>;
     int64_t d = 0;
-    for (; d + together * W <= n; d += together * W) add_part<Row, N, together>(keys, v + d * size, v_stride, w, ldw, y + d, ldy);
+    for (; d + R * W <= n; d += R * W) add_part<Row, N, R>(keys, v + d * size, v_stride, w, ldw, y + d, ldy);
     for (; d + W <= n; d += W) add_part<Row, N, 1>(keys, v + d * size, v_stride, w, ldw, y + d, ldy);
     for (; d < n; d++) {
         for (int j = 0; j < N; j++) {
@@ -134,6 +138,13 @@ void weighted(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const 
             y[j * ldy + d] = sum;
         }
     }
+}
+
+template <class Row, int N>
+void weighted(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const float *w, ptrdiff_t ldw, float *y, ptrdiff_t ldy) {
+    const int64_t most = n <= together<N> * W ? keys : keys_together;
+    for (; keys > 0; keys -= most, v += most * v_stride, w += most)
+        add_rows<Row, N>(keys < most ? keys : most, n, v, v_stride, w, ldw, y, ldy);
 }
 
 template <class Row, int N>
