@@ -46,10 +46,11 @@ struct Attention {
 };
 
 // Elements that a thread takes at a time: one, or a run of a format with blocks.
-constexpr int run_of(bool blocks) { return blocks ? 8 : 1; }
+template <bool blocks>
+constexpr int run_of = blocks ? run_length : 1;
 
 template <bool blocks>
-__device__ void load_run(const Operand &operand, const char *row, std::int64_t run, float (&values)[run_of(blocks)]) {
+__device__ void load_run(const Operand &operand, const char *row, std::int64_t run, float (&values)[run_of<blocks>]) {
     if constexpr (blocks) {
         device::decode_run(operand.type, row, run, values);
     } else {
@@ -60,7 +61,7 @@ __device__ void load_run(const Operand &operand, const char *row, std::int64_t r
 // A query's product with a key, over a warp.
 template <bool blocks>
 __device__ float product(const Attention &x, const char *query, const char *key) {
-    constexpr int R = run_of(blocks);
+    constexpr int R = run_of<blocks>;
     float sum = 0;
     for (std::int64_t run = threadIdx.x % device::warp_size; run < x.k.view.ne[0] / R; run += device::warp_size) {
         float values[R];
@@ -73,7 +74,7 @@ __device__ float product(const Attention &x, const char *query, const char *key)
 
 template <bool blocks_k, bool blocks_v>
 __global__ void attention(Attention x, std::int64_t n_queries) {
-    constexpr int R = run_of(blocks_v);
+    constexpr int R = run_of<blocks_v>;
     float *scores = device::shared_memory<float>() + device::block_bytes / sizeof(float);
     const int warp = static_cast<int>(threadIdx.x / device::warp_size), warps = static_cast<int>(blockDim.x / device::warp_size);
     const std::int64_t heads = x.c.ne[1], keys = x.k.view.ne[1];
