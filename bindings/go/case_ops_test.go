@@ -73,6 +73,9 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"gather":         2,
 		"add_id":         3,
 		"arange":         0,
+		"upscale":        1,
+		"pool_1d":        1,
+		"pool_2d":        1,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -233,6 +236,27 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.AddId(src[0], src[1], src[2])
 	case "arange":
 		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
+	case "upscale":
+		options := &UpscaleOptions{
+			Mode: UpscaleMode(s.choice("mode", "nearest", "bilinear")),
+		}
+		made, err = c.Upscale(src[0], s.integer("factor"), options)
+	case "pool_1d":
+		options := &Pool1dOptions{
+			S:            s.integer("s"),
+			P:            s.integer("p"),
+			CountPadding: s.integer("count_padding") != 0,
+		}
+		made, err = c.Pool1d(src[0], Pool1dOp(s.choice("op", "max", "avg")), s.integer("k"), options)
+	case "pool_2d":
+		options := &Pool2dOptions{
+			S0:          s.integer("s0"),
+			S1:          s.integer("s1"),
+			P0:          s.integer("p0"),
+			P1:          s.integer("p1"),
+			SkipPadding: s.integer("skip_padding") != 0,
+		}
+		made, err = c.Pool2d(src[0], Pool2dOp(s.choice("op", "max", "avg")), s.integer("k0"), s.integer("k1"), options)
 	}
 	return made, true, err
 }

@@ -924,3 +924,131 @@ func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, er
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
 	})
 }
+
+// UpscaleMode is what [Context.Upscale] takes: what stands between a's pixels;
+// nearest is the default.
+type UpscaleMode int32
+
+// The values of UpscaleMode.
+const (
+	UpscaleModeNearest  UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
+)
+
+// UpscaleOptions is what [Context.Upscale] may be given. Zeros are the
+// defaults.
+type UpscaleOptions struct {
+	// What stands between a's pixels; nearest is the default.
+	Mode UpscaleMode
+}
+
+// Upscale is images with factor times as many columns and rows.
+//
+// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
+// bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and
+// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge. Shapes: a
+// (w, h, ..), c (factor w, factor h, ..). Types: F32, F16 or BF16. nearest is
+// exact; bilinear is computed in F32, first between rows, then between columns,
+// and rounded once. The result is of a's type. factor: how many times as many;
+// 1 or more.
+func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
+	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
+	if options != nil {
+		params.mode = C.tl_upscale_mode(options.Mode)
+	}
+	return c.construct("upscale", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_upscale(c.ptr, a.ptr, C.int64_t(factor), &params)
+	})
+}
+
+// Pool1dOp is what [Context.Pool1d] takes: what is taken of a window.
+type Pool1dOp int32
+
+// The values of Pool1dOp.
+const (
+	Pool1dOpMax Pool1dOp = C.TL_POOL_1D_OP_MAX
+	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
+)
+
+// Pool1dOptions is what [Context.Pool1d] may be given. Zeros are the defaults.
+type Pool1dOptions struct {
+	// From one window to the next; 0: k; 0 or more.
+	S int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P int64
+	// avg: whether what lies beyond a row counts, as zeros.
+	CountPadding bool
+}
+
+// Pool1d is the largest, or the average, of the elements in a window that moves
+// along a's rows.
+//
+// The result c: c[o] = max or average over t < k of a[o s + t - p], of those
+// that a has. Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p
+// is below k, so that each window has an element. Types: F32, F16 or BF16. max
+// is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
+// It divides by how many elements of the window a has, as ggml's; with
+// count_padding by k, as PyTorch's. The result is of a's type. op: what is
+// taken of a window. k: the window's length; 1 or more.
+func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
+	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
+	if options != nil {
+		params.s = C.int64_t(options.S)
+		params.p = C.int64_t(options.P)
+		params.count_padding = C.bool(options.CountPadding)
+	}
+	return c.construct("pool_1d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pool_1d(c.ptr, a.ptr, C.tl_pool_1d_op(op), C.int64_t(k), &params)
+	})
+}
+
+// Pool2dOp is what [Context.Pool2d] takes: what is taken of a window.
+type Pool2dOp int32
+
+// The values of Pool2dOp.
+const (
+	Pool2dOpMax Pool2dOp = C.TL_POOL_2D_OP_MAX
+	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
+)
+
+// Pool2dOptions is what [Context.Pool2d] may be given. Zeros are the defaults.
+type Pool2dOptions struct {
+	// From one window to the next in dimension 0; 0: k0; 0 or more.
+	S0 int64
+	// The same in dimension 1; 0: k1; 0 or more.
+	S1 int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// avg: whether what lies beyond a does not count.
+	SkipPadding bool
+}
+
+// Pool2d is the largest, or the average, of the elements in a window that moves
+// over a's matrices.
+//
+// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of
+// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has. Shapes: a (w, h, ..),
+// c ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down. p0
+// is below k0 and p1 below k1, so that each window has an element. Types: F32,
+// F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and
+// is rounded once. It divides by k0 k1, so that what lies beyond a counts as
+// zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the
+// window a has. The result is of a's type. op: what is taken of a window. k0:
+// the window's width; 1 or more. k1: its height; 1 or more.
+func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
+	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.skip_padding = C.bool(options.SkipPadding)
+	}
+	return c.construct("pool_2d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pool_2d(c.ptr, a.ptr, C.tl_pool_2d_op(op), C.int64_t(k0), C.int64_t(k1), &params)
+	})
+}

@@ -293,3 +293,41 @@ tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step) {
         return node<0>(context, Op::arange, {}, attrs);
     });
 }
+
+tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor, const tl_upscale_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_upscale_params options = options_of(params, "upscale");
+        const Attr attrs[] = {
+            Attr::of_int("factor", factor),
+            Attr::of_int("mode", options.mode),
+        };
+        return node<1>(context, Op::upscale, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k, const tl_pool_1d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_pool_1d_params options = options_of(params, "pool_1d");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),
+            Attr::of_int("k", k),
+            Attr::of_int("s", options.s),
+            Attr::of_int("p", options.p),
+            Attr::of_int("count_padding", options.count_padding),
+        };
+        return node<1>(context, Op::pool_1d, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k0, int64_t k1, const tl_pool_2d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_pool_2d_params options = options_of(params, "pool_2d");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),         Attr::of_int("k0", k0),
+            Attr::of_int("k1", k1),         Attr::of_int("s0", options.s0),
+            Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1), Attr::of_int("skip_padding", options.skip_padding),
+        };
+        return node<1>(context, Op::pool_2d, {a}, attrs);
+    });
+}

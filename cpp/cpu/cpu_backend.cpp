@@ -44,8 +44,9 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
-    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id, kernels::copies, kernels::rows,
-                                            kernels::layout, kernels::bands,   kernels::windows,    kernels::gather, kernels::arange};
+    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id, kernels::copies,
+                                            kernels::rows,   kernels::layout,  kernels::bands,      kernels::windows,
+                                            kernels::gather, kernels::arange,  kernels::pooling,    kernels::upscale};
     return all;
 }
 

@@ -66,9 +66,9 @@ CudaBackend::~CudaBackend() {
 namespace {
 
 const KernelTable<CudaKernel> &table() noexcept {
-    static const KernelTable<CudaKernel> all{cuda_kernels::tiles,   cuda_kernels::mul_mat, cuda_kernels::mul_mat_id,
-                                             cuda_kernels::copies,  cuda_kernels::rows,    cuda_kernels::layout,
-                                             cuda_kernels::windows, cuda_kernels::gather,  cuda_kernels::arange};
+    static const KernelTable<CudaKernel> all{cuda_kernels::tiles,  cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::copies,
+                                             cuda_kernels::rows,   cuda_kernels::layout,  cuda_kernels::windows,    cuda_kernels::gather,
+                                             cuda_kernels::arange, cuda_kernels::pooling};
     return all;
 }
 

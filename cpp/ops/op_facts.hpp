@@ -911,6 +911,65 @@ inline constexpr OpFacts arange{
     .doc = "Numbers in equal steps",
 };
 
+// ---- convolution
+
+inline constexpr Operand upscale_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *upscale_mode_values[] = {"nearest", "bilinear"};
+inline constexpr AttrDef upscale_attrs[] = {
+    {.name = "factor", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "mode", .kind = AttrKind::text, .required = false, .values = upscale_mode_values},
+};
+inline constexpr OpFacts upscale{
+    .op = Op::upscale,
+    .name = "upscale",
+    .operands = upscale_operands,
+    .attrs = upscale_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's pixels added up by their weights in c",
+    .doc = "Images with factor times as many columns and rows",
+};
+
+inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *pool_1d_op_values[] = {"max", "avg"};
+inline constexpr AttrDef pool_1d_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_1d_op_values},
+    {.name = "k", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "count_padding", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts pool_1d{
+    .op = Op::pool_1d,
+    .name = "pool_1d",
+    .operands = pool_1d_operands,
+    .attrs = pool_1d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
+    .doc = "The largest, or the average, of the elements in a window that moves along a's rows",
+};
+
+inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *pool_2d_op_values[] = {"max", "avg"};
+inline constexpr AttrDef pool_2d_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_2d_op_values},
+    {.name = "k0", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "k1", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "skip_padding", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts pool_2d{
+    .op = Op::pool_2d,
+    .name = "pool_2d",
+    .operands = pool_2d_operands,
+    .attrs = pool_2d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
+    .doc = "The largest, or the average, of the elements in a window that moves over a's matrices",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1143,6 +1202,62 @@ struct ArangeAttrs {
 
     explicit ArangeAttrs(const Attrs &given)
         : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), step(given.number("step", 0.0)) {}
+};
+
+enum class UpscaleMode : std::int32_t { nearest, bilinear };
+
+struct UpscaleAttrs {
+    static constexpr Op operation = Op::upscale;
+
+    std::int64_t factor;
+    UpscaleMode mode;
+
+    explicit UpscaleAttrs(const Attrs &given)
+        : factor(given.integer("factor", 0)), mode(static_cast<UpscaleMode>(given.integer("mode", 0))) {}
+};
+
+enum class Pool1dOp : std::int32_t { max, avg };
+
+struct Pool1dAttrs {
+    static constexpr Op operation = Op::pool_1d;
+
+    Pool1dOp op;
+    std::int64_t k;
+    std::int64_t s;
+    std::int64_t p;
+    bool count_padding;
+
+    explicit Pool1dAttrs(const Attrs &given)
+        : op(static_cast<Pool1dOp>(given.integer("op", 0))),
+          k(given.integer("k", 0)),
+          s(given.integer("s", 0)),
+          p(given.integer("p", 0)),
+          count_padding(given.flag("pool_1d", "count_padding")) {}
+};
+
+enum class Pool2dOp : std::int32_t { max, avg };
+
+struct Pool2dAttrs {
+    static constexpr Op operation = Op::pool_2d;
+
+    Pool2dOp op;
+    std::int64_t k0;
+    std::int64_t k1;
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    bool skip_padding;
+
+    explicit Pool2dAttrs(const Attrs &given)
+        : op(static_cast<Pool2dOp>(given.integer("op", 0))),
+          k0(given.integer("k0", 0)),
+          k1(given.integer("k1", 0)),
+          s0(given.integer("s0", 0)),
+          s1(given.integer("s1", 0)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          skip_padding(given.flag("pool_2d", "skip_padding")) {}
 };
 
 }  // namespace tensorlib::core::ops

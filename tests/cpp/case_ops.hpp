@@ -102,5 +102,27 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
     if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
+    if (op == "upscale") {
+        tl::UpscaleOptions options;
+        options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear"}));
+        return s.at(0).upscale(attrs.integer("factor"), options);
+    }
+    if (op == "pool_1d") {
+        tl::Pool1dOptions options;
+        options.s = attrs.integer("s");
+        options.p = attrs.integer("p");
+        options.count_padding = attrs.integer("count_padding") != 0;
+        return s.at(0).pool_1d(static_cast<tl::Pool1dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k"), options);
+    }
+    if (op == "pool_2d") {
+        tl::Pool2dOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.skip_padding = attrs.integer("skip_padding") != 0;
+        return s.at(0).pool_2d(static_cast<tl::Pool2dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k0"), attrs.integer("k1"),
+                               options);
+    }
     return std::nullopt;
 }

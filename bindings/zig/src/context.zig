@@ -230,6 +230,9 @@ pub const Context = struct {
     pub const gather = op_functions.gather;
     pub const addId = op_functions.addId;
     pub const arange = op_functions.arange;
+    pub const upscale = op_functions.upscale;
+    pub const pool1d = op_functions.pool1d;
+    pub const pool2d = op_functions.pool2d;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -666,3 +666,92 @@ pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
 pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
     return self.construct(c.tl_arange, .{ start, stop, by });
 }
+
+/// What stands between a's pixels; nearest is the default.
+pub const UpscaleMode = enum(i32) { nearest, bilinear };
+
+/// What `upscale` may be given.
+pub const UpscaleOptions = struct {
+    /// What stands between a's pixels; nearest is the default.
+    mode: UpscaleMode = .nearest,
+};
+
+/// Images with `factor` times as many columns and rows.
+///
+/// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
+/// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
+/// Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: f32, f16 or bf16. nearest is exact; bilinear is
+/// computed in f32, first between rows, then between columns, and rounded once. The result is of a's type.
+/// `times`: how many times as many; 1 or more.
+pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
+    const params: c.tl_upscale_params = .{
+        .mode = @intFromEnum(options.mode),
+    };
+    return self.construct(c.tl_upscale, .{ a.handle, times, &params });
+}
+
+/// What is taken of a window.
+pub const Pool1dOp = enum(i32) { max, avg };
+
+/// What `pool1d` may be given.
+pub const Pool1dOptions = struct {
+    /// From one window to the next; 0: k; 0 or more.
+    s: i64 = 0,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p: i64 = 0,
+    /// avg: whether what lies beyond a row counts, as zeros.
+    count_padding: bool = false,
+};
+
+/// The largest, or the average, of the elements in a window that moves along a's rows.
+///
+/// The result c: c[o] = max or average over t < k of a[o s + t - p], of those that a has. Shapes: a {n, ..}, c
+/// {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types: f32, f16 or
+/// bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It divides by how many
+/// elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's type.
+/// `op`: what is taken of a window. `k`: the window's length; 1 or more.
+pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
+    const params: c.tl_pool_1d_params = .{
+        .s = options.s,
+        .p = options.p,
+        .count_padding = options.count_padding,
+    };
+    return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
+}
+
+/// What is taken of a window.
+pub const Pool2dOp = enum(i32) { max, avg };
+
+/// What `pool2d` may be given.
+pub const Pool2dOptions = struct {
+    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    s0: i64 = 0,
+    /// The same in dimension 1; 0: k1; 0 or more.
+    s1: i64 = 0,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// avg: whether what lies beyond a does not count.
+    skip_padding: bool = false,
+};
+
+/// The largest, or the average, of the elements in a window that moves over a's matrices.
+///
+/// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
+/// that a has. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0
+/// is below k0 and p1 below k1, so that each window has an element. Types: f32, f16 or bf16. max is exact, NaN
+/// where a window has one. avg adds up in f64 and is rounded once. It divides by k0 k1, so that what lies beyond a
+/// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
+/// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height;
+/// 1 or more.
+pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
+    const params: c.tl_pool_2d_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .skip_padding = options.skip_padding,
+    };
+    return self.construct(c.tl_pool_2d, .{ a.handle, @intFromEnum(op), k0, k1, &params });
+}

@@ -64,6 +64,12 @@ pub const GluOptions = op_functions.GluOptions;
 pub const TriType = op_functions.TriType;
 pub const AccOptions = op_functions.AccOptions;
 pub const SetOptions = op_functions.SetOptions;
+pub const UpscaleMode = op_functions.UpscaleMode;
+pub const UpscaleOptions = op_functions.UpscaleOptions;
+pub const Pool1dOp = op_functions.Pool1dOp;
+pub const Pool1dOptions = op_functions.Pool1dOptions;
+pub const Pool2dOp = op_functions.Pool2dOp;
+pub const Pool2dOptions = op_functions.Pool2dOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -1364,6 +1364,117 @@ typedef struct tl_set_params {
 } tl_set_params;
 
 /**
+ * tl_upscale_mode: what stands between a's pixels; nearest is the default.
+ */
+typedef int32_t tl_upscale_mode;
+
+/**
+ * nearest.
+ */
+#define TL_UPSCALE_MODE_NEAREST 0
+
+/**
+ * bilinear.
+ */
+#define TL_UPSCALE_MODE_BILINEAR 1
+
+/**
+ * What tl_upscale() may be given. Since 0.1.
+ */
+typedef struct tl_upscale_params {
+    /**
+     * sizeof(tl_upscale_params).
+     */
+    size_t struct_size;
+    /**
+     * What stands between a's pixels; nearest is the default.
+     */
+    tl_upscale_mode mode;
+} tl_upscale_params;
+
+/**
+ * tl_pool_1d_op: what is taken of a window.
+ */
+typedef int32_t tl_pool_1d_op;
+
+/**
+ * max.
+ */
+#define TL_POOL_1D_OP_MAX 0
+
+/**
+ * avg.
+ */
+#define TL_POOL_1D_OP_AVG 1
+
+/**
+ * What tl_pool_1d() may be given. Since 0.1.
+ */
+typedef struct tl_pool_1d_params {
+    /**
+     * sizeof(tl_pool_1d_params).
+     */
+    size_t struct_size;
+    /**
+     * From one window to the next; 0: k; 0 or more.
+     */
+    int64_t s;
+    /**
+     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     */
+    int64_t p;
+    /**
+     * avg: whether what lies beyond a row counts, as zeros.
+     */
+    bool count_padding;
+} tl_pool_1d_params;
+
+/**
+ * tl_pool_2d_op: what is taken of a window.
+ */
+typedef int32_t tl_pool_2d_op;
+
+/**
+ * max.
+ */
+#define TL_POOL_2D_OP_MAX 0
+
+/**
+ * avg.
+ */
+#define TL_POOL_2D_OP_AVG 1
+
+/**
+ * What tl_pool_2d() may be given. Since 0.1.
+ */
+typedef struct tl_pool_2d_params {
+    /**
+     * sizeof(tl_pool_2d_params).
+     */
+    size_t struct_size;
+    /**
+     * From one window to the next in dimension 0; 0: k0; 0 or more.
+     */
+    int64_t s0;
+    /**
+     * The same in dimension 1; 0: k1; 0 or more.
+     */
+    int64_t s1;
+    /**
+     * How far the first window begins before a row, and the last one may end behind it; 0 or more.
+     */
+    int64_t p0;
+    /**
+     * The same of columns; 0 or more.
+     */
+    int64_t p1;
+    /**
+     * avg: whether what lies beyond a does not count.
+     */
+    bool skip_padding;
+} tl_pool_2d_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
@@ -1914,6 +2025,44 @@ TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tens
  * `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
+
+/**
+ * Images with `factor` times as many columns and rows. In the result `nearest: c[i0, i1] =
+ * a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2)
+ * / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`. Shapes: a
+ * {w, h, ..}, c {factor w, factor h, ..}. Types: F32, F16 or BF16. nearest is exact; bilinear is
+ * computed in F32, first between rows, then between columns, and rounded once. The result is of a's
+ * type. `factor`: how many times as many; 1 or more. `params` may be NULL. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor,
+        const tl_upscale_params *params);
+
+/**
+ * The largest, or the average, of the elements in a window that moves along a's rows. The result c:
+ * `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a {n, ..}, c
+ * {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types:
+ * F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
+ * It divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as
+ * PyTorch's. The result is of a's type. `op`: what is taken of a window. `k`: the window's length; 1
+ * or more. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k,
+        const tl_pool_1d_params *params);
+
+/**
+ * The largest, or the average, of the elements in a window that moves over a's matrices. The result c:
+ * `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that
+ * a has`. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
+ * down. p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16.
+ * max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by k0
+ * k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how
+ * many elements of the window a has. The result is of a's type. `op`: what is taken of a window. `k0`:
+ * the window's width; 1 or more. `k1`: its height; 1 or more. `params` may be NULL. The context owns
+ * the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k0, int64_t k1,
+        const tl_pool_2d_params *params);
 
 /* ====================================================================================================
  * Graphs

@@ -84,9 +84,15 @@ pub use tensor::Tensor;
 pub use op_functions::AccOptions;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
+pub use op_functions::Pool1dOp;
+pub use op_functions::Pool1dOptions;
+pub use op_functions::Pool2dOp;
+pub use op_functions::Pool2dOptions;
 pub use op_functions::ScaleOptions;
 pub use op_functions::SetOptions;
 pub use op_functions::TriType;
+pub use op_functions::UpscaleMode;
+pub use op_functions::UpscaleOptions;
 // End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]

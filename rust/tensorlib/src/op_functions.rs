@@ -221,6 +221,174 @@ impl SetOptions {
     }
 }
 
+/// What stands between a's pixels; nearest is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UpscaleMode {
+    /// `nearest`.
+    Nearest = sys::TL_UPSCALE_MODE_NEAREST as isize,
+    /// `bilinear`.
+    Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
+}
+
+/// What [`Context::upscale`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct UpscaleOptions {
+    raw: sys::tl_upscale_params,
+}
+
+impl Default for UpscaleOptions {
+    fn default() -> Self {
+        let raw = sys::tl_upscale_params { struct_size: size_of::<sys::tl_upscale_params>(), mode: 0 };
+        Self { raw }
+    }
+}
+
+impl UpscaleOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What stands between a's pixels; nearest is the default.
+    #[must_use]
+    pub fn mode(mut self, mode: UpscaleMode) -> Self {
+        self.raw.mode = mode as i32;
+        self
+    }
+}
+
+/// What is taken of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pool1dOp {
+    /// `max`.
+    Max = sys::TL_POOL_1D_OP_MAX as isize,
+    /// `avg`.
+    Avg = sys::TL_POOL_1D_OP_AVG as isize,
+}
+
+/// What [`Context::pool_1d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool1dOptions {
+    raw: sys::tl_pool_1d_params,
+}
+
+impl Default for Pool1dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_pool_1d_params {
+            struct_size: size_of::<sys::tl_pool_1d_params>(),
+            s: 0,
+            p: 0,
+            count_padding: false,
+        };
+        Self { raw }
+    }
+}
+
+impl Pool1dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next; 0: k; 0 or more.
+    #[must_use]
+    pub fn s(mut self, s: i64) -> Self {
+        self.raw.s = s;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p(mut self, p: i64) -> Self {
+        self.raw.p = p;
+        self
+    }
+
+    /// avg: whether what lies beyond a row counts, as zeros.
+    #[must_use]
+    pub fn count_padding(mut self, count_padding: bool) -> Self {
+        self.raw.count_padding = count_padding;
+        self
+    }
+}
+
+/// What is taken of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pool2dOp {
+    /// `max`.
+    Max = sys::TL_POOL_2D_OP_MAX as isize,
+    /// `avg`.
+    Avg = sys::TL_POOL_2D_OP_AVG as isize,
+}
+
+/// What [`Context::pool_2d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool2dOptions {
+    raw: sys::tl_pool_2d_params,
+}
+
+impl Default for Pool2dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_pool_2d_params {
+            struct_size: size_of::<sys::tl_pool_2d_params>(),
+            s0: 0,
+            s1: 0,
+            p0: 0,
+            p1: 0,
+            skip_padding: false,
+        };
+        Self { raw }
+    }
+}
+
+impl Pool2dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// The same in dimension 1; 0: k1; 0 or more.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// avg: whether what lies beyond a does not count.
+    #[must_use]
+    pub fn skip_padding(mut self, skip_padding: bool) -> Self {
+        self.raw.skip_padding = skip_padding;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -1151,6 +1319,63 @@ impl Context {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
     }
+
+    /// Images with `factor` times as many columns and rows.
+    ///
+    /// In the result `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
+    /// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+    /// Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`. Types: F32, F16 or BF16. nearest is exact; bilinear is
+    /// computed in F32, first between rows, then between columns, and rounded once. The result is of a's type.
+    /// `factor`: how many times as many; 1 or more.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let image = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = image.upscale(2, Default::default())?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 1., 2., 2., 1., 1., 2., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn upscale(&self, a: &Tensor, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
+    }
+
+    /// The largest, or the average, of the elements in a window that moves along a's rows.
+    ///
+    /// The result c: `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a `[n, ..]`, c
+    /// `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an element. Types: F32, F16
+    /// or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by how
+    /// many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's
+    /// type. `op`: what is taken of a window. `k`: the window's length; 1 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pool_1d(&self, a: &Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
+    }
+
+    /// The largest, or the average, of the elements in a window that moves over a's matrices.
+    ///
+    /// The result c: `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
+    /// that a has`. Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down.
+    /// p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16. max is exact, NaN
+    /// where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1, so that what lies beyond a
+    /// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
+    /// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height; 1
+    /// or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pool_2d(&self, a: &Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -1681,5 +1906,29 @@ impl Tensor {
     /// As [`Context::add_id`].
     pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).add_id(self, b, ids)
+    }
+
+    /// [`Context::upscale`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::upscale`].
+    pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+        self.context().upscale(self, factor, options)
+    }
+
+    /// [`Context::pool_1d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pool_1d`].
+    pub fn pool_1d(&self, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+        self.context().pool_1d(self, op, k, options)
+    }
+
+    /// [`Context::pool_2d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pool_2d`].
+    pub fn pool_2d(&self, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+        self.context().pool_2d(self, op, k0, k1, options)
     }
 }

@@ -163,6 +163,46 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let step = attrs.number("step");
             s.context.arange(start, stop, step)
         }
+        "upscale" => {
+            let factor = attrs.integer("factor");
+            let options = tensorlib::UpscaleOptions::new();
+            let mode = match attrs.text("mode") {
+                "" | "nearest" => tensorlib::UpscaleMode::Nearest,
+                "bilinear" => tensorlib::UpscaleMode::Bilinear,
+                other => panic!("mode: {other} is none of its words"),
+            };
+            let options = options.mode(mode);
+            s[0].upscale(factor, options)
+        }
+        "pool_1d" => {
+            let op = match attrs.text("op") {
+                "" | "max" => tensorlib::Pool1dOp::Max,
+                "avg" => tensorlib::Pool1dOp::Avg,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let k = attrs.integer("k");
+            let options = tensorlib::Pool1dOptions::new();
+            let options = options.s(attrs.integer("s"));
+            let options = options.p(attrs.integer("p"));
+            let options = options.count_padding(attrs.integer("count_padding") != 0);
+            s[0].pool_1d(op, k, options)
+        }
+        "pool_2d" => {
+            let op = match attrs.text("op") {
+                "" | "max" => tensorlib::Pool2dOp::Max,
+                "avg" => tensorlib::Pool2dOp::Avg,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let k0 = attrs.integer("k0");
+            let k1 = attrs.integer("k1");
+            let options = tensorlib::Pool2dOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.skip_padding(attrs.integer("skip_padding") != 0);
+            s[0].pool_2d(op, k0, k1, options)
+        }
         _ => return None,
     })
 }
