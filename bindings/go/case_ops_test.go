@@ -6,76 +6,93 @@ package tensorlib
 // these.
 func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err error) {
 	operands := map[string]int{
-		"add":            2,
-		"sub":            2,
-		"mul":            2,
-		"div":            2,
-		"maximum":        2,
-		"minimum":        2,
-		"pow":            2,
-		"eq":             2,
-		"ne":             2,
-		"lt":             2,
-		"le":             2,
-		"gt":             2,
-		"ge":             2,
-		"add1":           2,
-		"where":          3,
-		"scale":          1,
-		"clamp":          1,
-		"fill":           1,
-		"transpose":      1,
-		"cont":           1,
-		"cpy":            2,
-		"dup":            1,
-		"get_rows":       2,
-		"set_rows":       3,
-		"abs":            1,
-		"neg":            1,
-		"sqr":            1,
-		"sqrt":           1,
-		"log":            1,
-		"exp":            1,
-		"expm1":          1,
-		"sin":            1,
-		"cos":            1,
-		"sgn":            1,
-		"step":           1,
-		"floor":          1,
-		"ceil":           1,
-		"round":          1,
-		"trunc":          1,
-		"relu":           1,
-		"sigmoid":        1,
-		"tanh":           1,
-		"elu":            1,
-		"softplus":       1,
-		"silu":           1,
-		"gelu":           1,
-		"gelu_erf":       1,
-		"gelu_quick":     1,
-		"hardswish":      1,
-		"hardsigmoid":    1,
-		"leaky_relu":     1,
-		"xielu":          1,
-		"glu":            2,
-		"repeat":         1,
-		"concat":         2,
-		"pad":            1,
-		"pad_reflect_1d": 1,
-		"roll":           1,
-		"diag":           1,
-		"tri":            1,
-		"diag_mask_inf":  1,
-		"diag_mask_zero": 1,
-		"acc":            2,
-		"set":            2,
-		"gather":         2,
-		"add_id":         3,
-		"arange":         0,
-		"upscale":        1,
-		"pool_1d":        1,
-		"pool_2d":        1,
+		"add":                2,
+		"sub":                2,
+		"mul":                2,
+		"div":                2,
+		"maximum":            2,
+		"minimum":            2,
+		"pow":                2,
+		"eq":                 2,
+		"ne":                 2,
+		"lt":                 2,
+		"le":                 2,
+		"gt":                 2,
+		"ge":                 2,
+		"add1":               2,
+		"where":              3,
+		"scale":              1,
+		"clamp":              1,
+		"fill":               1,
+		"out_prod":           2,
+		"transpose":          1,
+		"cont":               1,
+		"cpy":                2,
+		"dup":                1,
+		"get_rows":           2,
+		"set_rows":           3,
+		"abs":                1,
+		"neg":                1,
+		"sqr":                1,
+		"sqrt":               1,
+		"log":                1,
+		"exp":                1,
+		"expm1":              1,
+		"sin":                1,
+		"cos":                1,
+		"sgn":                1,
+		"step":               1,
+		"floor":              1,
+		"ceil":               1,
+		"round":              1,
+		"trunc":              1,
+		"relu":               1,
+		"sigmoid":            1,
+		"tanh":               1,
+		"elu":                1,
+		"softplus":           1,
+		"silu":               1,
+		"gelu":               1,
+		"gelu_erf":           1,
+		"gelu_quick":         1,
+		"hardswish":          1,
+		"hardsigmoid":        1,
+		"leaky_relu":         1,
+		"xielu":              1,
+		"glu":                2,
+		"norm":               1,
+		"rms_norm":           1,
+		"l2_norm":            1,
+		"group_norm":         1,
+		"soft_max":           1,
+		"soft_max_ext":       3,
+		"rope":               3,
+		"sum":                1,
+		"sum_rows":           1,
+		"mean":               1,
+		"cumsum":             1,
+		"argmax":             1,
+		"argsort":            1,
+		"top_k":              1,
+		"count_equal":        2,
+		"cross_entropy_loss": 2,
+		"repeat":             1,
+		"concat":             2,
+		"pad":                1,
+		"pad_reflect_1d":     1,
+		"roll":               1,
+		"diag":               1,
+		"tri":                1,
+		"diag_mask_inf":      1,
+		"diag_mask_zero":     1,
+		"acc":                2,
+		"set":                2,
+		"gather":             2,
+		"add_id":             3,
+		"arange":             0,
+		"upscale":            1,
+		"pool_1d":            1,
+		"pool_2d":            1,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -120,6 +137,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Clamp(src[0], s.number("min"), s.number("max"))
 	case "fill":
 		made, err = c.Fill(src[0], s.number("value"))
+	case "out_prod":
+		made, err = c.OutProd(src[0], src[1])
 	case "transpose":
 		made, err = c.Transpose(src[0])
 	case "cont":
@@ -196,6 +215,58 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			Limit:   s.number("limit"),
 		}
 		made, err = c.Glu(src[0], src[1], GluOp(s.choice("op", "reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai")), options)
+	case "norm":
+		made, err = c.Norm(src[0], s.number("eps"))
+	case "rms_norm":
+		made, err = c.RmsNorm(src[0], s.number("eps"))
+	case "l2_norm":
+		made, err = c.L2Norm(src[0], s.number("eps"))
+	case "group_norm":
+		made, err = c.GroupNorm(src[0], s.integer("groups"), s.number("eps"))
+	case "soft_max":
+		made, err = c.SoftMax(src[0])
+	case "soft_max_ext":
+		options := &SoftMaxExtOptions{
+			Scale:   s.number("scale"),
+			MaxBias: s.number("max_bias"),
+		}
+		made, err = c.SoftMaxExt(src[0], src[1], src[2], options)
+	case "rope":
+		options := &RopeOptions{
+			Mode:       RopeMode(s.choice("mode", "normal", "neox", "mrope")),
+			NDims:      s.integer("n_dims"),
+			Sections:   [4]int64(s.list("sections", 4)),
+			NCtxOrig:   s.integer("n_ctx_orig"),
+			FreqBase:   s.number("freq_base"),
+			FreqScale:  s.number("freq_scale"),
+			ExtFactor:  s.number("ext_factor"),
+			AttnFactor: s.number("attn_factor"),
+			BetaFast:   s.number("beta_fast"),
+			BetaSlow:   s.number("beta_slow"),
+			Inverse:    s.integer("inverse") != 0,
+		}
+		made, err = c.Rope(src[0], src[1], src[2], options)
+	case "sum":
+		made, err = c.Sum(src[0])
+	case "sum_rows":
+		made, err = c.SumRows(src[0])
+	case "mean":
+		made, err = c.Mean(src[0])
+	case "cumsum":
+		made, err = c.Cumsum(src[0])
+	case "argmax":
+		made, err = c.Argmax(src[0])
+	case "argsort":
+		options := &ArgsortOptions{
+			Order: ArgsortOrder(s.choice("order", "asc", "desc")),
+		}
+		made, err = c.Argsort(src[0], options)
+	case "top_k":
+		made, err = c.TopK(src[0], s.integer("k"))
+	case "count_equal":
+		made, err = c.CountEqual(src[0], src[1])
+	case "cross_entropy_loss":
+		made, err = c.CrossEntropyLoss(src[0], src[1])
 	case "repeat":
 		made, err = c.Repeat(src[0], [4]int64(s.list("ne", 4)))
 	case "concat":

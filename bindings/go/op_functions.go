@@ -239,6 +239,22 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 	})
 }
 
+// OutProd is sums of outer products: of a's rows by b's rows, each with the one
+// of its number.
+//
+// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)]
+// * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b (n, k, X, Y), c (m, n, X, Y); x
+// divides X and y divides Y, as in [Context.MulMat], which it is the product of
+// of both operands transposed. k = 0 gives zeros. Types: a of any float type or
+// weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand
+// is rounded. An a with blocks is decoded beforehand, on the CPU into memory
+// for all of it. The result is F32.
+func (c *Context) OutProd(a, b *Tensor) (*Tensor, error) {
+	return c.construct("out_prod", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_out_prod(c.ptr, a.ptr, b.ptr)
+	})
+}
+
 // Transpose is a with dimensions 0 and 1 swapped.
 //
 // The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of
@@ -681,6 +697,337 @@ func (c *Context) Glu(a, b *Tensor, op GluOp, options *GluOptions) (*Tensor, err
 	}
 	return c.construct("glu", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_glu(c.ptr, a.ptr, b.ptr, C.tl_glu_op(op), &params)
+	})
+}
+
+// Norm is each row of a less its mean, divided by its standard deviation (layer
+// normalisation, without weight and bias).
+//
+// The result c: c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps),
+// variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16
+// or BF16; sums as by [Context.Sum], the rest in F32, rounded once. The result
+// is of a's type. eps: added to the variance, so that rows that do not vary
+// become 0; 0 to 1e38.
+func (c *Context) Norm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// RmsNorm is each row of a divided by the root of its mean square.
+//
+// The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32,
+// rounded once. The result is of a's type. eps: added to the mean square, so
+// that rows of zeros stay zeros; 0 to 1e38.
+func (c *Context) RmsNorm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("rms_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_rms_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// L2Norm is each row of a divided by its length.
+//
+// The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has
+// a's shape. Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in
+// F32, rounded once. The result is of a's type. eps: the least length that is
+// divided by, so that rows of zeros stay zeros; 0 to 1e38.
+func (c *Context) L2Norm(a *Tensor, eps float64) (*Tensor, error) {
+	return c.construct("l2_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_l2_norm(c.ptr, a.ptr, C.double(eps))
+	})
+}
+
+// GroupNorm is each group of channels, which are dimension 2, less its mean,
+// divided by its standard deviation.
+//
+// The result c: c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the
+// elements {n, m, channels of the group} that a[i] is among: of k =
+// ceil(channels / groups), group j has channels j k to j k + k - 1; the last
+// ones have what is left. Shapes: a (n, m, channels, batch), c has a's shape.
+// Types: F32, F16 or BF16; sums as by [Context.Sum], the rest in F32, rounded
+// once. The result is of a's type. groups: how many there are, the number of
+// channels at most; 1 to 9007199254740992.0. eps: added to the variance, so
+// that groups that do not vary become 0; 0 to 1e38.
+func (c *Context) GroupNorm(a *Tensor, groups int64, eps float64) (*Tensor, error) {
+	return c.construct("group_norm", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_group_norm(c.ptr, a.ptr, C.int64_t(groups), C.double(eps))
+	})
+}
+
+// SoftMax is each row of a as weights that sum to 1.
+//
+// The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] -
+// max(a[r])). Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by
+// [Context.Sum], the rest in F32, rounded once. -infinity has the weight 0; a
+// row of nothing else, or with NaN or infinity in it, becomes NaN. The result
+// is of a's type.
+func (c *Context) SoftMax(a *Tensor) (*Tensor, error) {
+	return c.construct("soft_max", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_soft_max(c.ptr, a.ptr)
+	})
+}
+
+// SoftMaxExtOptions is what [Context.SoftMaxExt] may be given. Zeros are the
+// defaults.
+type SoftMaxExtOptions struct {
+	// The factor of a; 0 = the default, 1.
+	Scale float64
+	// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to
+	// 10000.
+	MaxBias float64
+}
+
+// SoftMaxExt is each row of a, scaled and masked, as weights that sum to 1
+// (attention's weights).
+//
+// The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of
+// e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x
+// and sinks[h]; h is the index in dimension 2, the head. What is left out is
+// not there. slope(h) = 1 where max_bias is 0, else with n the largest power of
+// 2 that is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and
+// 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
+// Short, Test Long, 2022). Shapes: a (n, m, heads, batch), mask (n, m', x, y):
+// m' at least m (further rows are not read), x dividing heads and y batch;
+// sinks (heads); c has a's shape. Types: a and mask each F32, F16 or BF16,
+// sinks F32; sums as by [Context.Sum], the rest in F32, rounded once. -infinity
+// has the weight 0; a row of nothing else, without sinks, becomes NaN, as does
+// one with NaN or infinity in it. The result is of a's type. mask and sinks may
+// be nil: left out.
+func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions) (*Tensor, error) {
+	mask, sinks = orNone(mask), orNone(sinks)
+	params := C.tl_soft_max_ext_params{struct_size: C.sizeof_tl_soft_max_ext_params}
+	if options != nil {
+		params.scale = C.double(options.Scale)
+		params.max_bias = C.double(options.MaxBias)
+	}
+	return c.construct("soft_max_ext", []*Tensor{a, mask, sinks}, func() *C.tl_tensor {
+		return C.tl_soft_max_ext(c.ptr, a.ptr, mask.ptr, sinks.ptr, &params)
+	})
+}
+
+// RopeMode is what [Context.Rope] takes: which elements are pairs: normal 2 k
+// and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+// positions by sections; normal is the default.
+type RopeMode int32
+
+// The values of RopeMode.
+const (
+	RopeModeNormal RopeMode = C.TL_ROPE_MODE_NORMAL
+	RopeModeNeox   RopeMode = C.TL_ROPE_MODE_NEOX
+	RopeModeMrope  RopeMode = C.TL_ROPE_MODE_MROPE
+)
+
+// RopeOptions is what [Context.Rope] may be given. Zeros are the defaults.
+type RopeOptions struct {
+	// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k
+	// and k + n_dims / 2, and with mrope pairs have positions by sections;
+	// normal is the default.
+	Mode RopeMode
+	// So many of a row's first elements are turned; even; 0: all; 0 to
+	// 1048576.
+	NDims int64
+	// Of mrope alone: so many pairs in a row have the token's first
+	// position, its second and so on, and then from the first one again; 0
+	// to 1048576.
+	Sections [4]int64
+	// The context that the model was trained for; with ext_factor above 0;
+	// 0 to 9007199254740992.0.
+	NCtxOrig int64
+	// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the
+	// default, 10000.
+	FreqBase float64
+	// The factor of positions that stretches a context; 1e-6 to 1000000; 0
+	// = the default, 1.
+	FreqScale float64
+	// How much of YaRN there is; 0: none; 0 to 1000000.
+	ExtFactor float64
+	// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+	AttnFactor float64
+	// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6
+	// to 1000000000; 0 = the default, 32.
+	BetaFast float64
+	// Pairs with fewer turns than this are stretched wholly; 1e-6 to
+	// 1000000000; 0 = the default, 1.
+	BetaSlow float64
+	// 1: turned the other way round, by -t.
+	Inverse bool
+}
+
+// Rope is pairs of each row of a turned by angles that grow with the row's
+// position (rotary position embedding).
+//
+// In the result pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x
+// sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) /
+// freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and
+// m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
+// 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high -
+// low, 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high
+// = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims
+// ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements from n_dims on stay
+// as they are. Shapes: a (n, heads, tokens, batch), positions (tokens) or
+// (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode mrope
+// positions are (4 tokens) or (4 tokens, batch): all of the first section, then
+// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or
+// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m (|x|
+// + |y|), rounded once to a's type. The result is of a's type. freqFactors may
+// be nil: left out.
+func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) (*Tensor, error) {
+	freqFactors = orNone(freqFactors)
+	params := C.tl_rope_params{struct_size: C.sizeof_tl_rope_params}
+	if options != nil {
+		params.mode = C.tl_rope_mode(options.Mode)
+		params.n_dims = C.int64_t(options.NDims)
+		for i, value := range options.Sections {
+			params.sections[i] = C.int64_t(value)
+		}
+		params.n_ctx_orig = C.int64_t(options.NCtxOrig)
+		params.freq_base = C.double(options.FreqBase)
+		params.freq_scale = C.double(options.FreqScale)
+		params.ext_factor = C.double(options.ExtFactor)
+		params.attn_factor = C.double(options.AttnFactor)
+		params.beta_fast = C.double(options.BetaFast)
+		params.beta_slow = C.double(options.BetaSlow)
+		params.inverse = C.bool(options.Inverse)
+	}
+	return c.construct("rope", []*Tensor{a, positions, freqFactors}, func() *C.tl_tensor {
+		return C.tl_rope(c.ptr, a.ptr, positions.ptr, freqFactors.ptr, &params)
+	})
+}
+
+// Sum is the sum of all of a's elements.
+//
+// The result c: c[0] = sum over all i of a[i]. Shapes: c (1); of no elements it
+// is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements,
+// each in 32 parts and these pairwise, the blocks in F64: off by at most
+// 2^-18.6 of the sum of the magnitudes. The order follows from the elements'
+// places alone. The result is F32.
+func (c *Context) Sum(a *Tensor) (*Tensor, error) {
+	return c.construct("sum", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sum(c.ptr, a.ptr)
+	})
+}
+
+// SumRows is the sums of a's rows.
+//
+// The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a
+// (n, m, x, y), c (1, m, x, y); the sum of an empty row is 0. Types: a F32, F16
+// or BF16; summed as by [Context.Sum]. The result is F32.
+func (c *Context) SumRows(a *Tensor) (*Tensor, error) {
+	return c.construct("sum_rows", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_sum_rows(c.ptr, a.ptr)
+	})
+}
+
+// Mean is the means of a's rows.
+//
+// The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n.
+// Shapes: a (n, m, x, y), c (1, m, x, y); the mean of an empty row is NaN.
+// Types: a F32, F16 or BF16; summed as by [Context.Sum], divided in F64 and
+// rounded once. The result is F32.
+func (c *Context) Mean(a *Tensor) (*Tensor, error) {
+	return c.construct("mean", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_mean(c.ptr, a.ptr)
+	})
+}
+
+// Cumsum is the running sums of a's rows.
+//
+// The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes:
+// c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum has
+// more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs
+// of 16 pairwise and these one after the other, what lies before 1024 elements
+// as by [Context.Sum]: off by at most 2^-18.7 of the sum of the magnitudes up
+// to there. The result is F32.
+func (c *Context) Cumsum(a *Tensor) (*Tensor, error) {
+	return c.construct("cumsum", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_cumsum(c.ptr, a.ptr)
+	})
+}
+
+// Argmax is the place of the largest element of each of a's rows.
+//
+// The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is
+// largest. Shapes: a (n, m, x, y), c (m, x, y); n from 1 to 2^31 - 1. Types: a
+// F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0.
+// -0 and 0 are equal. The result is I32.
+func (c *Context) Argmax(a *Tensor) (*Tensor, error) {
+	return c.construct("argmax", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_argmax(c.ptr, a.ptr)
+	})
+}
+
+// ArgsortOrder is what [Context.Argsort] takes: whether the least element comes
+// first, or the largest; asc is the default.
+type ArgsortOrder int32
+
+// The values of ArgsortOrder.
+const (
+	ArgsortOrderAsc  ArgsortOrder = C.TL_ARGSORT_ORDER_ASC
+	ArgsortOrderDesc ArgsortOrder = C.TL_ARGSORT_ORDER_DESC
+)
+
+// ArgsortOptions is what [Context.Argsort] may be given. Zeros are the
+// defaults.
+type ArgsortOptions struct {
+	// Whether the least element comes first, or the largest; asc is the
+	// default.
+	Order ArgsortOrder
+}
+
+// Argsort is the places of a's elements in order, row by row.
+//
+// In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending,
+// >=. Shapes: c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32,
+// F16 or BF16. Equal elements keep their order in both directions, -0 and 0 are
+// equal, and NaN is last in both directions. The result is I32.
+func (c *Context) Argsort(a *Tensor, options *ArgsortOptions) (*Tensor, error) {
+	params := C.tl_argsort_params{struct_size: C.sizeof_tl_argsort_params}
+	if options != nil {
+		params.order = C.tl_argsort_order(options.Order)
+	}
+	return c.construct("argsort", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_argsort(c.ptr, a.ptr, &params)
+	})
+}
+
+// TopK is the places of the k largest elements of each of a's rows, the largest
+// first.
+//
+// The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's
+// row (i1, i2, i3). Shapes: a (n, m, x, y), c (k, m, x, y); k from 0 to n, n at
+// most 2^31 - 1. Types: a F32, F16 or BF16. Of equal elements the first comes
+// first, -0 and 0 are equal, and NaN is less than everything. The result is
+// I32. k: how many of each row; 0 to 2147483647.
+func (c *Context) TopK(a *Tensor, k int64) (*Tensor, error) {
+	return c.construct("top_k", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_top_k(c.ptr, a.ptr, C.int64_t(k))
+	})
+}
+
+// CountEqual is how many elements of a and b are equal.
+//
+// The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a
+// and b of one shape, c (1). Types: a and b of one type without blocks. NaN
+// equals nothing, -0 and 0 are equal. The result is I64.
+func (c *Context) CountEqual(a, b *Tensor) (*Tensor, error) {
+	return c.construct("count_equal", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_count_equal(c.ptr, a.ptr, b.ptr)
+	})
+}
+
+// CrossEntropyLoss is the mean over the rows of the cross entropy of b and the
+// soft_max of a.
+//
+// The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of
+// one shape, c (1); of no rows it is NaN. Types: a and b each F32, F16 or BF16.
+// Each row is taken relative to its largest element, so that no exponential
+// overflows; sums as by [Context.Sum]. Where b is 0 nothing is added, though a
+// be -infinity; a NaN of either makes the result NaN. The result is F32.
+func (c *Context) CrossEntropyLoss(a, b *Tensor) (*Tensor, error) {
+	return c.construct("cross_entropy_loss", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_cross_entropy_loss(c.ptr, a.ptr, b.ptr)
 	})
 }
 

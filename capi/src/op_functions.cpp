@@ -72,6 +72,8 @@ tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
     });
 }
 
+tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::out_prod, {a, b}); }
+
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
 tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
@@ -170,6 +172,109 @@ tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, con
         return node<2>(context, Op::glu, {a, b}, attrs);
     });
 }
+
+tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::rms_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::l2_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, double eps) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("groups", groups),
+            Attr::of_number("eps", eps),
+        };
+        return node<1>(context, Op::group_norm, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::soft_max, {a}); }
+
+tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_tensor *sinks, const tl_soft_max_ext_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_soft_max_ext_params options = options_of(params, "soft_max_ext");
+        const Attr attrs[] = {
+            Attr::of_number("scale", options.scale),
+            Attr::of_number("max_bias", options.max_bias),
+        };
+        return node<3>(context, Op::soft_max_ext, {a, mask, sinks}, attrs);
+    });
+}
+
+tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors, const tl_rope_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_rope_params options = options_of(params, "rope");
+        const Attr attrs[] = {
+            Attr::of_int("mode", options.mode),
+            Attr::of_int("n_dims", options.n_dims),
+            Attr::of_ints("sections", options.sections),
+            Attr::of_int("n_ctx_orig", options.n_ctx_orig),
+            Attr::of_number("freq_base", options.freq_base),
+            Attr::of_number("freq_scale", options.freq_scale),
+            Attr::of_number("ext_factor", options.ext_factor),
+            Attr::of_number("attn_factor", options.attn_factor),
+            Attr::of_number("beta_fast", options.beta_fast),
+            Attr::of_number("beta_slow", options.beta_slow),
+            Attr::of_int("inverse", options.inverse),
+        };
+        return node<3>(context, Op::rope, {a, positions, freq_factors}, attrs);
+    });
+}
+
+tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum, {a}); }
+
+tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::sum_rows, {a}); }
+
+tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::mean, {a}); }
+
+tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cumsum, {a}); }
+
+tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::argmax, {a}); }
+
+tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_argsort_params options = options_of(params, "argsort");
+        const Attr attrs[] = {
+            Attr::of_int("order", options.order),
+        };
+        return node<1>(context, Op::argsort, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("k", k),
+        };
+        return node<1>(context, Op::top_k, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::count_equal, {a, b}); }
+
+tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::cross_entropy_loss, {a, b}); }
 
 tl_tensor *tl_repeat(tl_context *ctx, tl_tensor *a, const int64_t *ne) {
     return constructed(ctx, [&](core::Context &context) {

@@ -59,6 +59,8 @@ Tensor ContextOps::fill(const Tensor &a, double value) const {
     return Nodes::make(*this, core::Op::fill, {&a}, attrs);
 }
 
+Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::out_prod, {&a, &b}); }
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
@@ -149,6 +151,94 @@ Tensor ContextOps::glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op
         core::Attr::of_number("limit", options.limit),
     };
     return Nodes::make(*this, core::Op::glu, {&a, if_given(b)}, attrs);
+}
+
+Tensor ContextOps::norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::norm, {&a}, attrs);
+}
+
+Tensor ContextOps::rms_norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::rms_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::l2_norm(const Tensor &a, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::l2_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::group_norm(const Tensor &a, std::int64_t groups, double eps) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("groups", groups),
+        core::Attr::of_number("eps", eps),
+    };
+    return Nodes::make(*this, core::Op::group_norm, {&a}, attrs);
+}
+
+Tensor ContextOps::soft_max(const Tensor &a) const { return Nodes::make(*this, core::Op::soft_max, {&a}); }
+
+Tensor ContextOps::soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                                const SoftMaxExtOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("scale", options.scale),
+        core::Attr::of_number("max_bias", options.max_bias),
+    };
+    return Nodes::make(*this, core::Op::soft_max_ext, {&a, if_given(mask), if_given(sinks)}, attrs);
+}
+
+Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors,
+                        const RopeOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
+        core::Attr::of_int("n_dims", options.n_dims),
+        core::Attr::of_ints("sections", options.sections),
+        core::Attr::of_int("n_ctx_orig", options.n_ctx_orig),
+        core::Attr::of_number("freq_base", options.freq_base),
+        core::Attr::of_number("freq_scale", options.freq_scale),
+        core::Attr::of_number("ext_factor", options.ext_factor),
+        core::Attr::of_number("attn_factor", options.attn_factor),
+        core::Attr::of_number("beta_fast", options.beta_fast),
+        core::Attr::of_number("beta_slow", options.beta_slow),
+        core::Attr::of_int("inverse", options.inverse),
+    };
+    return Nodes::make(*this, core::Op::rope, {&a, &positions, if_given(freq_factors)}, attrs);
+}
+
+Tensor ContextOps::sum(const Tensor &a) const { return Nodes::make(*this, core::Op::sum, {&a}); }
+
+Tensor ContextOps::sum_rows(const Tensor &a) const { return Nodes::make(*this, core::Op::sum_rows, {&a}); }
+
+Tensor ContextOps::mean(const Tensor &a) const { return Nodes::make(*this, core::Op::mean, {&a}); }
+
+Tensor ContextOps::cumsum(const Tensor &a) const { return Nodes::make(*this, core::Op::cumsum, {&a}); }
+
+Tensor ContextOps::argmax(const Tensor &a) const { return Nodes::make(*this, core::Op::argmax, {&a}); }
+
+Tensor ContextOps::argsort(const Tensor &a, const ArgsortOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("order", static_cast<std::int64_t>(options.order)),
+    };
+    return Nodes::make(*this, core::Op::argsort, {&a}, attrs);
+}
+
+Tensor ContextOps::top_k(const Tensor &a, std::int64_t k) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("k", k),
+    };
+    return Nodes::make(*this, core::Op::top_k, {&a}, attrs);
+}
+
+Tensor ContextOps::count_equal(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::count_equal, {&a, &b}); }
+
+Tensor ContextOps::cross_entropy_loss(const Tensor &a, const Tensor &b) const {
+    return Nodes::make(*this, core::Op::cross_entropy_loss, {&a, &b});
 }
 
 Tensor ContextOps::repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const {
@@ -321,6 +411,8 @@ Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_o
 
 Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
 
+Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).out_prod(a, b); }
+
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
 Tensor cont(const Tensor &a) { return Nodes::youngest_of({&a}).cont(a); }
@@ -394,6 +486,43 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options) {
     return Nodes::youngest_of({&a, if_given(b)}).glu(a, b, op, options);
 }
+
+Tensor norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).norm(a, eps); }
+
+Tensor rms_norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).rms_norm(a, eps); }
+
+Tensor l2_norm(const Tensor &a, double eps) { return Nodes::youngest_of({&a}).l2_norm(a, eps); }
+
+Tensor group_norm(const Tensor &a, std::int64_t groups, double eps) { return Nodes::youngest_of({&a}).group_norm(a, groups, eps); }
+
+Tensor soft_max(const Tensor &a) { return Nodes::youngest_of({&a}).soft_max(a); }
+
+Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                    const SoftMaxExtOptions &options) {
+    return Nodes::youngest_of({&a, if_given(mask), if_given(sinks)}).soft_max_ext(a, mask, sinks, options);
+}
+
+Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options) {
+    return Nodes::youngest_of({&a, &positions, if_given(freq_factors)}).rope(a, positions, freq_factors, options);
+}
+
+Tensor sum(const Tensor &a) { return Nodes::youngest_of({&a}).sum(a); }
+
+Tensor sum_rows(const Tensor &a) { return Nodes::youngest_of({&a}).sum_rows(a); }
+
+Tensor mean(const Tensor &a) { return Nodes::youngest_of({&a}).mean(a); }
+
+Tensor cumsum(const Tensor &a) { return Nodes::youngest_of({&a}).cumsum(a); }
+
+Tensor argmax(const Tensor &a) { return Nodes::youngest_of({&a}).argmax(a); }
+
+Tensor argsort(const Tensor &a, const ArgsortOptions &options) { return Nodes::youngest_of({&a}).argsort(a, options); }
+
+Tensor top_k(const Tensor &a, std::int64_t k) { return Nodes::youngest_of({&a}).top_k(a, k); }
+
+Tensor count_equal(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).count_equal(a, b); }
+
+Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).cross_entropy_loss(a, b); }
 
 Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) { return Nodes::youngest_of({&a}).repeat(a, ne); }
 
@@ -506,6 +635,32 @@ Tensor TensorOps::leaky_relu(double slope) const { return tensorlib::leaky_relu(
 Tensor TensorOps::xielu(double alpha_n, double alpha_p, double beta, double eps) const {
     return tensorlib::xielu(static_cast<const Tensor &>(*this), alpha_n, alpha_p, beta, eps);
 }
+
+Tensor TensorOps::norm(double eps) const { return tensorlib::norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::rms_norm(double eps) const { return tensorlib::rms_norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::l2_norm(double eps) const { return tensorlib::l2_norm(static_cast<const Tensor &>(*this), eps); }
+
+Tensor TensorOps::group_norm(std::int64_t groups, double eps) const {
+    return tensorlib::group_norm(static_cast<const Tensor &>(*this), groups, eps);
+}
+
+Tensor TensorOps::soft_max() const { return tensorlib::soft_max(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sum() const { return tensorlib::sum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::sum_rows() const { return tensorlib::sum_rows(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::mean() const { return tensorlib::mean(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::cumsum() const { return tensorlib::cumsum(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argmax() const { return tensorlib::argmax(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::argsort(const ArgsortOptions &options) const { return tensorlib::argsort(static_cast<const Tensor &>(*this), options); }
+
+Tensor TensorOps::top_k(std::int64_t k) const { return tensorlib::top_k(static_cast<const Tensor &>(*this), k); }
 
 Tensor TensorOps::repeat(const std::array<std::int64_t, 4> &ne) const { return tensorlib::repeat(static_cast<const Tensor &>(*this), ne); }
 

@@ -44,9 +44,10 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
-    static const KernelTable<CpuKernel> all{kernels::tiles,  kernels::mul_mat, kernels::mul_mat_id, kernels::copies,
-                                            kernels::rows,   kernels::layout,  kernels::bands,      kernels::windows,
-                                            kernels::gather, kernels::arange,  kernels::pooling,    kernels::upscale};
+    static const KernelTable<CpuKernel> all{
+        kernels::tiles,   kernels::mul_mat, kernels::mul_mat_id, kernels::outer_products, kernels::copies, kernels::norms,  kernels::rope,
+        kernels::rows,    kernels::sums,    kernels::ordering,   kernels::counts,         kernels::losses, kernels::layout, kernels::bands,
+        kernels::windows, kernels::gather,  kernels::arange,     kernels::pooling,        kernels::upscale};
     return all;
 }
 

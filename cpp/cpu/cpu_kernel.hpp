@@ -26,7 +26,8 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, bands, copies, gather, layout, mul_mat, mul_mat_id, pooling, rows, tiles, upscale, windows;
+extern const std::span<const CpuKernel> arange, bands, copies, counts, gather, layout, losses, mul_mat, mul_mat_id, norms, ordering,
+    outer_products, pooling, rope, rows, sums, tiles, upscale, windows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one
@@ -50,6 +51,8 @@ struct Range {
 inline Range part_of(std::int64_t units, std::int64_t chunk, std::int64_t n_chunks) noexcept {
     return {units * chunk / n_chunks, units * (chunk + 1) / n_chunks};
 }
+
+inline bool is_row_of_floats(const TensorRef &t) noexcept { return t.type == DType::f32 && t.nb[0] == sizeof(float); }
 
 // n elements of a row from element i0 on as floats, whatever their type and stride. For types with blocks i0 and n are
 // whole blocks. And back; an element that the type cannot hold is left as it was (arithmetic never meets one: it

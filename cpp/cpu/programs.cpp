@@ -6,8 +6,6 @@ namespace tensorlib::core {
 
 namespace {
 
-bool is_row_of_floats(const TensorRef &t) noexcept { return t.type == DType::f32 && t.nb[0] == sizeof(float); }
-
 TensorRef one_row(const TensorRef &t) noexcept {
     const std::size_t size = traits(t.type).size;
     const std::int64_t n = t.ne[0] * t.ne[1] * t.ne[2] * t.ne[3];

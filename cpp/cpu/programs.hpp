@@ -1,4 +1,4 @@
-// Running programs of elementwise operations on tiles, and what products do to theirs before they leave the cache.
+// Running programs of elementwise operations on tiles, and what products and norms do to theirs before they leave the cache.
 #pragma once
 
 #include "cpu/cpu_kernel.hpp"

@@ -1,4 +1,5 @@
-// The matrix product, and the one of a matrix chosen by number for each column: what mul_mat.toml describes.
+// The matrix product, the one of a matrix chosen by number for each column, and the one of transposed operands: what mul_mat.toml
+// describes.
 #include "base/fail.hpp"
 #include "ops/op_facts.hpp"
 
@@ -19,33 +20,62 @@ void check_types(const char *op, const Tensor &a, const Tensor &b, const Text &a
     if (b.layout.type != DType::f32 && b.layout.type != DType::f16 && b.layout.type != DType::bf16) {
         fail(Status::type_mismatch, "%s: %s: b must be f32, f16 or bf16", op, all().c_str());
     }
-    if (a.layout.ne[0] != b.layout.ne[0]) {
-        fail(Status::shape_mismatch, "%s: %s: the first dimensions must be equal (%lld and %lld)", op, all().c_str(),
-             static_cast<long long>(a.layout.ne[0]), static_cast<long long>(b.layout.ne[0]));
-    }
-}
-void mul_mat_infer(std::span<Tensor *const> src, const MulMatAttrs &, NodeSpec &result) {
-    const Tensor &a = *src[0], &b = *src[1];
-    const Extents &na = a.layout.ne, &nb = b.layout.ne;
-    const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
-    check_types("mul_mat", a, b, both);
-    for (int d = 2; d < max_dims; d++) {
-        if (na[d] == 0 ? nb[d] != 0 : nb[d] % na[d] != 0) {
-            fail(Status::shape_mismatch, "mul_mat: %s: dimension %d of b must be a multiple of a's (%lld and %lld)", both().c_str(), d,
-                 static_cast<long long>(nb[d]), static_cast<long long>(na[d]));
-        }
-    }
-    const std::array<std::int64_t, max_dims> ne{na[1], nb[1], nb[2], nb[3]};
-    const auto n_dims = static_cast<std::size_t>(b.layout.n_dims < 2 ? 2 : b.layout.n_dims);
-    result.layout = contiguous_layout("mul_mat", DType::f32, {ne.data(), n_dims});
 }
 
-// A multiplication and an addition for each k of each result.
-Cost mul_mat_cost(const Tensor &node) {
+// The extent that is summed over, by its dimension in both.
+template <class Text>
+void check_k(const char *op, const Tensor &a, const Tensor &b, int dim, const Text &all) {
+    const Extents &na = a.layout.ne, &nb = b.layout.ne;
+    if (na[dim] == nb[dim]) return;
+    fail(Status::shape_mismatch, "%s: %s: the %s dimensions must be equal (%lld and %lld)", op, all().c_str(),
+         dim == 0 ? "first" : "second", static_cast<long long>(na[dim]), static_cast<long long>(nb[dim]));
+}
+
+// Consecutive slices of b share one of a.
+template <class Text>
+void check_slices(const char *op, const Tensor &a, const Tensor &b, const Text &all) {
+    const Extents &na = a.layout.ne, &nb = b.layout.ne;
+    for (int d = 2; d < max_dims; d++) {
+        if (na[d] == 0 ? nb[d] == 0 : nb[d] % na[d] == 0) continue;
+        fail(Status::shape_mismatch, "%s: %s: dimension %d of b must be a multiple of a's (%lld and %lld)", op, all().c_str(), d,
+             static_cast<long long>(nb[d]), static_cast<long long>(na[d]));
+    }
+}
+
+// A product of so many rows and columns for each slice of b.
+Layout product_layout(const char *op, std::int64_t rows, std::int64_t columns, const Layout &b) {
+    const std::array<std::int64_t, max_dims> ne{rows, columns, b.ne[2], b.ne[3]};
+    return contiguous_layout(op, DType::f32, {ne.data(), static_cast<std::size_t>(std::max(2, b.n_dims))});
+}
+
+// A multiplication and an addition for each of so many k of each result.
+Cost product_cost(const Tensor &node, std::int64_t k) {
     Cost cost = copy_cost(node);
-    cost.flops = 2.0 * static_cast<double>(node.src[0]->layout.ne[0]) * static_cast<double>(node.layout.n_elements());
+    cost.flops = 2.0 * static_cast<double>(k) * static_cast<double>(node.layout.n_elements());
     return cost;
 }
+
+void mul_mat_infer(std::span<Tensor *const> src, const MulMatAttrs &, NodeSpec &result) {
+    const Tensor &a = *src[0], &b = *src[1];
+    const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
+    check_types("mul_mat", a, b, both);
+    check_k("mul_mat", a, b, 0, both);
+    check_slices("mul_mat", a, b, both);
+    result.layout = product_layout("mul_mat", a.layout.ne[1], b.layout.ne[1], b.layout);
+}
+
+Cost mul_mat_cost(const Tensor &node) { return product_cost(node, node.src[0]->layout.ne[0]); }
+
+void out_prod_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
+    const Tensor &a = *src[0], &b = *src[1];
+    const auto both = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b); };
+    check_types("out_prod", a, b, both);
+    check_k("out_prod", a, b, 1, both);
+    check_slices("out_prod", a, b, both);
+    result.layout = product_layout("out_prod", a.layout.ne[0], b.layout.ne[0], b.layout);
+}
+
+Cost out_prod_cost(const Tensor &node) { return product_cost(node, node.src[0]->layout.ne[1]); }
 
 void mul_mat_id_infer(std::span<Tensor *const> src, const MulMatIdAttrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
@@ -55,6 +85,7 @@ void mul_mat_id_infer(std::span<Tensor *const> src, const MulMatIdAttrs &, NodeS
         fail(Status::type_mismatch, "mul_mat_id: %s: ids must be i32 or i64", all().c_str());
     }
     check_types("mul_mat_id", a, b, all);
+    check_k("mul_mat_id", a, b, 0, all);
     if (na[3] != 1 || nb[3] != 1 || ni[2] != 1 || ni[3] != 1) {
         fail(Status::shape_mismatch, "mul_mat_id: %s: a {k, m, experts}, b {k, used or 1, tokens} and ids {used, tokens} are valid",
              all().c_str());
@@ -77,13 +108,12 @@ std::string mul_mat_id_valid(const Tensor &node, int) {
     return last < 0 ? "a has no experts" : format_text("experts 0 to %lld are there", last);
 }
 
-// A multiplication and an addition for each k of each result. Of a, no more experts than there are numbers.
+// Of a, no more experts than there are numbers.
 Cost mul_mat_id_cost(const Tensor &node) {
     const Layout &a = node.src[0]->layout, &b = node.src[1]->layout, &ids = node.src[2]->layout;
     const double experts = static_cast<double>(a.ne[2]), used = std::min(experts, static_cast<double>(ids.n_elements()));
     const double weights = experts == 0 ? 0 : static_cast<double>(a.nbytes()) / experts * used;
-    return {2.0 * static_cast<double>(a.ne[0]) * static_cast<double>(node.layout.n_elements()),
-            weights + static_cast<double>(b.nbytes() + ids.nbytes() + node.layout.nbytes())};
+    return {product_cost(node, a.ne[0]).flops, weights + static_cast<double>(b.nbytes() + ids.nbytes() + node.layout.nbytes())};
 }
 
 }  // namespace
@@ -93,6 +123,8 @@ bool is_exact(const Tensor &product) noexcept {
 }
 
 constexpr OpDef mul_mat{facts::mul_mat, {.infer = with_attrs<MulMatAttrs, mul_mat_infer>, .cost = mul_mat_cost}};
+
+constexpr OpDef out_prod{facts::out_prod, {.infer = out_prod_infer, .cost = out_prod_cost}};
 
 constexpr OpDef mul_mat_id{facts::mul_mat_id,
                            {.infer = with_attrs<MulMatIdAttrs, mul_mat_id_infer>,

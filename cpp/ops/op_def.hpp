@@ -21,8 +21,9 @@ struct Cost {
 };
 
 // What becomes of an operand. read: its elements are. written: the result is a view of it, which computing writes into. viewed: the
-// result is a view of it, and nothing is computed. indices: its elements are numbers of something.
-enum class Role : std::uint8_t { read, written, viewed, indices };
+// result is a view of it, and nothing is computed. indices: its elements are numbers of something. integers: whole numbers of which any is
+// valid.
+enum class Role : std::uint8_t { read, written, viewed, indices, integers };
 
 struct Operand {
     const char *name;  // for messages
@@ -109,8 +110,9 @@ std::span<const OpDef *const> all_ops() noexcept;
 // Throws Error(invalid_argument) where an operation does not take so many operands. Optional ones at the end may be missing.
 void check_operand_count(const OpDef &def, std::size_t count);
 
-// Names the operands' layouts: "a is [2, 4] f32, b is [7] f32".
-std::string operands_text(const OpFacts &def, std::span<Tensor *const> src);
+// Names the operands' layouts: "a is [2, 4] f32, b is [7] f32". null: what is said of one that is null, which infer sees where an operand
+// was left out.
+std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, const char *null = "left out");
 
 // The attributes of one call, in the kinds that the definition asks for, without those that say no more than the default; they lie in
 // `room`. Throws Error(invalid_argument), naming operation, attribute, value and what is valid.

@@ -258,6 +258,16 @@ inline constexpr OpFacts mul_mat_id{
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 
+inline constexpr Operand out_prod_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts out_prod{
+    .op = Op::out_prod,
+    .name = "out_prod",
+    .operands = out_prod_operands,
+    .result = ResultType::f32,
+    .gradient = "da = sum over n of b g, and over the slices that share a; db = sum over m of a g",
+    .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -706,6 +716,237 @@ inline constexpr OpFacts glu{
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
+// ---- norms
+
+inline constexpr Operand norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts norm{
+    .op = Op::norm,
+    .name = "norm",
+    .operands = norm_operands,
+    .attrs = norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - mean(g) - c mean(g c)) by rows, s = 1 / sqrt(variance(a) + eps)",
+    .doc = "Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias)",
+};
+
+inline constexpr Operand rms_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef rms_norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts rms_norm{
+    .op = Op::rms_norm,
+    .name = "rms_norm",
+    .operands = rms_norm_operands,
+    .attrs = rms_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - c mean(g c)) by rows, s = 1 / sqrt(mean(a^2) + eps)",
+    .doc = "Each row of a divided by the root of its mean square",
+};
+
+inline constexpr Operand l2_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef l2_norm_attrs[] = {
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts l2_norm{
+    .op = Op::l2_norm,
+    .name = "l2_norm",
+    .operands = l2_norm_operands,
+    .attrs = l2_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - c sum(g c)) by rows where the length is above eps, s g elsewhere; s = 1 / max(sqrt(sum(a^2)), eps)",
+    .doc = "Each row of a divided by its length",
+};
+
+inline constexpr Operand group_norm_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr AttrDef group_norm_attrs[] = {
+    {.name = "groups", .kind = AttrKind::ints, .required = true, .least = 1, .most = 9007199254740992},
+    {.name = "eps", .kind = AttrKind::number, .required = true, .least = 0.0, .most = 1e38},
+};
+inline constexpr OpFacts group_norm{
+    .op = Op::group_norm,
+    .name = "group_norm",
+    .operands = group_norm_operands,
+    .attrs = group_norm_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = s (g - mean(g) - c mean(g c)) by groups, s = 1 / sqrt(variance(G) + eps)",
+    .doc = "Each group of channels, which are dimension 2, less its mean, divided by its standard deviation",
+};
+
+inline constexpr Operand soft_max_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts soft_max{
+    .op = Op::soft_max,
+    .name = "soft_max",
+    .operands = soft_max_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = c (g - sum(g c)) by rows",
+    .doc = "Each row of a as weights that sum to 1",
+};
+
+inline constexpr Operand soft_max_ext_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "mask", .role = Role::read, .optional = true},
+    {.name = "sinks", .role = Role::read, .optional = true},
+};
+inline constexpr AttrDef soft_max_ext_attrs[] = {
+    {.name = "scale", .kind = AttrKind::number, .required = false},
+    {.name = "max_bias", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 10000.0},
+};
+inline constexpr OpFacts soft_max_ext{
+    .op = Op::soft_max_ext,
+    .name = "soft_max_ext",
+    .operands = soft_max_ext_operands,
+    .attrs = soft_max_ext_attrs,
+    .result = ResultType::of_first,
+    .gradient =
+        "with d = c (g - sum(g c)) by rows: da = scale d; dmask = slope d, summed over the rows that read it; dsinks = -w sum(g c), w the "
+        "weight of the sink, summed over the rows of the head",
+    .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
+};
+
+// ---- attention
+
+inline constexpr Operand rope_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "positions", .role = Role::integers, .never = "it is a number"},
+    {.name = "freq_factors", .role = Role::read, .optional = true, .never = "it belongs to the model's form"},
+};
+inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
+inline constexpr AttrDef rope_attrs[] = {
+    {.name = "mode", .kind = AttrKind::text, .required = false, .values = rope_mode_values},
+    {.name = "n_dims", .kind = AttrKind::ints, .required = false, .least = 0, .most = 1048576},
+    {.name = "sections", .kind = AttrKind::ints, .required = false, .min_ints = 4, .max_ints = 4, .least = 0, .most = 1048576},
+    {.name = "n_ctx_orig", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740992},
+    {.name = "freq_base", .kind = AttrKind::number, .required = false, .least = 0.001, .most = 1e38},
+    {.name = "freq_scale", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000.0},
+    {.name = "ext_factor", .kind = AttrKind::number, .required = false, .least = 0.0, .most = 1000000.0},
+    {.name = "attn_factor", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000.0},
+    {.name = "beta_fast", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000000.0},
+    {.name = "beta_slow", .kind = AttrKind::number, .required = false, .least = 1e-6, .most = 1000000000.0},
+    {.name = "inverse", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts rope{
+    .op = Op::rope,
+    .name = "rope",
+    .operands = rope_operands,
+    .attrs = rope_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = rope of g the other way round",
+    .doc = "Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding)",
+};
+
+// ---- reductions
+
+inline constexpr Operand sum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum{
+    .op = Op::sum,
+    .name = "sum",
+    .operands = sum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g for each element",
+    .doc = "The sum of all of a's elements",
+};
+
+inline constexpr Operand sum_rows_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts sum_rows{
+    .op = Op::sum_rows,
+    .name = "sum_rows",
+    .operands = sum_rows_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g, repeated along the rows",
+    .doc = "The sums of a's rows",
+};
+
+inline constexpr Operand mean_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts mean{
+    .op = Op::mean,
+    .name = "mean",
+    .operands = mean_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g / n, repeated along the rows",
+    .doc = "The means of a's rows",
+};
+
+inline constexpr Operand cumsum_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts cumsum{
+    .op = Op::cumsum,
+    .name = "cumsum",
+    .operands = cumsum_operands,
+    .result = ResultType::f32,
+    .gradient = "da = the running sums of g from the rows' ends on",
+    .doc = "The running sums of a's rows",
+};
+
+inline constexpr Operand argmax_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr OpFacts argmax{
+    .op = Op::argmax,
+    .name = "argmax",
+    .operands = argmax_operands,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The place of the largest element of each of a's rows",
+};
+
+inline constexpr Operand argsort_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
+inline constexpr AttrDef argsort_attrs[] = {
+    {.name = "order", .kind = AttrKind::text, .required = false, .values = argsort_order_values},
+};
+inline constexpr OpFacts argsort{
+    .op = Op::argsort,
+    .name = "argsort",
+    .operands = argsort_operands,
+    .attrs = argsort_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of a's elements in order, row by row",
+};
+
+inline constexpr Operand top_k_operands[] = {
+    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+};
+inline constexpr AttrDef top_k_attrs[] = {
+    {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts top_k{
+    .op = Op::top_k,
+    .name = "top_k",
+    .operands = top_k_operands,
+    .attrs = top_k_attrs,
+    .result = ResultType::i32,
+    .gradient = "none: places of elements do not change with their values",
+    .doc = "The places of the k largest elements of each of a's rows, the largest first",
+};
+
+inline constexpr Operand count_equal_operands[] = {
+    {.name = "a", .role = Role::read, .never = "it is compared"},
+    {.name = "b", .role = Role::read, .never = "it is compared"},
+};
+inline constexpr OpFacts count_equal{
+    .op = Op::count_equal,
+    .name = "count_equal",
+    .operands = count_equal_operands,
+    .result = ResultType::i64,
+    .gradient = "none: it counts",
+    .doc = "How many elements of a and b are equal",
+};
+
+inline constexpr Operand cross_entropy_loss_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr OpFacts cross_entropy_loss{
+    .op = Op::cross_entropy_loss,
+    .name = "cross_entropy_loss",
+    .operands = cross_entropy_loss_operands,
+    .result = ResultType::f32,
+    .gradient = "da = g (soft_max(a) * sum of b's row - b) / rows; db = -g log(soft_max(a)) / rows",
+    .doc = "The mean over the rows of the cross entropy of b and the soft_max of a",
+};
+
 // ---- layout
 
 inline constexpr Operand repeat_operands[] = {{.name = "a", .role = Role::read}};
@@ -1092,6 +1333,97 @@ struct GluAttrs {
           swapped(given.flag("glu", "swapped")),
           alpha(given.number("alpha", 1.702)),
           limit(given.number("limit", 7.0)) {}
+};
+
+struct NormAttrs {
+    static constexpr Op operation = Op::norm;
+
+    double eps;
+
+    explicit NormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct RmsNormAttrs {
+    static constexpr Op operation = Op::rms_norm;
+
+    double eps;
+
+    explicit RmsNormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct L2NormAttrs {
+    static constexpr Op operation = Op::l2_norm;
+
+    double eps;
+
+    explicit L2NormAttrs(const Attrs &given) : eps(given.number("eps", 0.0)) {}
+};
+
+struct GroupNormAttrs {
+    static constexpr Op operation = Op::group_norm;
+
+    std::int64_t groups;
+    double eps;
+
+    explicit GroupNormAttrs(const Attrs &given) : groups(given.integer("groups", 0)), eps(given.number("eps", 0.0)) {}
+};
+
+struct SoftMaxExtAttrs {
+    static constexpr Op operation = Op::soft_max_ext;
+
+    double scale;
+    double max_bias;
+
+    explicit SoftMaxExtAttrs(const Attrs &given) : scale(given.number("scale", 1.0)), max_bias(given.number("max_bias", 0.0)) {}
+};
+
+enum class RopeMode : std::int32_t { normal, neox, mrope };
+
+struct RopeAttrs {
+    static constexpr Op operation = Op::rope;
+
+    RopeMode mode;
+    std::int64_t n_dims;
+    IntList sections;
+    std::int64_t n_ctx_orig;
+    double freq_base;
+    double freq_scale;
+    double ext_factor;
+    double attn_factor;
+    double beta_fast;
+    double beta_slow;
+    bool inverse;
+
+    explicit RopeAttrs(const Attrs &given)
+        : mode(static_cast<RopeMode>(given.integer("mode", 0))),
+          n_dims(given.integer("n_dims", 0)),
+          sections(given.list("sections")),
+          n_ctx_orig(given.integer("n_ctx_orig", 0)),
+          freq_base(given.number("freq_base", 10000.0)),
+          freq_scale(given.number("freq_scale", 1.0)),
+          ext_factor(given.number("ext_factor", 0.0)),
+          attn_factor(given.number("attn_factor", 1.0)),
+          beta_fast(given.number("beta_fast", 32.0)),
+          beta_slow(given.number("beta_slow", 1.0)),
+          inverse(given.flag("rope", "inverse")) {}
+};
+
+enum class ArgsortOrder : std::int32_t { asc, desc };
+
+struct ArgsortAttrs {
+    static constexpr Op operation = Op::argsort;
+
+    ArgsortOrder order;
+
+    explicit ArgsortAttrs(const Attrs &given) : order(static_cast<ArgsortOrder>(given.integer("order", 0))) {}
+};
+
+struct TopKAttrs {
+    static constexpr Op operation = Op::top_k;
+
+    std::int64_t k;
+
+    explicit TopKAttrs(const Attrs &given) : k(given.integer("k", 0)) {}
 };
 
 struct RepeatAttrs {

@@ -147,10 +147,10 @@ const OpDef &op_named(std::string_view name) {
 
 std::span<const OpDef *const> all_ops() noexcept { return table; }
 
-std::string operands_text(const OpFacts &def, std::span<Tensor *const> src) {
+std::string operands_text(const OpFacts &def, std::span<Tensor *const> src, const char *null) {
     std::string text;
     for (std::size_t i = 0; i < src.size(); i++) {
-        const std::string what = !src[i] ? "NULL" : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
+        const std::string what = !src[i] ? null : src[i] == left_out() ? "left out" : tensor_text(*src[i]);
         text += format_text("%s%s is %s", i ? ", " : "", def.operands[i].name, what.c_str());
     }
     return text;
@@ -205,16 +205,16 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
     std::array<Tensor *, max_sources> operands{};
     for (std::size_t i = 0; i < src.size(); i++) {
         const Tensor *source = src[i];
-        if (!source) fail(Status::invalid_argument, "%s: %s", def.name, operands_text(def, src).c_str());
+        if (!source) fail(Status::invalid_argument, "%s: %s", def.name, operands_text(def, src, "NULL").c_str());
         if (source == left_out()) {
             if (def.operands[i].optional) continue;
-            fail(Status::invalid_argument, "%s: %s: %s is no operand that may be left out", def.name, operands_text(def, src).c_str(),
-                 def.operands[i].name);
+            fail(Status::invalid_argument, "%s: %s: %s is no operand that may be left out", def.name,
+                 operands_text(def, src, "NULL").c_str(), def.operands[i].name);
         }
         operands[i] = src[i];
         if (&source->context->memory() != &context.memory()) {
-            fail(Status::context_mismatch, "%s: %s: an operand lives on %s, the context on %s", def.name, operands_text(def, src).c_str(),
-                 source->context->memory().device(), context.memory().device());
+            fail(Status::context_mismatch, "%s: %s: an operand lives on %s, the context on %s", def.name,
+                 operands_text(def, src, "NULL").c_str(), source->context->memory().device(), context.memory().device());
         }
     }
     std::array<Attr, Attrs::most> checked;

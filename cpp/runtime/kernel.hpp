@@ -140,7 +140,7 @@ struct Step {
     const Tensor *result;
     TensorRef dst;
     std::span<const TensorRef> src;  // the node's; without an address where an operand is left out. Empty where all is in the program
-    // Of an elementwise step, or what follows a product, whose own result is one of the inputs then, where dst is.
+    // Of an elementwise step, or what follows another operation, whose own result is one of the inputs then, where dst is.
     Program program;
     // Whether several nodes run in it.
     bool joins() const noexcept { return node != result || program.instructions.size() > 1; }

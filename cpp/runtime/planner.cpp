@@ -87,10 +87,10 @@ void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
     for (std::size_t i = 0; i < nodes.size(); i++) {
         if (!op_def(nodes[i]->op).formula || plan_.fusions_.is_fused(i)) continue;
         members[i].push_back(nodes[i]);
-        const auto product = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
+        const auto producer = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
         Joined &joined = programs_[i];
-        if (product != members[i].end()) joined.product = *product;
-        joined.program = make_program(members[i], joined.product);
+        if (producer != members[i].end()) joined.producer = *producer;
+        joined.program = make_program(members[i], joined.producer);
         n_instructions += joined.program.instructions.size();
         n_inputs += joined.program.inputs.size();
     }
@@ -108,7 +108,7 @@ void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
         }
         joined.first_input = first_input;
         joined.spans = {std::span(plan_.instructions_).subspan(first_instruction), std::span(plan_.inputs_).subspan(first_input)};
-        if (joined.spans.empty() || joined.product) continue;
+        if (joined.spans.empty() || joined.producer) continue;
         const Problem problem{*nodes[i], backend, backend.n_threads(), joined.spans};
         choices[i] = backend.choose_kernel(problem);
         if (!choices[i].kernel) fail_without_kernel(problem);
@@ -128,7 +128,7 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
             if (!plan_.done_.empty()) plan_.done_.back() = i + 1;
             continue;
         }
-        const std::size_t computed = programs_[i].product ? *places_.find(programs_[i].product) : i;
+        const std::size_t computed = programs_[i].producer ? *places_.find(programs_[i].producer) : i;
         Tensor &node = *nodes[computed];
         Step step{};
         step.kernel = choices[computed].kernel;
@@ -170,11 +170,11 @@ void Planner::place_intermediates() {
         is_intermediate[i] = nodes[i]->root == nodes[i] && !plan_.fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire) &&
                              !plan_.structure_.is_output(i);
     }
-    // What each node's result may lie on. Behind a product none: its last part would be read behind the first that is written.
+    // What each node's result may lie on. Behind a producer none: its last part would be read behind the first that is written.
     std::vector<std::vector<const Tensor *>> overlaid(nodes.size());
     for (const Step &step : plan_.steps_) {
         const std::size_t i = *places_.find(step.result);
-        if (programs_[i].product) continue;
+        if (programs_[i].producer) continue;
         const auto &inputs = programs_[i].program.inputs;
         for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {
             if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? step.node->src[s] : inputs[s].tensor);
@@ -235,8 +235,8 @@ void Planner::find_addresses() {
         const Joined &joined = programs_[*places_.find(step.result)];
         for (std::size_t i = 0; i < joined.program.inputs.size(); i++) {
             const ProgramPlan::Input &input = joined.program.inputs[i];
-            // The product's is where its result's is.
-            const Tensor &tensor = input.tensor == joined.product ? *step.result : *input.tensor;
+            // The producer's is where the result is.
+            const Tensor &tensor = input.tensor == joined.producer ? *step.result : *input.tensor;
             TensorRef &ref = plan_.inputs_[joined.first_input + i];
             find_address(tensor, static_cast<std::size_t>(input.first) * ref.nb[0], step, ref.data);
         }

@@ -24,10 +24,10 @@ private:
     Plan &plan_;
     const Graph &graph_;
     TensorSet places_;  // of nodes and leafs
-    // By the index of the node that gives the result. The product that the program is an epilogue of, or null.
+    // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
         ProgramPlan program;
-        const Tensor *product = nullptr;
+        const Tensor *producer = nullptr;
         Program spans;
         std::size_t first_input = 0;  // among the plan's
     };

@@ -50,10 +50,10 @@ bool allocate_registers(ProgramPlan &program) {
 }
 
 // False where it has more of something than a program may have.
-bool try_program(std::span<Tensor *const> members, const Tensor *product, ProgramPlan &program) {
+bool try_program(std::span<Tensor *const> members, const Tensor *producer, ProgramPlan &program) {
     std::vector<const Tensor *> results;
     for (const Tensor *member : members) {
-        if (member == product) continue;
+        if (member == producer) continue;
         const Formula formula = op_def(member->op).formula(*member);
         Instruction instruction{formula.op, member->layout.type, 0, {}, formula.parameters};
         std::size_t k = 0;
@@ -117,20 +117,20 @@ private:
         if (candidate.reads != graph_.uses()[candidate.node] || node.layout.ne != result.layout.ne) return false;
         if (writers_[candidate.node] != writers_[root_]) return false;
         if (is_elementwise(node)) return true;
-        // A product's tile lies where the result's will.
-        return takes_epilogue_[candidate.node] && !product_ && result.layout.type == DType::f32;
+        // Its floats lie where the result's will.
+        return takes_epilogue_[candidate.node] && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
     }
     void join(std::uint32_t index) {
         Tensor *node = graph_.nodes()[index];
         members_.insert(members_.begin(), node);
-        const Tensor *before = product_;
-        if (!is_elementwise(*node)) product_ = node;
+        const Tensor *before = producer_;
+        if (!is_elementwise(*node)) producer_ = node;
         ProgramPlan program;
-        if (try_program(members_, product_, program)) {
-            if (product_ != node) read_by(*node);
+        if (try_program(members_, producer_, program)) {
+            if (producer_ != node) read_by(*node);
         } else {
             members_.erase(members_.begin());
-            product_ = before;
+            producer_ = before;
         }
     }
 
@@ -141,7 +141,7 @@ private:
     const std::uint32_t root_;
     std::vector<Tensor *> members_;
     std::vector<Candidate> candidates_;
-    const Tensor *product_ = nullptr;
+    const Tensor *producer_ = nullptr;
 };
 
 }  // namespace
@@ -172,9 +172,9 @@ const char *refuse_unless_one_row(const Problem &problem) noexcept {
     return nullptr;
 }
 
-ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product) {
+ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *producer) {
     ProgramPlan program;
-    try_program(members, product, program);
+    try_program(members, producer, program);
     return program;
 }
 

@@ -1,8 +1,8 @@
 // Programs: elementwise operations of one shape, joined so that a tile of the result passes through all of them before the next is read.
 //
-// A chain of any length then costs one pass over memory, as does what follows a product: the program is its epilogue, run on a tile while
-// that is in the cache. Results have the bits of separate steps: what an operation gives is rounded to its node's type before the next
-// one takes it.
+// A chain of any length then costs one pass over memory, as does what follows a producer (a product, a norm): the program is its epilogue,
+// run on a tile while that is in the cache. Results have the bits of separate steps: what an operation gives is rounded to its node's type
+// before the next one takes it.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -27,27 +27,27 @@ const char *refuse_unless_one_row(const Problem &problem) noexcept;
 
 // Which nodes run together: for each node the index of the one at whose place it runs, its own where it runs by itself; empty where all
 // do. A group is an
-// elementwise node and what it takes, directly or not, that nobody else reads: elementwise nodes, and one product at most.
+// elementwise node and what it takes, directly or not, that nobody else reads: elementwise nodes, and one producer at most.
 struct Fusions {
     std::vector<std::uint32_t> runs_in;
 
     bool is_fused(std::size_t i) const noexcept { return !runs_in.empty() && runs_in[i] != i; }
 };
 
-// places: of the graph's nodes and leafs. takes_epilogue: of each node, whether it is a product whose kernel runs epilogues.
+// places: of the graph's nodes and leafs. takes_epilogue: of each node, whether its kernel runs epilogues.
 Fusions find_fusions(const Graph &graph, const TensorSet &places, const std::vector<bool> &takes_epilogue);
 
 // The program of a group as nodes and tensors; `members` in the order in which they run, the last one gives the result.
 struct ProgramPlan {
     std::vector<Instruction> instructions;
     struct Input {
-        const Tensor *tensor;  // that of the product for its tile
+        const Tensor *tensor;  // the producer for its tile
         std::int64_t first;    // element of dimension 0
         std::int64_t n0;       // so many of them
     };
     std::vector<Input> inputs;
 };
-// `product`: which of the members is one, whose result is an input; or null.
-ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *product);
+// `producer`: which of the members is one, whose result is an input; or null.
+ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *producer);
 
 }  // namespace tensorlib::core

@@ -98,6 +98,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_fill(ctx, s[0], case_number(run, words, n, "value"));
         return true;
     }
+    if (strcmp(op, "out_prod") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_out_prod(ctx, s[0], s[1]);
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);
@@ -277,6 +282,105 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         params.alpha = case_number(run, words, n, "alpha");
         params.limit = case_number(run, words, n, "limit");
         *made = tl_glu(ctx, s[0], s[1], case_choice(run, words, n, "op", "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai"), &params);
+        return true;
+    }
+    if (strcmp(op, "norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "rms_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_rms_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "l2_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_l2_norm(ctx, s[0], case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "group_norm") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_group_norm(ctx, s[0], case_int(run, words, n, "groups"), case_number(run, words, n, "eps"));
+        return true;
+    }
+    if (strcmp(op, "soft_max") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_soft_max(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "soft_max_ext") == 0) {
+        operands(run, words, n, 3, s);
+        tl_soft_max_ext_params params = {.struct_size = sizeof params};
+        params.scale = case_number(run, words, n, "scale");
+        params.max_bias = case_number(run, words, n, "max_bias");
+        *made = tl_soft_max_ext(ctx, s[0], s[1], s[2], &params);
+        return true;
+    }
+    if (strcmp(op, "rope") == 0) {
+        operands(run, words, n, 3, s);
+        int64_t sections[4];
+        case_ints(run, words, n, "sections", 4, sections);
+        tl_rope_params params = {.struct_size = sizeof params};
+        params.mode = case_choice(run, words, n, "mode", "normal neox mrope");
+        params.n_dims = case_int(run, words, n, "n_dims");
+        memcpy(params.sections, sections, sizeof sections);
+        params.n_ctx_orig = case_int(run, words, n, "n_ctx_orig");
+        params.freq_base = case_number(run, words, n, "freq_base");
+        params.freq_scale = case_number(run, words, n, "freq_scale");
+        params.ext_factor = case_number(run, words, n, "ext_factor");
+        params.attn_factor = case_number(run, words, n, "attn_factor");
+        params.beta_fast = case_number(run, words, n, "beta_fast");
+        params.beta_slow = case_number(run, words, n, "beta_slow");
+        params.inverse = case_int(run, words, n, "inverse") != 0;
+        *made = tl_rope(ctx, s[0], s[1], s[2], &params);
+        return true;
+    }
+    if (strcmp(op, "sum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "sum_rows") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_sum_rows(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "mean") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_mean(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "cumsum") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_cumsum(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "argmax") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_argmax(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "argsort") == 0) {
+        operands(run, words, n, 1, s);
+        tl_argsort_params params = {.struct_size = sizeof params};
+        params.order = case_choice(run, words, n, "order", "asc desc");
+        *made = tl_argsort(ctx, s[0], &params);
+        return true;
+    }
+    if (strcmp(op, "top_k") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_top_k(ctx, s[0], case_int(run, words, n, "k"));
+        return true;
+    }
+    if (strcmp(op, "count_equal") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_count_equal(ctx, s[0], s[1]);
+        return true;
+    }
+    if (strcmp(op, "cross_entropy_loss") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_cross_entropy_loss(ctx, s[0], s[1]);
         return true;
     }
     if (strcmp(op, "repeat") == 0) {

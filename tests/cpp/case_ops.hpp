@@ -30,6 +30,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
+    if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
@@ -74,6 +75,45 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
                        static_cast<tl::GluOp>(attrs.choice("op", {"reglu", "geglu", "swiglu", "geglu_erf", "geglu_quick", "swiglu_oai"})),
                        options);
     }
+    if (op == "norm") return s.at(0).norm(attrs.number("eps"));
+    if (op == "rms_norm") return s.at(0).rms_norm(attrs.number("eps"));
+    if (op == "l2_norm") return s.at(0).l2_norm(attrs.number("eps"));
+    if (op == "group_norm") return s.at(0).group_norm(attrs.integer("groups"), attrs.number("eps"));
+    if (op == "soft_max") return s.at(0).soft_max();
+    if (op == "soft_max_ext") {
+        tl::SoftMaxExtOptions options;
+        options.scale = attrs.number("scale");
+        options.max_bias = attrs.number("max_bias");
+        return tl::soft_max_ext(s.at(0), s.at_if_given(1), s.at_if_given(2), options);
+    }
+    if (op == "rope") {
+        tl::RopeOptions options;
+        options.mode = static_cast<tl::RopeMode>(attrs.choice("mode", {"normal", "neox", "mrope"}));
+        options.n_dims = attrs.integer("n_dims");
+        options.sections = attrs.list<4>("sections");
+        options.n_ctx_orig = attrs.integer("n_ctx_orig");
+        options.freq_base = attrs.number("freq_base");
+        options.freq_scale = attrs.number("freq_scale");
+        options.ext_factor = attrs.number("ext_factor");
+        options.attn_factor = attrs.number("attn_factor");
+        options.beta_fast = attrs.number("beta_fast");
+        options.beta_slow = attrs.number("beta_slow");
+        options.inverse = attrs.integer("inverse") != 0;
+        return tl::rope(s.at(0), s.at(1), s.at_if_given(2), options);
+    }
+    if (op == "sum") return s.at(0).sum();
+    if (op == "sum_rows") return s.at(0).sum_rows();
+    if (op == "mean") return s.at(0).mean();
+    if (op == "cumsum") return s.at(0).cumsum();
+    if (op == "argmax") return s.at(0).argmax();
+    if (op == "argsort") {
+        tl::ArgsortOptions options;
+        options.order = static_cast<tl::ArgsortOrder>(attrs.choice("order", {"asc", "desc"}));
+        return s.at(0).argsort(options);
+    }
+    if (op == "top_k") return s.at(0).top_k(attrs.integer("k"));
+    if (op == "count_equal") return tl::count_equal(s.at(0), s.at(1));
+    if (op == "cross_entropy_loss") return tl::cross_entropy_loss(s.at(0), s.at(1));
     if (op == "repeat") return s.at(0).repeat(attrs.list<4>("ne"));
     if (op == "concat") return tl::concat(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "pad") return s.at(0).pad(attrs.list<4>("p"));

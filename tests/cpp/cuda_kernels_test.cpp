@@ -6,34 +6,13 @@
 #include <limits>
 #include <map>
 
+using support::compute;
+using support::gpu;
 using support::leaf;
 
 namespace {
 
 using Kernels = support::CudaTest;
-
-tl::Backend gpu() {
-    // What the built-in kernels do, also on a machine with cuBLASLt.
-    static const support::Environment builtin("TENSORLIB_CUBLASLT", "off");
-    return tl::Backend("cuda:0");
-}
-
-// Computes on the device, again from its recording, and checks that the kernel was the one meant.
-std::vector<float> compute(const tl::Tensor &t, const char *kernel, const tl::Backend &backend) {
-    const tl::Graph graph({t});
-    const std::string plan = graph.plan_text(backend);
-    EXPECT_NE(plan.find(std::string(kernel) + ","), std::string::npos) << kernel << " is not in " << plan;
-    graph.compute(backend);
-    const auto first = t.read_f32();
-    for (int run = 0; run < 2; run++) {
-        graph.compute(backend);
-        const auto again = t.read_f32();
-        EXPECT_TRUE(std::equal(first.begin(), first.end(), again.begin(), [](float x, float y) {
-            return x == y || (std::isnan(x) && std::isnan(y));
-        })) << "other bits the second time";
-    }
-    return first;
-}
 
 TEST_F(Kernels, mul_mat_of_all_sizes) {
     struct Product {

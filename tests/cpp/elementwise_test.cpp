@@ -1,21 +1,13 @@
 // Elementwise operations: each that has a formula against double, over random views, types and repetition, on every level and at several
 // thread counts; joined into programs against one by one, bit for bit; and what is refused.
 #include "math_oracles.hpp"
+#include "random_tensors.hpp"
+#include "wanted.hpp"
 
-#include "api/devices.hpp"
-#include "dtype/bf16.hpp"
-#include "dtype/f16.hpp"
-#include "graph/tensor_data.hpp"
 #include "ops/op_facts.hpp"
-#include "runtime/executor.hpp"
-#include "support.hpp"
 
-#include <array>
-#include <bit>
-#include <limits>
 #include <map>
 #include <optional>
-#include <random>
 
 namespace core = tensorlib::core;
 using core::Attr;
@@ -24,20 +16,18 @@ using core::Op;
 using core::OpDef;
 using core::Tensor;
 using core::TileOp;
+using support::below;
+using support::Builder;
+using support::count_of;
+using support::inf;
+using support::Ne;
+using support::one_of;
+using support::Random;
+using support::same_values;
+using support::some_shape;
+using support::values_of;
 
 namespace {
-
-using Ne = std::array<std::int64_t, 4>;
-using Random = std::mt19937;
-
-constexpr float inf = std::numeric_limits<float>::infinity();
-
-std::int64_t below(Random &random, std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); }
-template <class Range>
-const auto &one_of(Random &random, const Range &range) {
-    return range[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(std::size(range))))];
-}
-std::int64_t count_of(const Ne &ne) { return ne[0] * ne[1] * ne[2] * ne[3]; }
 
 // ---- The operations, and what they are to give
 
@@ -144,17 +134,6 @@ Wanted wanted(const Call &call, const double *x) {
 // To nearest, beyond the largest to infinity.
 float nearest_float(double x) { return std::fabs(x) >= 0x1.ffffffp127 ? static_cast<float>(std::copysign(inf, x)) : static_cast<float>(x); }
 
-template <class Format>
-float stored_in(float x) {
-    typename Format::Block block;
-    Format::encode(&x, block);
-    Format::decode(block, &x);
-    return x;
-}
-float stored(DType type, float x) {
-    return type == DType::f16 ? stored_in<core::F16>(x) : type == DType::bf16 ? stored_in<core::BF16>(x) : x;
-}
-
 // Rounding keeps order: a result lies between what the two ends of its interval are stored as.
 void expect_right(float got, const Wanted &want, DType type) {
     if (want.infinity_or_nan) {
@@ -166,7 +145,7 @@ void expect_right(float got, const Wanted &want, DType type) {
         return;
     }
     if (want.ulps == 0.5) {
-        const float exact = stored(type, nearest_float(want.value));
+        const float exact = support::stored(type, nearest_float(want.value));
         EXPECT_EQ(got, exact);
         EXPECT_EQ(std::signbit(got), std::signbit(exact));
         return;
@@ -174,78 +153,17 @@ void expect_right(float got, const Wanted &want, DType type) {
     const double size = std::min(std::fabs(want.value), double{std::numeric_limits<float>::max()});
     const double ulp = std::ldexp(1.0, std::max(-149, size > 0 ? std::ilogb(size) - 23 : -149));
     const double off = std::isinf(want.value) ? 0 : want.ulps > 0 ? want.ulps * ulp : std::max(0x1p-149, 1e-6 * size) + want.more;
-    EXPECT_GE(got, stored(type, std::nextafter(nearest_float(want.value - off), -inf))) << "exactly " << want.value;
-    EXPECT_LE(got, stored(type, std::nextafter(nearest_float(want.value + off), inf))) << "exactly " << want.value;
+    EXPECT_GE(got, support::stored(type, std::nextafter(nearest_float(want.value - off), -inf))) << "exactly " << want.value;
+    EXPECT_LE(got, support::stored(type, std::nextafter(nearest_float(want.value + off), inf))) << "exactly " << want.value;
 }
 
 // ---- Tensors
 
-struct Builder {
-    core::Ref<core::Context> context = core::Context::create({});
-
-    Tensor *leaf(const Ne &ne, DType type = DType::f32) { return context->new_leaf(core::contiguous_layout("leaf", type, ne)); }
-    Tensor *leaf(const Ne &ne, DType type, Random &random) {
-        Tensor *t = leaf(ne, type);
-        // 70000 is beyond F16; -100 has a tail below 2^-126; halves are rounded.
-        constexpr float special[] = {0, -0.0f, inf, -inf, NAN, 0x1p-149f, -1e-40f, 70000, -100, 88, 0.5f, -2.5f, 1, -1, 3e38f, 0x1p-24f};
-        std::vector<float> values(static_cast<std::size_t>(t->layout.n_elements()));
-        for (float &value : values) value = random() % 8 == 0 ? one_of(random, special) : static_cast<float>(random() % 4096) / 512 - 4;
-        core::write_f32(*t, values.data(), values.size());
-        return t;
-    }
-    Tensor *node(Op op, std::vector<Tensor *> src, std::vector<Attr> attrs = {}) { return core::build_node(*context, op, src, attrs); }
+// With nodes of calls.
+struct CallBuilder : Builder {
+    using Builder::node;
     Tensor *node(const Call &call, const std::vector<Tensor *> &src) { return node(call.def->op, src, call.attrs); }
-
-    // A tensor of this shape: a leaf, or one permuted, part of a larger one, or repeating by a stride of 0.
-    Tensor *operand(const Ne &ne, DType type, Random &random) {
-        switch (below(random, 4)) {
-            case 0: {
-                std::array<std::int64_t, 4> axes{0, 1, 2, 3};
-                std::ranges::shuffle(axes, random);
-                Ne from;
-                for (std::size_t i = 0; i < 4; i++) from[i] = ne[static_cast<std::size_t>(axes[i])];
-                return node(Op::permute, {leaf(from, type, random)}, {Attr::of_ints("axes", axes)});
-            }
-            case 1: {
-                Ne whole, start;
-                for (std::size_t d = 0; d < 4; d++) start[d] = below(random, 3), whole[d] = ne[d] + start[d] + below(random, 2);
-                return node(Op::view, {leaf(whole, type, random)}, {Attr::of_ints("ne", ne), Attr::of_ints("start", start)});
-            }
-            case 2: {
-                const std::size_t d = static_cast<std::size_t>(1 + below(random, 3));
-                if (count_of(ne) == 0) break;
-                Ne from = ne;
-                from[d] = 1;
-                const Tensor *t = leaf(from, type, random);
-                std::array<std::int64_t, 3> nb;
-                for (std::size_t i = 0; i < 3; i++) nb[i] = i + 1 == d ? 0 : static_cast<std::int64_t>(t->layout.nb[i + 1]);
-                return node(Op::view, {const_cast<Tensor *>(t)}, {Attr::of_ints("ne", ne), Attr::of_ints("nb", nb)});
-            }
-            default: break;
-        }
-        return leaf(ne, type, random);
-    }
-
-    core::Ref<core::Graph> graph(std::vector<Tensor *> outputs) { return core::Graph::create(*context, outputs); }
 };
-
-std::vector<float> values_of(const Tensor *t) {
-    std::vector<float> values(static_cast<std::size_t>(t->layout.n_elements()));
-    core::read_f32(*t, values.data(), values.size());
-    return values;
-}
-
-constexpr DType types[] = {DType::f32, DType::f16, DType::bf16};
-
-// Up to some thousands of elements: rows shorter and longer than a tile, 0 and 1.
-Ne some_shape(Random &random) {
-    constexpr std::int64_t rows[] = {1, 2, 3, 5, 8, 15, 16, 17, 33, 64, 100, 257}, others[] = {1, 1, 1, 2, 3, 4, 6},
-                           longest[] = {1024, 2048, 2100, 4099};
-    Ne ne{one_of(random, rows), one_of(random, others), one_of(random, others), one_of(random, others)};
-    if (random() % 8 == 0) ne = {one_of(random, longest), ne[1], 1, 1};
-    if (random() % 16 == 0) ne[random() % 4] = 0;
-    return ne;
-}
 
 // A shape that repeats into this one.
 Ne some_part(const Ne &ne, Random &random) {
@@ -281,14 +199,15 @@ std::vector<Backends> all_backends() {
 }
 
 // The operands of a call whose result has this shape.
-std::vector<Tensor *> some_operands(Builder &build, const Call &call, const Ne &ne, Random &random) {
+std::vector<Tensor *> some_operands(CallBuilder &build, const Call &call, const Ne &ne, Random &random) {
     std::vector<Tensor *> src;
     for (std::size_t i = 0; i < call.operands(); i++) {
         Ne shape = ne;
         const bool gate = std::string_view(call.def->name) == "glu";
         if (call.halves) shape[0] *= 2;
         if (std::string_view(call.def->name) == "add1" && i == 1) shape = {1, 1, 1, 1};
-        src.push_back(build.operand(i == call.like() || gate ? shape : some_part(shape, random), one_of(random, types), random));
+        src.push_back(
+            build.operand(i == call.like() || gate ? shape : some_part(shape, random), one_of(random, support::float_types), random));
     }
     return src;
 }
@@ -302,7 +221,7 @@ TEST_P(Elementwise, agrees_with_double) {
     Random random(7);
     const std::vector<Backends> backends = all_backends();
     for (int draw = 0; draw < support::repeats(24, 400); draw++) {
-        Builder build;
+        CallBuilder build;
         const Ne ne = some_shape(random);
         const std::vector<Tensor *> src = some_operands(build, call, ne, random);
         Tensor *result = build.node(call, src);
@@ -354,15 +273,8 @@ INSTANTIATE_TEST_SUITE_P(operations, Elementwise, testing::ValuesIn(all_calls())
 
 bool joins(core::Graph &graph, core::Backend &backend) { return core::plan_text(graph, backend).find(" + ") != std::string::npos; }
 
-// The same bits; of NaNs one is as good as another: of two that meet a compiler may take either.
-bool same_values(const std::vector<float> &a, const std::vector<float> &b) {
-    return std::ranges::equal(a, b, [](float x, float y) {
-        return (std::isnan(x) && std::isnan(y)) || std::bit_cast<std::uint32_t>(x) == std::bit_cast<std::uint32_t>(y);
-    });
-}
-
 // Computed both ways the outputs are the same.
-void expect_same(Builder &build, const std::vector<Tensor *> &outputs, const Backends &backends, const std::string &what) {
+void expect_same(CallBuilder &build, const std::vector<Tensor *> &outputs, const Backends &backends, const std::string &what) {
     const auto graph = build.graph(outputs);
     core::compute(*graph, *backends.apart);
     EXPECT_FALSE(joins(*graph, *backends.apart));
@@ -382,12 +294,13 @@ TEST(Programs, joined_have_the_bits_of_one_by_one) {
     int joined = 0;
     const int draws = support::repeats(2000, 50000);
     for (int draw = 0; draw < draws; draw++) {
-        Builder build;
+        CallBuilder build;
         Ne ne = some_shape(random);
         while (count_of(ne) > 3000) ne = some_shape(random);
-        std::vector<Tensor *> whole{build.operand(ne, one_of(random, types), random), build.operand(ne, one_of(random, types), random)};
+        std::vector<Tensor *> whole{build.operand(ne, one_of(random, support::float_types), random),
+                                    build.operand(ne, one_of(random, support::float_types), random)};
         if (random() % 3 == 0 && count_of(ne) > 0)
-            whole.push_back(build.node(Op::mul_mat, {build.leaf({9, ne[0], 1, 1}, one_of(random, types), random),
+            whole.push_back(build.node(Op::mul_mat, {build.leaf({9, ne[0], 1, 1}, one_of(random, support::float_types), random),
                                                      build.leaf({9, ne[1], ne[2], ne[3]}, DType::f32, random)}));
         const std::size_t given = whole.size();
         const std::int64_t steps = 2 + below(random, 14);
@@ -414,7 +327,7 @@ TEST(Programs, joined_have_the_bits_of_one_by_one) {
 // Work for several threads, by the kernel of long rows and by the other.
 TEST(Programs, have_the_same_bits_at_any_number_of_threads) {
     Random random(3);
-    Builder build;
+    CallBuilder build;
     Tensor *a = build.leaf({1001, 301, 1, 1}, DType::f32, random), *b = build.leaf({1001, 301, 1, 1}, DType::f16, random);
     Tensor *row = build.leaf({1001, 1, 1, 1}, DType::bf16, random), *period = build.leaf({7, 1, 1, 1}, DType::f32, random);
     Tensor *flat = build.node(Op::silu, {build.node(Op::mul, {a, b})});
@@ -441,7 +354,7 @@ TEST_P(AfterProducts, joined_have_the_bits_of_one_by_one) {
     const std::vector<Backends> backends = all_backends();
     for (const Ne &s : {Ne{256, 1, 1, 1}, Ne{256, 37, 3, 2}, Ne{512, 50, 29, 1}, Ne{256, 400, 17, 1}}) {
         const auto [k, m, n, slices] = s;
-        Builder build;
+        CallBuilder build;
         const auto finite = [&](const Ne &ne, std::uint32_t seed) {
             Tensor *t = build.leaf(ne);
             std::vector<float> values(static_cast<std::size_t>(t->layout.n_elements()));
@@ -479,7 +392,7 @@ TEST_P(AfterProducts, joined_have_the_bits_of_one_by_one) {
 
 class Refusals : public testing::Test {
 protected:
-    Builder build;
+    CallBuilder build;
 
     // A call's operands of valid types and shapes.
     std::vector<Tensor *> valid(const Call &call) {

@@ -245,6 +245,9 @@ TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
         const char *name = isa_at(level).name;
         for (const auto f : functions(leaf.tiles)) EXPECT_TRUE(f) << name;
         for (const auto f : functions(leaf.copies)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(leaf.sums)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(leaf.losses)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(leaf.comparisons)) EXPECT_TRUE(f) << name;
         EXPECT_TRUE(leaf.pack.f32) << name;
         EXPECT_TRUE(leaf.gemm.rows > 0 && leaf.gemm.columns > 0 && leaf.dot.rows > 0 && leaf.dot.columns > 0) << name;
         for (int n = 0; n < leaf.gemm.columns; n++)

@@ -158,7 +158,7 @@ private:
     core::DType type(core::Role role) {
         constexpr core::DType floats[] = {core::DType::f32, core::DType::f32, core::DType::f16, core::DType::bf16};
         constexpr core::DType numbers[] = {core::DType::i32, core::DType::i32, core::DType::i64};
-        if (role == core::Role::indices && !draw.percent(10)) return draw.of(numbers);
+        if ((role == core::Role::indices || role == core::Role::integers) && !draw.percent(10)) return draw.of(numbers);
         return draw.percent(70) ? draw.of(floats) : any_type(draw).type;
     }
 
@@ -215,8 +215,11 @@ private:
             if (described.optional && draw.percent(40)) operand.form = Form::none;
             call.operands.push_back(operand);
         }
+        // Some calls with few options: of many, one is soon wrong.
+        constexpr int given[] = {5, 50, 80};
+        const int percent = draw.of(given);
         for (const AttrDef &described : def.attrs) {
-            if (draw.percent(described.required ? 97 : 50)) call.attrs.push_back(attr(described, shared));
+            if (draw.percent(described.required ? 97 : percent)) call.attrs.push_back(attr(described, shared));
         }
         return call;
     }

@@ -292,6 +292,7 @@ pub extern fn tl_scale(
 ) ?*tl_tensor;
 pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*tl_tensor;
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
+pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
@@ -354,6 +355,64 @@ pub extern fn tl_glu(
     op: tl_glu_op,
     params: ?*const tl_glu_params,
 ) ?*tl_tensor;
+pub extern fn tl_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_rms_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_l2_norm(ctx: ?*tl_context, a: ?*tl_tensor, eps: f64) ?*tl_tensor;
+pub extern fn tl_group_norm(ctx: ?*tl_context, a: ?*tl_tensor, groups: i64, eps: f64) ?*tl_tensor;
+pub extern fn tl_soft_max(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_soft_max_ext_params = extern struct {
+    struct_size: usize = @sizeOf(tl_soft_max_ext_params),
+    scale: f64 = 0,
+    max_bias: f64 = 0,
+};
+pub extern fn tl_soft_max_ext(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    mask: ?*tl_tensor,
+    sinks: ?*tl_tensor,
+    params: ?*const tl_soft_max_ext_params,
+) ?*tl_tensor;
+pub const tl_rope_mode = i32;
+pub const TL_ROPE_MODE_NORMAL: tl_rope_mode = 0;
+pub const TL_ROPE_MODE_NEOX: tl_rope_mode = 1;
+pub const TL_ROPE_MODE_MROPE: tl_rope_mode = 2;
+pub const tl_rope_params = extern struct {
+    struct_size: usize = @sizeOf(tl_rope_params),
+    mode: tl_rope_mode = 0,
+    n_dims: i64 = 0,
+    sections: [4]i64 = @splat(0),
+    n_ctx_orig: i64 = 0,
+    freq_base: f64 = 0,
+    freq_scale: f64 = 0,
+    ext_factor: f64 = 0,
+    attn_factor: f64 = 0,
+    beta_fast: f64 = 0,
+    beta_slow: f64 = 0,
+    inverse: bool = false,
+};
+pub extern fn tl_rope(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    positions: ?*tl_tensor,
+    freq_factors: ?*tl_tensor,
+    params: ?*const tl_rope_params,
+) ?*tl_tensor;
+pub extern fn tl_sum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_sum_rows(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_mean(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cumsum(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_argmax(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub const tl_argsort_order = i32;
+pub const TL_ARGSORT_ORDER_ASC: tl_argsort_order = 0;
+pub const TL_ARGSORT_ORDER_DESC: tl_argsort_order = 1;
+pub const tl_argsort_params = extern struct {
+    struct_size: usize = @sizeOf(tl_argsort_params),
+    order: tl_argsort_order = 0,
+};
+pub extern fn tl_argsort(ctx: ?*tl_context, a: ?*tl_tensor, params: ?*const tl_argsort_params) ?*tl_tensor;
+pub extern fn tl_top_k(ctx: ?*tl_context, a: ?*tl_tensor, k: i64) ?*tl_tensor;
+pub extern fn tl_count_equal(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_cross_entropy_loss(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_repeat(ctx: ?*tl_context, a: ?*tl_tensor, shape: ?[*]const i64) ?*tl_tensor;
 pub extern fn tl_concat(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_pad(ctx: ?*tl_context, a: ?*tl_tensor, p: ?[*]const i64) ?*tl_tensor;

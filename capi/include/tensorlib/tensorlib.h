@@ -1287,6 +1287,131 @@ typedef struct tl_glu_params {
 } tl_glu_params;
 
 /**
+ * What tl_soft_max_ext() may be given. Since 0.1.
+ */
+typedef struct tl_soft_max_ext_params {
+    /**
+     * sizeof(tl_soft_max_ext_params).
+     */
+    size_t struct_size;
+    /**
+     * The factor of a; 0 = the default, 1.
+     */
+    double scale;
+    /**
+     * Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+     */
+    double max_bias;
+} tl_soft_max_ext_params;
+
+/**
+ * tl_rope_mode: which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and
+ * with mrope pairs have positions by sections; normal is the default.
+ */
+typedef int32_t tl_rope_mode;
+
+/**
+ * normal.
+ */
+#define TL_ROPE_MODE_NORMAL 0
+
+/**
+ * neox.
+ */
+#define TL_ROPE_MODE_NEOX 1
+
+/**
+ * mrope.
+ */
+#define TL_ROPE_MODE_MROPE 2
+
+/**
+ * What tl_rope() may be given. Since 0.1.
+ */
+typedef struct tl_rope_params {
+    /**
+     * sizeof(tl_rope_params).
+     */
+    size_t struct_size;
+    /**
+     * Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with
+     * mrope pairs have positions by sections; normal is the default.
+     */
+    tl_rope_mode mode;
+    /**
+     * So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+     */
+    int64_t n_dims;
+    /**
+     * Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and
+     * then from the first one again; 0 to 1048576.
+     */
+    int64_t sections[4];
+    /**
+     * The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+     */
+    int64_t n_ctx_orig;
+    /**
+     * What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+     */
+    double freq_base;
+    /**
+     * The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+     */
+    double freq_scale;
+    /**
+     * How much of YaRN there is; 0: none; 0 to 1000000.
+     */
+    double ext_factor;
+    /**
+     * The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+     */
+    double attn_factor;
+    /**
+     * Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the
+     * default, 32.
+     */
+    double beta_fast;
+    /**
+     * Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+     */
+    double beta_slow;
+    /**
+     * 1: turned the other way round, by -t.
+     */
+    bool inverse;
+} tl_rope_params;
+
+/**
+ * tl_argsort_order: whether the least element comes first, or the largest; asc is the default.
+ */
+typedef int32_t tl_argsort_order;
+
+/**
+ * asc.
+ */
+#define TL_ARGSORT_ORDER_ASC 0
+
+/**
+ * desc.
+ */
+#define TL_ARGSORT_ORDER_DESC 1
+
+/**
+ * What tl_argsort() may be given. Since 0.1.
+ */
+typedef struct tl_argsort_params {
+    /**
+     * sizeof(tl_argsort_params).
+     */
+    size_t struct_size;
+    /**
+     * Whether the least element comes first, or the largest; asc is the default.
+     */
+    tl_argsort_order order;
+} tl_argsort_params;
+
+/**
  * tl_tri_type: the triangle.
  */
 typedef int32_t tl_tri_type;
@@ -1629,6 +1754,17 @@ TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max
 TL_API tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value);
 
 /**
+ * Sums of outer products: of a's rows by b's rows, each with the one of its number. The result c:
+ * `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
+ * {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y, as in tl_mul_mat(), which
+ * it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or
+ * weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with
+ * blocks is decoded beforehand, on the CPU into memory for all of it. The result is F32. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
  * a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
  * is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
  * blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
@@ -1902,6 +2038,166 @@ TL_API tl_tensor *tl_xielu(tl_context *ctx, tl_tensor *a, double alpha_n, double
  */
 TL_API tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op,
         const tl_glu_params *params);
+
+/**
+ * Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight
+ * and bias). The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x)
+ * = mean((x - mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(), the
+ * rest in F32, rounded once. The result is of a's type. `eps`: added to the variance, so that rows
+ * that do not vary become 0; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_norm(tl_context *ctx, tl_tensor *a, double eps);
+
+/**
+ * Each row of a divided by the root of its mean square. The result c: `c[i, r] = a[i, r] /
+ * sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(),
+ * the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean square, so that
+ * rows of zeros stay zeros; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_rms_norm(tl_context *ctx, tl_tensor *a, double eps);
+
+/**
+ * Each row of a divided by its length. The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)),
+ * eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by tl_sum(), the rest in F32,
+ * rounded once. The result is of a's type. `eps`: the least length that is divided by, so that rows of
+ * zeros stay zeros; 0 to 1e38. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_l2_norm(tl_context *ctx, tl_tensor *a, double eps);
+
+/**
+ * Each group of channels, which are dimension 2, less its mean, divided by its standard deviation. The
+ * result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the
+ * group} that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1;
+ * the last ones have what is left`. Shapes: a {n, m, channels, batch}, c has a's shape. Types: F32,
+ * F16 or BF16; sums as by tl_sum(), the rest in F32, rounded once. The result is of a's type.
+ * `groups`: how many there are, the number of channels at most; 1 to 9007199254740992.0. `eps`: added
+ * to the variance, so that groups that do not vary become 0; 0 to 1e38. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_group_norm(tl_context *ctx, tl_tensor *a, int64_t groups, double eps);
+
+/**
+ * Each row of a as weights that sum to 1. The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over
+ * j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by
+ * tl_sum(), the rest in F32, rounded once. -infinity has the weight 0; a row of nothing else, or with
+ * NaN or infinity in it, becomes NaN. The result is of a's type. The context owns the result; NULL on
+ * failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_soft_max(tl_context *ctx, tl_tensor *a);
+
+/**
+ * Each row of a, scaled and masked, as weights that sum to 1 (attention's weights). The result c:
+ * `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+ * slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What
+ * is left out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that
+ * is no more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) /
+ * (2 n)) beyond (Press, Smith and Lewis, Train Short, Test Long, 2022)`. Shapes: a
+ * {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing
+ * heads and y batch; sinks {heads}; c has a's shape. Types: a and mask each F32, F16 or BF16, sinks
+ * F32; sums as by tl_sum(), the rest in F32, rounded once. -infinity has the weight 0; a row of
+ * nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result is of
+ * a's type. `mask` and `sinks` may be tl_none(): left out. `params` may be NULL. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_tensor *sinks,
+        const tl_soft_max_ext_params *params);
+
+/**
+ * Pairs of each row of a turned by angles that grow with the row's position (rotary position
+ * embedding). In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y
+ * cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 -
+ * r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m
+ * = attn_factor (1 + 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high - low,
+ * 0.001)), that ratio between 0 and 1, low = floor(d(beta_fast)) and high = ceil(d(beta_slow)),
+ * between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln freq_base). Elements
+ * from n_dims on stay as they are`. Shapes: a {n, heads, tokens, batch}, positions {tokens} or
+ * {tokens, batch}, freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions are
+ * {4 tokens} or {4 tokens, batch}: all of the first section, then all of the second, and so on. Types:
+ * a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+ * 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be
+ * tl_none(): left out. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors,
+        const tl_rope_params *params);
+
+/**
+ * The sum of all of a's elements. The result c: `c[0] = sum over all i of a[i]`. Shapes: c {1}; of no
+ * elements it is 0. Types: a F32, F16 or BF16. Summed in F32 in blocks of 1024 elements, each in 32
+ * parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum of the magnitudes.
+ * The order follows from the elements' places alone. The result is F32. The context owns the result;
+ * NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sum(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The sums of a's rows. The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a
+ * {n, m, x, y}, c {1, m, x, y}; the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by
+ * tl_sum(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sum_rows(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The means of a's rows. The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`.
+ * Shapes: a {n, m, x, y}, c {1, m, x, y}; the mean of an empty row is NaN. Types: a F32, F16 or BF16;
+ * summed as by tl_sum(), divided in F64 and rounded once. The result is F32. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mean(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The running sums of a's rows. The result c: `c[i, i1, i2, i3] = sum over j <= i of
+ * a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32, F16 or BF16, c F32 as all sums: a long sum
+ * has more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs of 16 pairwise and
+ * these one after the other, what lies before 1024 elements as by tl_sum(): off by at most 2^-18.7 of
+ * the sum of the magnitudes up to there. The result is F32. The context owns the result; NULL on
+ * failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cumsum(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The place of the largest element of each of a's rows. The result c: `c[i1, i2, i3] = the least i for
+ * which a[i, i1, i2, i3] is largest`. Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1.
+ * Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone it is 0. -0 and 0 are
+ * equal. The result is I32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_argmax(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The places of a's elements in order, row by row. In the result `a[c[0], i1, i2, i3] <=
+ * a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows of at most 2^31 - 1
+ * elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and 0
+ * are equal, and NaN is last in both directions. The result is I32. `params` may be NULL. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_argsort(tl_context *ctx, tl_tensor *a, const tl_argsort_params *params);
+
+/**
+ * The places of the k largest elements of each of a's rows, the largest first. The result c:
+ * `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+ * {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+ * elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is
+ * I32. `k`: how many of each row; 0 to 2147483647. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_top_k(tl_context *ctx, tl_tensor *a, int64_t k);
+
+/**
+ * How many elements of a and b are equal. The result c: `c[0] = how many i there are for which a[i] =
+ * b[i]`. Shapes: a and b of one shape, c {1}. Types: a and b of one type without blocks. NaN equals
+ * nothing, -0 and 0 are equal. The result is I64. The context owns the result; NULL on failure. Since
+ * 0.1.
+ */
+TL_API tl_tensor *tl_count_equal(tl_context *ctx, tl_tensor *a, tl_tensor *b);
+
+/**
+ * The mean over the rows of the cross entropy of b and the soft_max of a. The result c: `c[0] = -(1 /
+ * rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b (labels, as
+ * probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each F32, F16 or BF16. Each
+ * row is taken relative to its largest element, so that no exponential overflows; sums as by tl_sum().
+ * Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN. The
+ * result is F32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_cross_entropy_loss(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 
 /**
  * a, repeated until it fills a shape. The result c: `c[i0, i1, i2, i3] =

@@ -186,6 +186,13 @@ void plan(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_pairs(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;
 void run(const Step &step, const Slice &slice) noexcept;
+
+// The same in floats of operands that are not the node's as they are, but have k as their dimension 0 like mul_mat's; the step's sources
+// are these.
+void plan_of(const Problem &problem, const Layout &a, const Layout &b, KernelPlan &plan) noexcept;
+void run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept;
+// From this of KernelPlan::choice on, whoever calls these may have decisions of its own.
+constexpr int first_free_choice = 6;
 }  // namespace packed
 
 }  // namespace tensorlib::core

@@ -45,7 +45,7 @@ std::int64_t elements_per_word(Product product) noexcept {
 
 // The decisions of plan(), kept in KernelPlan::choice.
 enum Choice { choice_mc, choice_kc, choice_nc, choice_blocks_per_round, choice_product, choice_count };
-static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
+static_assert(choice_count <= packed::first_free_choice);
 
 const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &leaf) noexcept {
     switch (product) {
@@ -75,8 +75,6 @@ struct Blocking {
     // added up.
     std::size_t panel, decoded, row, tiles;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : Blocking(node.src[0]->layout, node.src[1]->layout, node.layout, plan, leaf) {}
     Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
         : blocks(c, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           product(static_cast<Product>(plan.choice[choice_product])),
@@ -282,9 +280,9 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
 
 namespace {
 
-void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
+void plan_product(const Problem &p, const Layout &a, const Layout &b, Product product, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
+    const Layout &c = p.node.layout;
     const std::int64_t MR = leaf.gemm.rows, NR = leaf.gemm.columns, T = p.n_threads;
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
     if (product == Product::pairs) plan.rounding = "b in bf16";
@@ -300,13 +298,13 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
     plan.choice[choice_mc] = even_block(c.ne[0], mc, MR);
     plan.choice[choice_blocks_per_round] = 1;
 
-    const Blocking each(p.node, plan, leaf);  // the sizes of a block do not depend on how many there are in a round
+    const Blocking each(a, b, c, plan, leaf);  // the sizes of a block do not depend on how many there are in a round
     // As few blocks as give every thread four chunks: what is packed is read back from a cache that is near.
     const std::int64_t few = std::max(packed::near_floats / each.block_floats(), T > 1 ? ceil_div(4 * T, each.row_blocks) : 1);
     const std::int64_t most = std::max<std::int64_t>(packed::round_floats / each.block_floats(), 1);
     const std::int64_t per_round = std::min({few, most, each.blocks.count});
     plan.choice[choice_blocks_per_round] = per_round;
-    const Blocking blocking(p.node, plan, leaf);
+    const Blocking blocking(a, b, c, plan, leaf);
     plan.n_rounds = blocking.blocks.rounds();
     plan.chunks(Stage::prepare) = per_round * blocking.pack_chunks_per_block();
     plan.chunks(Stage::compute) = per_round * blocking.row_blocks;
@@ -314,8 +312,16 @@ void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept 
         static_cast<std::size_t>(per_round * blocking.block_floats()) * sizeof(float) + static_cast<std::size_t>(T) * blocking.thread.size;
 }
 
+// Of operands that are the node's as they are.
+void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
+    plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, plan);
+}
+
 }  // namespace
 
+void packed::plan_of(const Problem &p, const Layout &a, const Layout &b, KernelPlan &plan) noexcept {
+    plan_product(p, a, b, Product::floats, plan);
+}
 void packed::plan(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::floats, plan); }
 void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::pairs, plan); }
 
@@ -329,7 +335,11 @@ void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {
-    const Blocking blocking(*step.node, step.plan, slice.leaf);
+    run_of(step.node->src[0]->layout, step.node->src[1]->layout, step, slice);
+}
+
+void packed::run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept {
+    const Blocking blocking(a, b, step.node->layout, step.plan, slice.leaf);
     if (slice.stage == Stage::prepare) {
         pack_columns(blocking, step, slice);
     } else {

@@ -20,6 +20,8 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 
+constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16, running_block = 256;
+
 // A panel of weights for an integer product: codes [k / 4][rows][4], scales [k / scale_group][rows], offsets
 // [k / offset_group][rows] where the format has them (in steps: cpu/leaf/panels_i8.hpp).
 struct CodePanel {
@@ -159,6 +161,58 @@ struct LeafTable {
     struct Tiles {
         TileLoop loops[n_tile_ops];
     } tiles;
+
+    // Passes over a row of n floats; y may be x. What norms and soft_max are made of, together with sums and comparisons.
+    struct Norms {
+        // The sum of (x - center)^2, in the order of Sums::sum, as all sums here.
+        double (*squares)(int64_t n, const float *x, float center);
+        // y = (x - center) factor.
+        void (*normalise)(int64_t n, const float *x, float center, float factor, float *y);
+        // y = x scale + mask slope, mask null where there is none; and the largest.
+        float (*logits)(int64_t n, const float *x, float scale, const float *mask, float slope, float *y);
+        // y = e ^ (x - largest), and the sum.
+        double (*exponentials)(int64_t n, const float *x, float largest, float *y);
+    } norms;
+
+    // Rotations of pairs by angles, a row's or a position's: y may be x.
+    struct Rotations {
+        // cos[i] and sin[i] of position rate[i], times `size`. The angle is taken in double and brought to a turn before it becomes a
+        // float.
+        void (*angles)(int64_t n, double position, const double *rate, float size, float *cos, float *sin);
+        // n pairs that lie side by side, 2 i and 2 i + 1. cos and sin hold each angle's twice, the first sine with its sign turned.
+        void (*neighbours)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
+        // n pairs i and n + i.
+        void (*halves)(int64_t n, const float *x, const float *cos, const float *sin, float *y);
+    } rotations;
+
+    // Sums whose order is the same at every level, so that their bits are.
+    struct Sums {
+        // Of n floats, block after block of sum_block: in a block float i is added to part i mod 32 in F32, the parts are added pairwise
+        // (0 and 16, .., then 0 and 8, ..), and the blocks in F64.
+        double (*sum)(int64_t n, const float *x);
+        // to[i] = before + x[0] + .. + x[i]. In runs of sum_run floats: pairs, then each next power of two, whose upper half is added to
+        // the last of the lower one. Runs are added up one after the other, all in F32; from each running_block on in F64, which is added
+        // as a float, last. With `stream` past the caches where that can be, as Copies::stream does.
+        void (*running)(int64_t n, const float *x, double before, float *to, bool stream);
+    } sums;
+
+    // Parts of a loss, in the order of Sums::sum.
+    struct Losses {
+        // e^(x[i] - base), added up. base is not -infinity.
+        double (*exp_sum)(int64_t n, const float *x, float base);
+        // w[i] (x[i] - base), added up; 0 where w[i] is, whatever x[i] is.
+        double (*weighted_sum)(int64_t n, const float *w, const float *x, float base);
+    } losses;
+
+    struct Comparisons {
+        // NaN is passed over; -infinity where there is nothing else.
+        float (*largest)(int64_t n, const float *x);
+        // The first i with x[i] >= limit; n where there is none.
+        int64_t (*first_at_least)(int64_t n, const float *x, float limit);
+        // How many i there are with a[i] == b[i], of elements of a type.
+        using CountEqual = int64_t (*)(int64_t n, const void *a, const void *b);
+        CountEqual equal_i8, equal_i16, equal_i32, equal_i64, equal_f32, equal_f64;
+    } comparisons;
 
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().

@@ -7,6 +7,11 @@ void fill(LeafTable &table) {
     fill_pack(table.pack);
     fill_dot(table.dot);
     fill_tiles(table.tiles);
+    fill_norms(table.norms);
+    fill_rotations(table.rotations);
+    fill_sums(table.sums);
+    fill_losses(table.losses);
+    fill_comparisons(table.comparisons);
     fill_copies(table.copies);
     fill_integer(table.integer);
     fill_columns(table.integer);

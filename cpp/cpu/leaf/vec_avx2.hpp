@@ -43,11 +43,25 @@ struct Vec {
     static inline Reg add(Reg a, Reg b) { return _mm256_add_ps(a, b); }
     static inline Reg sub(Reg a, Reg b) { return _mm256_sub_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm256_permute_ps(v, 0xb1); }
     static inline float sum(Reg v) {
         __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
         s = _mm_add_ps(s, _mm_movehl_ps(s, s));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
     }
+    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    static inline Reg running(Reg v) {
+        const Reg pairs = _mm256_add_ps(v, _mm256_and_ps(_mm256_permute_ps(v, 0xa0), chosen(0, -1, 0, -1, 0, -1, 0, -1)));
+        const Reg fours = _mm256_add_ps(pairs, _mm256_and_ps(_mm256_permute_ps(pairs, 0x55), chosen(0, 0, -1, -1, 0, 0, -1, -1)));
+        const Reg third = _mm256_permutevar8x32_ps(fours, _mm256_set1_epi32(3));
+        return _mm256_add_ps(fours, _mm256_and_ps(third, chosen(0, 0, 0, 0, -1, -1, -1, -1)));
+    }
+    static inline Reg chosen(int a, int b, int c, int d, int e, int f, int g, int h) {
+        return _mm256_castsi256_ps(_mm256_setr_epi32(a, b, c, d, e, f, g, h));
+    }
+    // The last lane in all.
+    static inline Reg last(Reg v) { return _mm256_permutevar8x32_ps(v, _mm256_set1_epi32(7)); }
 
     // For cpp/math, whose lanes.hpp says what each does. A mask is the signs of its lanes.
     using Whole = __m256i;

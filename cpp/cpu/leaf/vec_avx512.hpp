@@ -45,7 +45,19 @@ struct Vec {
     static inline Reg add(Reg a, Reg b) { return _mm512_add_ps(a, b); }
     static inline Reg sub(Reg a, Reg b) { return _mm512_sub_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm512_permute_ps(v, 0xb1); }
     static inline float sum(Reg v) { return _mm512_reduce_add_ps(v); }
+    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    static inline Reg running(Reg v) {
+        v = _mm512_mask_add_ps(v, 0xaaaa, v, _mm512_permute_ps(v, 0xa0));
+        v = _mm512_mask_add_ps(v, 0xcccc, v, _mm512_permute_ps(v, 0x55));
+        v = _mm512_mask_add_ps(v, 0xf0f0, v,
+                               _mm512_permutexvar_ps(_mm512_setr_epi32(3, 3, 3, 3, 3, 3, 3, 3, 11, 11, 11, 11, 11, 11, 11, 11), v));
+        return _mm512_mask_add_ps(v, 0xff00, v, _mm512_permutexvar_ps(_mm512_set1_epi32(7), v));
+    }
+    // The last lane in all.
+    static inline Reg last(Reg v) { return _mm512_permutexvar_ps(_mm512_set1_epi32(15), v); }
     // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
     static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
 

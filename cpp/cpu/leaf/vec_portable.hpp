@@ -36,7 +36,16 @@ struct Vec {
         for (int i = 0; i < 4; i++) c.lane[i] += a.lane[i] * b.lane[i];
         return c;
     }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return {{v.lane[1], v.lane[0], v.lane[3], v.lane[2]}}; }
     static inline float sum(Reg v) { return (v.lane[0] + v.lane[2]) + (v.lane[1] + v.lane[3]); }
+    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    static inline Reg running(Reg v) {
+        const float low = v.lane[0] + v.lane[1], high = v.lane[2] + v.lane[3];
+        return {{v.lane[0], low, low + v.lane[2], low + high}};
+    }
+    // The last lane in all.
+    static inline Reg last(Reg v) { return broadcast(v.lane[3]); }
     static inline void transpose(Reg r[4]) {
         for (int i = 0; i < 4; i++) {
             for (int j = 0; j < i; j++) {

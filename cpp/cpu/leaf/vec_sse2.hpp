@@ -28,10 +28,20 @@ struct Vec {
     static inline Reg sub(Reg a, Reg b) { return _mm_sub_ps(a, b); }
     static inline Reg mul(Reg a, Reg b) { return _mm_mul_ps(a, b); }
     static inline Reg fma(Reg a, Reg b, Reg c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+    // Lanes 1, 0, 3, 2, ...
+    static inline Reg swap_pairs(Reg v) { return _mm_shuffle_ps(v, v, 0xb1); }
     static inline float sum(Reg v) {
         const Reg s = _mm_add_ps(v, _mm_movehl_ps(v, v));
         return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
     }
+    // Running sums over the lanes: of pairs, then of each next power of two, whose upper half is added to the lower one's last.
+    static inline Reg running(Reg v) {
+        const Reg odd = _mm_castsi128_ps(_mm_setr_epi32(0, -1, 0, -1)), upper = _mm_castsi128_ps(_mm_setr_epi32(0, 0, -1, -1));
+        const Reg pairs = _mm_add_ps(v, _mm_and_ps(_mm_shuffle_ps(v, v, 0xa0), odd));
+        return _mm_add_ps(pairs, _mm_and_ps(_mm_shuffle_ps(pairs, pairs, 0x55), upper));
+    }
+    // The last lane in all.
+    static inline Reg last(Reg v) { return _mm_shuffle_ps(v, v, 0xff); }
     static inline void transpose(Reg r[4]) { _MM_TRANSPOSE4_PS(r[0], r[1], r[2], r[3]); }
 
     // For cpp/math, whose lanes.hpp says what each does. A mask is all bits of its lanes.

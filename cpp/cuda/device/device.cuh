@@ -117,6 +117,11 @@ __device__ inline void atomic_min(std::uint64_t *p, std::uint64_t value) {
     atomicMin(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(value));
 }
 
+// Added to *p: whole numbers alone, whose sums have no order.
+__device__ inline void atomic_add(std::uint64_t *p, std::uint64_t value) {
+    atomicAdd(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(value));
+}
+
 // The sum over the warp's lanes, in every lane, always added in the same order.
 template <class T>
 __device__ T warp_sum(T value) {

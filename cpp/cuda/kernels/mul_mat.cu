@@ -37,18 +37,22 @@ __global__ void mul_mat_elements(Product p, DType a_type, DType b_type) {
     });
 }
 
-const char *refuse_formats(const Problem &p) noexcept {
+}  // namespace
+
+const char *mul_mat::refuse_any(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
         if (!device::is_element(t->layout.type)) return "not a plain float";
     }
     return nullptr;
 }
 
-cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept {
+cudaError_t mul_mat::launch_any(const Step &step, const CudaStream &stream) noexcept {
     const device::RowGrid grid = device::row_grid(step.node->layout.n_elements(), 1);
     return launch(stream, {step.kernel->name, grid.grid, grid.block}, mul_mat_elements, product_of(step), step.src[0].type,
                   step.src[1].type);
 }
+
+namespace {
 
 constexpr CudaKernel table[] = {
     {{.op = Op::mul_mat, .name = "mul_mat_empty", .plan = plan_unless<refuse_unless_empty>}, launch_empty},
@@ -56,7 +60,7 @@ constexpr CudaKernel table[] = {
     {{.op = Op::mul_mat, .name = "mul_mat_f32_cublaslt", .plan = mul_mat::plan_cublaslt}, mul_mat::launch_cublaslt},
     {{.op = Op::mul_mat, .name = "mul_mat_f32_tiled", .plan = plan_unless<mul_mat::refuse_tiled>}, mul_mat::launch_tiled},
     {{.op = Op::mul_mat, .name = "mul_mat_blocks", .plan = plan_unless<mul_mat::refuse_blocks>}, mul_mat::launch_blocks},
-    {{.op = Op::mul_mat, .name = "mul_mat_any", .plan = plan_unless<refuse_formats>}, launch_any},
+    {{.op = Op::mul_mat, .name = "mul_mat_any", .plan = plan_unless<mul_mat::refuse_any>}, mul_mat::launch_any},
 };
 
 }  // namespace

@@ -13,5 +13,7 @@ const char *refuse_blocks(const Problem &problem) noexcept;
 cudaError_t launch_blocks(const Step &step, const CudaStream &stream) noexcept;
 const char *refuse_tiled(const Problem &problem) noexcept;
 cudaError_t launch_tiled(const Step &step, const CudaStream &stream) noexcept;
+const char *refuse_any(const Problem &problem) noexcept;
+cudaError_t launch_any(const Step &step, const CudaStream &stream) noexcept;
 
 }  // namespace tensorlib::core::mul_mat

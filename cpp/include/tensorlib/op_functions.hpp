@@ -32,6 +32,55 @@ struct GluOptions {
     double limit = 7.0;
 };
 
+// What soft_max_ext() may be given.
+struct SoftMaxExtOptions {
+    // The factor of a; 0 = the default, 1.
+    double scale = 1.0;
+    // Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    double max_bias = 0.0;
+};
+
+// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have positions by sections;
+// normal is the default.
+enum class RopeMode : std::int32_t { normal, neox, mrope };
+
+// What rope() may be given.
+struct RopeOptions {
+    // Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have positions by
+    // sections; normal is the default.
+    RopeMode mode = RopeMode::normal;
+    // So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    std::int64_t n_dims = 0;
+    // Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the first one again; 0 to
+    // 1048576.
+    std::array<std::int64_t, 4> sections{};
+    // The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    std::int64_t n_ctx_orig = 0;
+    // What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    double freq_base = 10000.0;
+    // The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    double freq_scale = 1.0;
+    // How much of YaRN there is; 0: none; 0 to 1000000.
+    double ext_factor = 0.0;
+    // The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    double attn_factor = 1.0;
+    // Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    double beta_fast = 32.0;
+    // Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    double beta_slow = 1.0;
+    // 1: turned the other way round, by -t.
+    bool inverse = false;
+};
+
+// Whether the least element comes first, or the largest; asc is the default.
+enum class ArgsortOrder : std::int32_t { asc, desc };
+
+// What argsort() may be given.
+struct ArgsortOptions {
+    // Whether the least element comes first, or the largest; asc is the default.
+    ArgsortOrder order = ArgsortOrder::asc;
+};
+
 // The triangle.
 enum class TriType : std::int32_t { lower, lower_diag, upper, upper_diag };
 
@@ -120,6 +169,7 @@ public:
     Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {}) const;
     Tensor clamp(const Tensor &a, double min, double max) const;
     Tensor fill(const Tensor &a, double value) const;
+    Tensor out_prod(const Tensor &a, const Tensor &b) const;
     Tensor transpose(const Tensor &a) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
@@ -155,6 +205,23 @@ public:
     Tensor leaky_relu(const Tensor &a, double slope) const;
     Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, double eps) const;
     Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {}) const;
+    Tensor norm(const Tensor &a, double eps) const;
+    Tensor rms_norm(const Tensor &a, double eps) const;
+    Tensor l2_norm(const Tensor &a, double eps) const;
+    Tensor group_norm(const Tensor &a, std::int64_t groups, double eps) const;
+    Tensor soft_max(const Tensor &a) const;
+    Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                        const SoftMaxExtOptions &options = {}) const;
+    Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {}) const;
+    Tensor sum(const Tensor &a) const;
+    Tensor sum_rows(const Tensor &a) const;
+    Tensor mean(const Tensor &a) const;
+    Tensor cumsum(const Tensor &a) const;
+    Tensor argmax(const Tensor &a) const;
+    Tensor argsort(const Tensor &a, const ArgsortOptions &options = {}) const;
+    Tensor top_k(const Tensor &a, std::int64_t k) const;
+    Tensor count_equal(const Tensor &a, const Tensor &b) const;
+    Tensor cross_entropy_loss(const Tensor &a, const Tensor &b) const;
     Tensor repeat(const Tensor &a, const std::array<std::int64_t, 4> &ne) const;
     Tensor concat(const Tensor &a, const Tensor &b, std::int64_t dim) const;
     Tensor pad(const Tensor &a, const std::array<std::int64_t, 4> &p) const;
@@ -214,6 +281,18 @@ public:
     Tensor hardsigmoid() const;
     Tensor leaky_relu(double slope) const;
     Tensor xielu(double alpha_n, double alpha_p, double beta, double eps) const;
+    Tensor norm(double eps) const;
+    Tensor rms_norm(double eps) const;
+    Tensor l2_norm(double eps) const;
+    Tensor group_norm(std::int64_t groups, double eps) const;
+    Tensor soft_max() const;
+    Tensor sum() const;
+    Tensor sum_rows() const;
+    Tensor mean() const;
+    Tensor cumsum() const;
+    Tensor argmax() const;
+    Tensor argsort(const ArgsortOptions &options = {}) const;
+    Tensor top_k(std::int64_t k) const;
     Tensor repeat(const std::array<std::int64_t, 4> &ne) const;
     Tensor pad(const std::array<std::int64_t, 4> &p) const;
     Tensor pad_reflect_1d(std::int64_t p0, std::int64_t p1) const;
@@ -299,6 +378,12 @@ Tensor clamp(const Tensor &a, double min, double max);
 // A tensor like a of one value. The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it.
 // The result is of a's type. value: all of the result.
 Tensor fill(const Tensor &a, double value);
+// Sums of outer products: of a's rows by b's rows, each with the one of its number. The result c: c[m, n, i2, i3] = sum over k of
+// a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a {m, k, x, y}, b {n, k, X, Y}, c {m, n, X, Y}; x divides X and y divides Y,
+// as in mul_mat, which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight format, b
+// F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded beforehand, on the CPU into memory
+// for all of it. The result is F32.
+Tensor out_prod(const Tensor &a, const Tensor &b);
 // a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed.
 // Shapes: a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 Tensor transpose(const Tensor &a);
@@ -421,6 +506,85 @@ Tensor xielu(const Tensor &a, double alpha_n, double alpha_p, double beta, doubl
 // once. The result is of a's type. b may be std::nullopt: left out. op: the activation: relu, gelu, silu, gelu_erf, gelu_quick; of
 // swiglu_oai g s(alpha g) for g = min(gate, limit), s the logistic function, and up is first brought between -limit and limit, and 1 added.
 Tensor glu(const Tensor &a, const std::optional<Tensor> &b, GluOp op, const GluOptions &options = {});
+// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias). The result c: c[i, r] =
+// (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x - mean(x))^2). Shapes: c has a's shape. Types: F32, F16 or
+// BF16; sums as by sum, the rest in F32, rounded once. The result is of a's type. eps: added to the variance, so that rows that do not vary
+// become 0; 0 to 1e38.
+Tensor norm(const Tensor &a, double eps);
+// Each row of a divided by the root of its mean square. The result c: c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps). Shapes: c has a's
+// shape. Types: F32, F16 or BF16; sums as by sum, the rest in F32, rounded once. The result is of a's type. eps: added to the mean square,
+// so that rows of zeros stay zeros; 0 to 1e38.
+Tensor rms_norm(const Tensor &a, double eps);
+// Each row of a divided by its length. The result c: c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps). Shapes: c has a's shape. Types: F32,
+// F16 or BF16; sums as by sum, the rest in F32, rounded once. The result is of a's type. eps: the least length that is divided by, so that
+// rows of zeros stay zeros; 0 to 1e38.
+Tensor l2_norm(const Tensor &a, double eps);
+// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation. The result c: c[i] = (a[i] - mean(G)) /
+// sqrt(variance(G) + eps), G the elements {n, m, channels of the group} that a[i] is among: of k = ceil(channels / groups), group j has
+// channels j k to j k + k - 1; the last ones have what is left. Shapes: a {n, m, channels, batch}, c has a's shape. Types: F32, F16 or
+// BF16; sums as by sum, the rest in F32, rounded once. The result is of a's type. groups: how many there are, the number of channels at
+// most; 1 to 9007199254740992.0. eps: added to the variance, so that groups that do not vary become 0; 0 to 1e38.
+Tensor group_norm(const Tensor &a, std::int64_t groups, double eps);
+// Each row of a as weights that sum to 1. The result c: c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r])). Shapes:
+// c has a's shape. Types: F32, F16 or BF16; sums as by sum, the rest in F32, rounded once. -infinity has the weight 0; a row of nothing
+// else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+Tensor soft_max(const Tensor &a);
+// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights). The result c: c[i, r] = e^(x[i] - m) / (e^(sinks[h] -
+// m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] + slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in
+// dimension 2, the head. What is left out is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no
+// more than the heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and Lewis, Train
+// Short, Test Long, 2022). Shapes: a {n, m, heads, batch}, mask {n, m', x, y}: m' at least m (further rows are not read), x dividing heads
+// and y batch; sinks {heads}; c has a's shape. Types: a and mask each F32, F16 or BF16, sinks F32; sums as by sum, the rest in F32, rounded
+// once. -infinity has the weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result
+// is of a's type. mask and sinks may be std::nullopt: left out.
+Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
+                    const SoftMaxExtOptions &options = {});
+// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding). In the result pair k of n_dims /
+// 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k]
+// (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +
+// 0.1 ln(1 / freq_scale)) and r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
+// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2 pi beta)) / (2 ln
+// freq_base). Elements from n_dims on stay as they are. Shapes: a {n, heads, tokens, batch}, positions {tokens} or {tokens, batch},
+// freq_factors {n_dims / 2}; c has a's shape. With mode mrope positions are {4 tokens} or {4 tokens, batch}: all of the first section, then
+// all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. freq_factors may be std::nullopt: left out.
+Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {});
+// The sum of all of a's elements. The result c: c[0] = sum over all i of a[i]. Shapes: c {1}; of no elements it is 0. Types: a F32, F16 or
+// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by at most 2^-18.6 of the sum
+// of the magnitudes. The order follows from the elements' places alone. The result is F32.
+Tensor sum(const Tensor &a);
+// The sums of a's rows. The result c: c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]. Shapes: a {n, m, x, y}, c {1, m, x, y}; the sum of
+// an empty row is 0. Types: a F32, F16 or BF16; summed as by sum. The result is F32.
+Tensor sum_rows(const Tensor &a);
+// The means of a's rows. The result c: c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n. Shapes: a {n, m, x, y}, c {1, m, x, y}; the
+// mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by sum, divided in F64 and rounded once. The result is F32.
+Tensor mean(const Tensor &a);
+// The running sums of a's rows. The result c: c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]. Shapes: c has a's shape. Types: a
+// F32, F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256 elements, runs of 16
+// pairwise and these one after the other, what lies before 1024 elements as by sum: off by at most 2^-18.7 of the sum of the magnitudes up
+// to there. The result is F32.
+Tensor cumsum(const Tensor &a);
+// The place of the largest element of each of a's rows. The result c: c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest.
+// Shapes: a {n, m, x, y}, c {m, x, y}; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
+// it is 0. -0 and 0 are equal. The result is I32.
+Tensor argmax(const Tensor &a);
+// The places of a's elements in order, row by row. In the result a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=. Shapes:
+// c has a's shape; rows of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0 and
+// 0 are equal, and NaN is last in both directions. The result is I32.
+Tensor argsort(const Tensor &a, const ArgsortOptions &options = {});
+// The places of the k largest elements of each of a's rows, the largest first. The result c: c[j, i1, i2, i3] = the place of the (j + 1)-th
+// largest of a's row (i1, i2, i3). Shapes: a {n, m, x, y}, c {k, m, x, y}; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of
+// equal elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. k: how many of each row; 0
+// to 2147483647.
+Tensor top_k(const Tensor &a, std::int64_t k);
+// How many elements of a and b are equal. The result c: c[0] = how many i there are for which a[i] = b[i]. Shapes: a and b of one shape, c
+// {1}. Types: a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+Tensor count_equal(const Tensor &a, const Tensor &b);
+// The mean over the rows of the cross entropy of b and the soft_max of a. The result c: c[0] = -(1 / rows) * sum over rows and i of b[i] *
+// log(soft_max(a)[i]). Shapes: a (logits) and b (labels, as probabilities) of one shape, c {1}; of no rows it is NaN. Types: a and b each
+// F32, F16 or BF16. Each row is taken relative to its largest element, so that no exponential overflows; sums as by sum. Where b is 0
+// nothing is added, though a be -infinity; a NaN of either makes the result NaN. The result is F32.
+Tensor cross_entropy_loss(const Tensor &a, const Tensor &b);
 // a, repeated until it fills a shape. The result c: c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]. Shapes: a
 // {n0, n1, n2, n3}, c {ne}, whose extents are multiples of a's. Elementwise operations repeat an operand by themselves, and a view with
 // strides of 0 repeats rows without copying them. Types: any. Exact. The result is of a's type. ne: the result's shape, four extents.

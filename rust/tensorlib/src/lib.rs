@@ -82,14 +82,19 @@ pub use tensor::Tensor;
 
 // Written by `cargo xtask ops` from cpp/ops/*.toml: change it there.
 pub use op_functions::AccOptions;
+pub use op_functions::ArgsortOptions;
+pub use op_functions::ArgsortOrder;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
 pub use op_functions::Pool1dOp;
 pub use op_functions::Pool1dOptions;
 pub use op_functions::Pool2dOp;
 pub use op_functions::Pool2dOptions;
+pub use op_functions::RopeMode;
+pub use op_functions::RopeOptions;
 pub use op_functions::ScaleOptions;
 pub use op_functions::SetOptions;
+pub use op_functions::SoftMaxExtOptions;
 pub use op_functions::TriType;
 pub use op_functions::UpscaleMode;
 pub use op_functions::UpscaleOptions;

@@ -107,6 +107,209 @@ impl GluOptions {
     }
 }
 
+/// What [`Context::soft_max_ext`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct SoftMaxExtOptions {
+    raw: sys::tl_soft_max_ext_params,
+}
+
+impl Default for SoftMaxExtOptions {
+    fn default() -> Self {
+        let raw = sys::tl_soft_max_ext_params {
+            struct_size: size_of::<sys::tl_soft_max_ext_params>(),
+            scale: 0.0,
+            max_bias: 0.0,
+        };
+        Self { raw }
+    }
+}
+
+impl SoftMaxExtOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The factor of a; 0 = the default, 1.
+    #[must_use]
+    pub fn scale(mut self, scale: f64) -> Self {
+        self.raw.scale = scale;
+        self
+    }
+
+    /// Of the mask's slopes, 8 mostly; above 0 there must be a mask; 0 to 10000.
+    #[must_use]
+    pub fn max_bias(mut self, max_bias: f64) -> Self {
+        self.raw.max_bias = max_bias;
+        self
+    }
+}
+
+/// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+/// positions by sections; normal is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RopeMode {
+    /// `normal`.
+    Normal = sys::TL_ROPE_MODE_NORMAL as isize,
+    /// `neox`.
+    Neox = sys::TL_ROPE_MODE_NEOX as isize,
+    /// `mrope`.
+    Mrope = sys::TL_ROPE_MODE_MROPE as isize,
+}
+
+/// What [`Context::rope`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct RopeOptions {
+    raw: sys::tl_rope_params,
+}
+
+impl Default for RopeOptions {
+    fn default() -> Self {
+        let raw = sys::tl_rope_params {
+            struct_size: size_of::<sys::tl_rope_params>(),
+            mode: 0,
+            n_dims: 0,
+            sections: [0; 4],
+            n_ctx_orig: 0,
+            freq_base: 0.0,
+            freq_scale: 0.0,
+            ext_factor: 0.0,
+            attn_factor: 0.0,
+            beta_fast: 0.0,
+            beta_slow: 0.0,
+            inverse: false,
+        };
+        Self { raw }
+    }
+}
+
+impl RopeOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
+    /// positions by sections; normal is the default.
+    #[must_use]
+    pub fn mode(mut self, mode: RopeMode) -> Self {
+        self.raw.mode = mode as i32;
+        self
+    }
+
+    /// So many of a row's first elements are turned; even; 0: all; 0 to 1048576.
+    #[must_use]
+    pub fn n_dims(mut self, n_dims: i64) -> Self {
+        self.raw.n_dims = n_dims;
+        self
+    }
+
+    /// Of mrope alone: so many pairs in a row have the token's first position, its second and so on, and then from the
+    /// first one again; 0 to 1048576.
+    #[must_use]
+    pub fn sections(mut self, sections: [i64; 4]) -> Self {
+        self.raw.sections = sections;
+        self
+    }
+
+    /// The context that the model was trained for; with ext_factor above 0; 0 to 9007199254740992.0.
+    #[must_use]
+    pub fn n_ctx_orig(mut self, n_ctx_orig: i64) -> Self {
+        self.raw.n_ctx_orig = n_ctx_orig;
+        self
+    }
+
+    /// What the pairs' frequencies are powers of; 0.001 to 1e38; 0 = the default, 10000.
+    #[must_use]
+    pub fn freq_base(mut self, freq_base: f64) -> Self {
+        self.raw.freq_base = freq_base;
+        self
+    }
+
+    /// The factor of positions that stretches a context; 1e-6 to 1000000; 0 = the default, 1.
+    #[must_use]
+    pub fn freq_scale(mut self, freq_scale: f64) -> Self {
+        self.raw.freq_scale = freq_scale;
+        self
+    }
+
+    /// How much of YaRN there is; 0: none; 0 to 1000000.
+    #[must_use]
+    pub fn ext_factor(mut self, ext_factor: f64) -> Self {
+        self.raw.ext_factor = ext_factor;
+        self
+    }
+
+    /// The factor of the result; 1e-6 to 1000000; 0 = the default, 1.
+    #[must_use]
+    pub fn attn_factor(mut self, attn_factor: f64) -> Self {
+        self.raw.attn_factor = attn_factor;
+        self
+    }
+
+    /// Pairs with more turns than this in n_ctx_orig are not stretched; 1e-6 to 1000000000; 0 = the default, 32.
+    #[must_use]
+    pub fn beta_fast(mut self, beta_fast: f64) -> Self {
+        self.raw.beta_fast = beta_fast;
+        self
+    }
+
+    /// Pairs with fewer turns than this are stretched wholly; 1e-6 to 1000000000; 0 = the default, 1.
+    #[must_use]
+    pub fn beta_slow(mut self, beta_slow: f64) -> Self {
+        self.raw.beta_slow = beta_slow;
+        self
+    }
+
+    /// 1: turned the other way round, by -t.
+    #[must_use]
+    pub fn inverse(mut self, inverse: bool) -> Self {
+        self.raw.inverse = inverse;
+        self
+    }
+}
+
+/// Whether the least element comes first, or the largest; asc is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ArgsortOrder {
+    /// `asc`.
+    Asc = sys::TL_ARGSORT_ORDER_ASC as isize,
+    /// `desc`.
+    Desc = sys::TL_ARGSORT_ORDER_DESC as isize,
+}
+
+/// What [`Context::argsort`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ArgsortOptions {
+    raw: sys::tl_argsort_params,
+}
+
+impl Default for ArgsortOptions {
+    fn default() -> Self {
+        let raw = sys::tl_argsort_params { struct_size: size_of::<sys::tl_argsort_params>(), order: 0 };
+        Self { raw }
+    }
+}
+
+impl ArgsortOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether the least element comes first, or the largest; asc is the default.
+    #[must_use]
+    pub fn order(mut self, order: ArgsortOrder) -> Self {
+        self.raw.order = order as i32;
+        self
+    }
+}
+
 /// The triangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -647,6 +850,21 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_fill(ctx, a.raw(), value) })
     }
 
+    /// Sums of outer products: of a's rows by b's rows, each with the one of its number.
+    ///
+    /// The result c: `c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]`. Shapes: a
+    /// `[m, k, x, y]`, b `[n, k, X, Y]`, c `[m, n, X, Y]`; x divides X and y divides Y, as in [`Context::mul_mat`],
+    /// which it is the product of of both operands transposed. k = 0 gives zeros. Types: a of any float type or weight
+    /// format, b F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded
+    /// beforehand, on the CPU into memory for all of it. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn out_prod(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
+    }
+
     /// a with dimensions 0 and 1 swapped.
     ///
     /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
@@ -1113,6 +1331,304 @@ impl Context {
         )
     }
 
+    /// Each row of a less its mean, divided by its standard deviation (layer normalisation, without weight and bias).
+    ///
+    /// The result c: `c[i, r] = (a[i, r] - mean(a[r])) / sqrt(variance(a[r]) + eps), variance(x) = mean((x -
+    /// mean(x))^2)`. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32,
+    /// rounded once. The result is of a's type. `eps`: added to the variance, so that rows that do not vary become 0; 0
+    /// to 1e38.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 2], &[1f32, 3., 10., 10.])?;
+    /// let c = a.norm(1e-5)?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// let found = c.to_vec::<f32>()?;
+    /// assert!((found[0] + 1.0).abs() < 1e-4 && found[2] == 0.0);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each row of a divided by the root of its mean square.
+    ///
+    /// The result c: `c[i, r] = a[i, r] / sqrt(mean(a[r]^2) + eps)`. Shapes: c has a's shape. Types: F32, F16 or BF16;
+    /// sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: added to the mean
+    /// square, so that rows of zeros stay zeros; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn rms_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_rms_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each row of a divided by its length.
+    ///
+    /// The result c: `c[i, r] = a[i, r] / max(sqrt(sum(a[r]^2)), eps)`. Shapes: c has a's shape. Types: F32, F16 or
+    /// BF16; sums as by [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `eps`: the least
+    /// length that is divided by, so that rows of zeros stay zeros; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn l2_norm(&self, a: &Tensor, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_l2_norm(ctx, a.raw(), eps) })
+    }
+
+    /// Each group of channels, which are dimension 2, less its mean, divided by its standard deviation.
+    ///
+    /// The result c: `c[i] = (a[i] - mean(G)) / sqrt(variance(G) + eps), G the elements {n, m, channels of the group}
+    /// that a[i] is among: of k = ceil(channels / groups), group j has channels j k to j k + k - 1; the last ones have
+    /// what is left`. Shapes: a `[n, m, channels, batch]`, c has a's shape. Types: F32, F16 or BF16; sums as by
+    /// [`Context::sum`], the rest in F32, rounded once. The result is of a's type. `groups`: how many there are, the
+    /// number of channels at most; 1 to 9007199254740992.0. `eps`: added to the variance, so that groups that do not
+    /// vary become 0; 0 to 1e38.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn group_norm(&self, a: &Tensor, groups: i64, eps: f64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_group_norm(ctx, a.raw(), groups, eps) })
+    }
+
+    /// Each row of a as weights that sum to 1.
+    ///
+    /// The result c: `c[i, r] = e^(a[i, r] - max(a[r])) / sum over j of e^(a[j, r] - max(a[r]))`. Shapes: c has a's
+    /// shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
+    /// weight 0; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let scores = ctx.tensor([4], &[1f32, 1., f32::NEG_INFINITY, 1.])?;
+    /// let weights = scores.soft_max()?;
+    /// Backend::cpu()?.compute(&[&weights])?;
+    /// assert!(weights.to_vec::<f32>()?.iter().zip([1. / 3., 1. / 3., 0., 1. / 3.]).all(|(c, w): (&f32, f32)| (c - w).abs() < 1e-6));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn soft_max(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_soft_max(ctx, a.raw()) })
+    }
+
+    /// Each row of a, scaled and masked, as weights that sum to 1 (attention's weights).
+    ///
+    /// The result c: `c[i, r] = e^(x[i] - m) / (e^(sinks[h] - m) + sum over j of e^(x[j] - m)), x[i] = scale a[i, r] +
+    /// slope(h) mask[i, r], m the largest of x and sinks[h]; h is the index in dimension 2, the head. What is left out
+    /// is not there. slope(h) = 1 where max_bias is 0, else with n the largest power of 2 that is no more than the
+    /// heads: 2^(-max_bias (h + 1) / n) for h < n, and 2^(-max_bias (2 (h - n) + 1) / (2 n)) beyond (Press, Smith and
+    /// Lewis, Train Short, Test Long, 2022)`. Shapes: a `[n, m, heads, batch]`, mask `[n, m', x, y]`: m' at least m
+    /// (further rows are not read), x dividing heads and y batch; sinks `[heads]`; c has a's shape. Types: a and mask
+    /// each F32, F16 or BF16, sinks F32; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity has the
+    /// weight 0; a row of nothing else, without sinks, becomes NaN, as does one with NaN or infinity in it. The result
+    /// is of a's type. `mask` and `sinks` may be `None`: left out.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn soft_max_ext(
+        &self,
+        a: &Tensor,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: SoftMaxExtOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), mask, sinks]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_soft_max_ext(ctx, a.raw(), raw_or_none(mask), raw_or_none(sinks), &options.raw) },
+        )
+    }
+
+    /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
+    ///
+    /// In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
+    /// w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 - r(k)) + r(k)). Without ext_factor r =
+    /// 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 + 0.1 ln(1 / freq_scale)) and
+    /// r(k) = ext_factor (1 - (k - low) / max(high - low, 0.001)), that ratio between 0 and 1, low =
+    /// floor(d(beta_fast)) and high = ceil(d(beta_slow)), between 0 and n_dims - 1, d(beta) = n_dims ln(n_ctx_orig / (2
+    /// pi beta)) / (2 ln freq_base). Elements from n_dims on stay as they are`. Shapes: a `[n, heads, tokens, batch]`,
+    /// positions `[tokens]` or `[tokens, batch]`, freq_factors `[n_dims / 2]`; c has a's shape. With mode mrope
+    /// positions are `[4 tokens]` or `[4 tokens, batch]`: all of the first section, then all of the second, and so on.
+    /// Types: a F32, F16 or BF16, positions I32 or I64, freq_factors F32; angles in F64, the rest in F32, within 8
+    /// 2^-24 m (|x| + |y|), rounded once to a's type. The result is of a's type. `freq_factors` may be `None`: left
+    /// out.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, RopeOptions};
+    /// let ctx = Context::new();
+    /// // One head of two elements, two tokens: the second is turned by one radian.
+    /// let queries = ctx.tensor([2, 1, 2], &[1f32, 0., 1., 0.])?;
+    /// let turned = queries.rope(&ctx.tensor_of([2], &[0i32, 1])?, None, RopeOptions::new())?;
+    /// Backend::cpu()?.compute(&[&turned])?;
+    /// let found = turned.to_vec::<f32>()?;
+    /// assert!(found[0] == 1.0 && (found[2] - 1f32.cos()).abs() < 1e-6 && (found[3] - 1f32.sin()).abs() < 1e-6);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn rope(
+        &self,
+        a: &Tensor,
+        positions: &Tensor,
+        freq_factors: Option<&Tensor>,
+        options: RopeOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), Some(positions), freq_factors]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_rope(ctx, a.raw(), positions.raw(), raw_or_none(freq_factors), &options.raw) },
+        )
+    }
+
+    /// The sum of all of a's elements.
+    ///
+    /// The result c: `c[0] = sum over all i of a[i]`. Shapes: c `[1]`; of no elements it is 0. Types: a F32, F16 or
+    /// BF16. Summed in F32 in blocks of 1024 elements, each in 32 parts and these pairwise, the blocks in F64: off by
+    /// at most 2^-18.6 of the sum of the magnitudes. The order follows from the elements' places alone. The result is
+    /// F32.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let c = ctx.tensor([2, 2], &[1f32, 2., 3., 4.])?.sum()?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [10.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum(ctx, a.raw()) })
+    }
+
+    /// The sums of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = sum over i of a[i, i1, i2, i3]`. Shapes: a `[n, m, x, y]`, c `[1, m, x, y]`;
+    /// the sum of an empty row is 0. Types: a F32, F16 or BF16; summed as by [`Context::sum`]. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn sum_rows(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_sum_rows(ctx, a.raw()) })
+    }
+
+    /// The means of a's rows.
+    ///
+    /// The result c: `c[0, i1, i2, i3] = (sum over i of a[i, i1, i2, i3]) / n`. Shapes: a `[n, m, x, y]`, c
+    /// `[1, m, x, y]`; the mean of an empty row is NaN. Types: a F32, F16 or BF16; summed as by [`Context::sum`],
+    /// divided in F64 and rounded once. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn mean(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_mean(ctx, a.raw()) })
+    }
+
+    /// The running sums of a's rows.
+    ///
+    /// The result c: `c[i, i1, i2, i3] = sum over j <= i of a[j, i1, i2, i3]`. Shapes: c has a's shape. Types: a F32,
+    /// F16 or BF16, c F32 as all sums: a long sum has more digits than 16 bits hold. Summed in F32 in blocks of 256
+    /// elements, runs of 16 pairwise and these one after the other, what lies before 1024 elements as by
+    /// [`Context::sum`]: off by at most 2^-18.7 of the sum of the magnitudes up to there. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cumsum(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_cumsum(ctx, a.raw()) })
+    }
+
+    /// The place of the largest element of each of a's rows.
+    ///
+    /// The result c: `c[i1, i2, i3] = the least i for which a[i, i1, i2, i3] is largest`. Shapes: a `[n, m, x, y]`, c
+    /// `[m, x, y]`; n from 1 to 2^31 - 1. Types: a F32, F16 or BF16. NaN is less than everything: of a row of NaN alone
+    /// it is 0. -0 and 0 are equal. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn argmax(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argmax(ctx, a.raw()) })
+    }
+
+    /// The places of a's elements in order, row by row.
+    ///
+    /// In the result `a[c[0], i1, i2, i3] <= a[c[1], i1, i2, i3] <= ..; descending, >=`. Shapes: c has a's shape; rows
+    /// of at most 2^31 - 1 elements. Types: a F32, F16 or BF16. Equal elements keep their order in both directions, -0
+    /// and 0 are equal, and NaN is last in both directions. The result is I32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn argsort(&self, a: &Tensor, options: ArgsortOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_argsort(ctx, a.raw(), &options.raw) })
+    }
+
+    /// The places of the k largest elements of each of a's rows, the largest first.
+    ///
+    /// The result c: `c[j, i1, i2, i3] = the place of the (j + 1)-th largest of a's row (i1, i2, i3)`. Shapes: a
+    /// `[n, m, x, y]`, c `[k, m, x, y]`; k from 0 to n, n at most 2^31 - 1. Types: a F32, F16 or BF16. Of equal
+    /// elements the first comes first, -0 and 0 are equal, and NaN is less than everything. The result is I32. `k`: how
+    /// many of each row; 0 to 2147483647.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let best = ctx.tensor([4], &[0.5f32, 3., -1., 2.])?.top_k(2)?;
+    /// Backend::cpu()?.compute(&[&best])?;
+    /// assert_eq!(best.to_vec::<i32>()?, [1, 3]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn top_k(&self, a: &Tensor, k: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_top_k(ctx, a.raw(), k) })
+    }
+
+    /// How many elements of a and b are equal.
+    ///
+    /// The result c: `c[0] = how many i there are for which a[i] = b[i]`. Shapes: a and b of one shape, c `[1]`. Types:
+    /// a and b of one type without blocks. NaN equals nothing, -0 and 0 are equal. The result is I64.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn count_equal(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_count_equal(ctx, a.raw(), b.raw()) })
+    }
+
+    /// The mean over the rows of the cross entropy of b and the soft_max of a.
+    ///
+    /// The result c: `c[0] = -(1 / rows) * sum over rows and i of b[i] * log(soft_max(a)[i])`. Shapes: a (logits) and b
+    /// (labels, as probabilities) of one shape, c `[1]`; of no rows it is NaN. Types: a and b each F32, F16 or BF16.
+    /// Each row is taken relative to its largest element, so that no exponential overflows; sums as by
+    /// [`Context::sum`]. Where b is 0 nothing is added, though a be -infinity; a NaN of either makes the result NaN.
+    /// The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn cross_entropy_loss(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_cross_entropy_loss(ctx, a.raw(), b.raw()) })
+    }
+
     /// a, repeated until it fills a shape.
     ///
     /// The result c: `c[i0, i1, i2, i3] = a[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3]`. Shapes: a `[n0, n1, n2, n3]`,
@@ -1524,6 +2040,14 @@ impl Tensor {
         self.context().fill(self, value)
     }
 
+    /// [`Context::out_prod`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::out_prod`].
+    pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).out_prod(self, b)
+    }
+
     /// [`Context::transpose`] of this tensor.
     ///
     /// # Errors
@@ -1802,6 +2326,139 @@ impl Tensor {
     /// As [`Context::glu`].
     pub fn glu(&self, b: Option<&Tensor>, op: GluOp, options: GluOptions) -> Result<Tensor> {
         youngest(self, &[b]).glu(self, b, op, options)
+    }
+
+    /// [`Context::norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::norm`].
+    pub fn norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().norm(self, eps)
+    }
+
+    /// [`Context::rms_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::rms_norm`].
+    pub fn rms_norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().rms_norm(self, eps)
+    }
+
+    /// [`Context::l2_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::l2_norm`].
+    pub fn l2_norm(&self, eps: f64) -> Result<Tensor> {
+        self.context().l2_norm(self, eps)
+    }
+
+    /// [`Context::group_norm`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::group_norm`].
+    pub fn group_norm(&self, groups: i64, eps: f64) -> Result<Tensor> {
+        self.context().group_norm(self, groups, eps)
+    }
+
+    /// [`Context::soft_max`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::soft_max`].
+    pub fn soft_max(&self) -> Result<Tensor> {
+        self.context().soft_max(self)
+    }
+
+    /// [`Context::soft_max_ext`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::soft_max_ext`].
+    pub fn soft_max_ext(
+        &self,
+        mask: Option<&Tensor>,
+        sinks: Option<&Tensor>,
+        options: SoftMaxExtOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[mask, sinks]).soft_max_ext(self, mask, sinks, options)
+    }
+
+    /// [`Context::rope`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::rope`].
+    pub fn rope(&self, positions: &Tensor, freq_factors: Option<&Tensor>, options: RopeOptions) -> Result<Tensor> {
+        youngest(self, &[Some(positions), freq_factors]).rope(self, positions, freq_factors, options)
+    }
+
+    /// [`Context::sum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum`].
+    pub fn sum(&self) -> Result<Tensor> {
+        self.context().sum(self)
+    }
+
+    /// [`Context::sum_rows`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::sum_rows`].
+    pub fn sum_rows(&self) -> Result<Tensor> {
+        self.context().sum_rows(self)
+    }
+
+    /// [`Context::mean`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::mean`].
+    pub fn mean(&self) -> Result<Tensor> {
+        self.context().mean(self)
+    }
+
+    /// [`Context::cumsum`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::cumsum`].
+    pub fn cumsum(&self) -> Result<Tensor> {
+        self.context().cumsum(self)
+    }
+
+    /// [`Context::argmax`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argmax`].
+    pub fn argmax(&self) -> Result<Tensor> {
+        self.context().argmax(self)
+    }
+
+    /// [`Context::argsort`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::argsort`].
+    pub fn argsort(&self, options: ArgsortOptions) -> Result<Tensor> {
+        self.context().argsort(self, options)
+    }
+
+    /// [`Context::top_k`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::top_k`].
+    pub fn top_k(&self, k: i64) -> Result<Tensor> {
+        self.context().top_k(self, k)
+    }
+
+    /// [`Context::count_equal`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::count_equal`].
+    pub fn count_equal(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).count_equal(self, b)
+    }
+
+    /// [`Context::cross_entropy_loss`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::cross_entropy_loss`].
+    pub fn cross_entropy_loss(&self, b: &Tensor) -> Result<Tensor> {
+        self.with(b).cross_entropy_loss(self, b)
     }
 
     /// [`Context::repeat`] of this tensor.

@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import formats, movements, tensors, windows
+from . import formats, movements, reduced, tensors, windows
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -27,6 +27,7 @@ class Case:
         t = tensors.leaf(ident, dtype, ne, seed)
         self.lines.append(f"leaf {ident} {dtype} {' '.join(map(str, t.ne))} {seed}")
         for i, value in (put or {}).items():
+            assert 0 <= i < t.n_elements(), f"{self.name}: {ident} has no element {i}"
             value = ROUND[dtype](float(value))
             t.storage.set(i, (value, 0.0))
             self.lines.append(f"set {ident} {i} {text(value)}")
@@ -65,6 +66,20 @@ class Case:
         attrs.pop("split", None)
         return tensors.glu(ident, a, b, op, **attrs)
 
+    def by_row(self, op, a, **attrs):
+        return tensors.by_row(self._op(op, a, **attrs), op, a, attrs)
+
+    def group_norm(self, a, groups, eps):
+        return tensors.group_norm(self._op("group_norm", a, groups=groups, eps=eps), a, groups, eps)
+
+    def soft_max_ext(self, a, mask, sinks, scale=0, max_bias=0):
+        """An attribute of 0 is left out."""
+        ident = self._op("soft_max_ext", a, mask, sinks, scale=scale or None, max_bias=max_bias or None)
+        return tensors.soft_max_ext(ident, a, mask, sinks, scale or 1.0, max_bias)
+
+    def rope(self, a, positions, factors, **attrs):
+        return tensors.rope(self._op("rope", a, positions, factors, **attrs), a, positions, factors, attrs)
+
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
@@ -79,6 +94,10 @@ class Case:
 
     def mul_mat_id(self, a, b, ids):
         return tensors.mul_mat_id(self._op("mul_mat_id", a, b, ids), a, b, ids)
+
+    def reduced(self, op, *operands, **attrs):
+        """An operation of reduced.py."""
+        return reduced.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def numbers(self, *values, dtype="i32", shape=None):
         """A leaf of these numbers: of rows, or of experts."""

@@ -23,9 +23,11 @@ follow from the chain of operations (model.py writes the largest bound of a case
 import math
 from itertools import product
 
+from . import row_formulas
 from .formats import FORMATS
 from .formulas import Formula
 from .numbers import INTEGERS, ROUND, SIZE, TINY, UNIT, element
+from .rotations import Rotation
 
 U = UNIT["f32"]
 
@@ -206,6 +208,74 @@ def dot_products(a, b, exact):
         return total, gamma(k) * size + carried + k * TINY["f32"]
 
     return dot
+
+
+class Rows:
+    """Results that are computed by rows, or groups of elements: each once."""
+
+    def __init__(self, compute, dtype):
+        self.compute, self.dtype, self.known = compute, dtype, {}
+
+    def at(self, key, i):
+        if key not in self.known:
+            self.known[key] = self.compute(key)
+        return stored(self.known[key][i], self.dtype)
+
+
+def exact_values(elements):
+    assert all(error == 0 for _, error in elements), "of operands that are off nothing is said"
+    return [value for value, _ in elements]
+
+
+def by_row(ident, name, a, attrs):
+    function, given = getattr(row_formulas, name), {key: ROUND["f64"](value) for key, value in attrs.items()}
+    rows = Rows(lambda rest: function(exact_values(a.line(rest)), **given), a.dtype)
+    return Tensor(ident, a.dtype, a.ne, [a], lambda index: rows.at(index[1:], index[0]))
+
+
+def group_norm(ident, a, groups, eps):
+    n0, n1, channels, _ = a.ne
+    size = -(-channels // groups)
+
+    def compute(key):
+        group, i3 = key
+        planes = [(i1, i2, i3) for i2 in range(group * size, min((group + 1) * size, channels)) for i1 in range(n1)]
+        return row_formulas.norm([x for rest in planes for x in exact_values(a.line(rest))], eps)
+
+    rows = Rows(compute, a.dtype)
+    return Tensor(ident, a.dtype, a.ne, [a], lambda i: rows.at((i[2] // size, i[3]), i[0] + n0 * (i[1] + n1 * (i[2] % size))))
+
+
+def soft_max_ext(ident, a, mask, sinks, scale, max_bias):
+    def compute(rest):
+        i1, head, i3 = rest
+        masked = mask and exact_values(mask.line((i1, head % mask.ne[2], i3 % mask.ne[3])))
+        factor = row_formulas.slope(head, a.ne[2], max_bias)
+        sink = sinks.get((head, 0, 0, 0))[0] if sinks else None
+        return row_formulas.soft_max(*row_formulas.logits(exact_values(a.line(rest)), ROUND["f32"](scale), masked, factor), sink)
+
+    rows = Rows(compute, a.dtype)
+    return Tensor(ident, a.dtype, a.ne, [t for t in (a, mask, sinks) if t], lambda index: rows.at(index[1:], index[0]))
+
+
+def rope(ident, a, positions, factors, attrs):
+    rotation = Rotation(a.ne[0], factors and exact_values(factors.line((0, 0, 0))), attrs)
+
+    def at(index):
+        i, *rest = index
+        batch = rest[2] if positions.ne[1] > 1 else 0
+        line = [a.get((j, *rest)) for j in range(a.ne[0])]
+        found, bound = rotation.element(
+            i, lambda j: line[j][0], lambda section: positions.get((rest[1] + a.ne[2] * section, batch, 0, 0))[0]
+        )
+        if not math.isfinite(found):
+            return found, 0.0
+        # What comes in is turned with its pair.
+        if i < rotation.n:
+            bound += abs(rotation.size) * sum(line[j][1] for j in rotation.places(i)[1])
+        return stored((found, bound), a.dtype) if i < rotation.n else line[i]
+
+    return Tensor(ident, a.dtype, a.ne, [t for t in (a, positions, factors) if t], at)
 
 
 def mul_mat(ident, a, b, exact=False):

@@ -36,6 +36,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let value = attrs.number("value");
             s[0].fill(value)
         }
+        "out_prod" => s[0].out_prod(&s[1]),
         "transpose" => s[0].transpose(),
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
@@ -96,6 +97,72 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.limit(attrs.number("limit"));
             s[0].glu(s.if_given(1), op, options)
         }
+        "norm" => {
+            let eps = attrs.number("eps");
+            s[0].norm(eps)
+        }
+        "rms_norm" => {
+            let eps = attrs.number("eps");
+            s[0].rms_norm(eps)
+        }
+        "l2_norm" => {
+            let eps = attrs.number("eps");
+            s[0].l2_norm(eps)
+        }
+        "group_norm" => {
+            let groups = attrs.integer("groups");
+            let eps = attrs.number("eps");
+            s[0].group_norm(groups, eps)
+        }
+        "soft_max" => s[0].soft_max(),
+        "soft_max_ext" => {
+            let options = tensorlib::SoftMaxExtOptions::new();
+            let options = options.scale(attrs.number("scale"));
+            let options = options.max_bias(attrs.number("max_bias"));
+            s[0].soft_max_ext(s.if_given(1), s.if_given(2), options)
+        }
+        "rope" => {
+            let options = tensorlib::RopeOptions::new();
+            let mode = match attrs.text("mode") {
+                "" | "normal" => tensorlib::RopeMode::Normal,
+                "neox" => tensorlib::RopeMode::Neox,
+                "mrope" => tensorlib::RopeMode::Mrope,
+                other => panic!("mode: {other} is none of its words"),
+            };
+            let options = options.mode(mode);
+            let options = options.n_dims(attrs.integer("n_dims"));
+            let options = options.sections(attrs.list("sections"));
+            let options = options.n_ctx_orig(attrs.integer("n_ctx_orig"));
+            let options = options.freq_base(attrs.number("freq_base"));
+            let options = options.freq_scale(attrs.number("freq_scale"));
+            let options = options.ext_factor(attrs.number("ext_factor"));
+            let options = options.attn_factor(attrs.number("attn_factor"));
+            let options = options.beta_fast(attrs.number("beta_fast"));
+            let options = options.beta_slow(attrs.number("beta_slow"));
+            let options = options.inverse(attrs.integer("inverse") != 0);
+            s[0].rope(&s[1], s.if_given(2), options)
+        }
+        "sum" => s[0].sum(),
+        "sum_rows" => s[0].sum_rows(),
+        "mean" => s[0].mean(),
+        "cumsum" => s[0].cumsum(),
+        "argmax" => s[0].argmax(),
+        "argsort" => {
+            let options = tensorlib::ArgsortOptions::new();
+            let order = match attrs.text("order") {
+                "" | "asc" => tensorlib::ArgsortOrder::Asc,
+                "desc" => tensorlib::ArgsortOrder::Desc,
+                other => panic!("order: {other} is none of its words"),
+            };
+            let options = options.order(order);
+            s[0].argsort(options)
+        }
+        "top_k" => {
+            let k = attrs.integer("k");
+            s[0].top_k(k)
+        }
+        "count_equal" => s[0].count_equal(&s[1]),
+        "cross_entropy_loss" => s[0].cross_entropy_loss(&s[1]),
         "repeat" => {
             let ne = attrs.list("ne");
             s[0].repeat(ne)

@@ -22,8 +22,9 @@ const MAX_INTEGERS: u64 = 4;
 
 const CLASSES: [&str; 6] = ["elementwise", "row", "reduction", "view", "product", "other"];
 /// read: its elements are. written: the result is a view of it, and computing writes into it. viewed: the result is a view of
-/// it, and nothing is computed. indices: its elements are numbers of something, which computing checks.
-const ROLES: [&str; 4] = ["read", "written", "viewed", "indices"];
+/// it, and nothing is computed. indices: its elements are numbers of something, which computing checks. integers: they are
+/// whole numbers of which any is valid.
+const ROLES: [&str; 5] = ["read", "written", "viewed", "indices", "integers"];
 /// The result's type; an operation for which it is none of these says it among `types`.
 const RESULTS: [&str; 4] = [OF_FIRST, "f32", "i32", "i64"];
 pub const OF_FIRST: &str = "first operand's";
@@ -325,9 +326,9 @@ fn operand(fields: &Fields) -> Result<Operand, String> {
     let (name, role) = (fields.text("name")?, fields.one_of("role", &ROLES)?);
     fields.check_name(&name)?;
     let never = fields.there("never").then(|| fields.text("never")).transpose()?;
-    if role == "indices" && never.is_none() {
+    if matches!(role.as_str(), "indices" | "integers") && never.is_none() {
         return Err(format!(
-            "{}: {name} holds numbers of something: never = \"why it has no gradient\" is missing",
+            "{}: {name} holds whole numbers: never = \"why it has no gradient\" is missing",
             fields.place
         ));
     }

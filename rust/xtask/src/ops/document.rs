@@ -41,9 +41,11 @@ fn chapter(op: &Op) -> String {
     for operand in op.operands.iter().filter(|operand| operand.optional) {
         text += &point(&format!("`{}` may be left out.", operand.name));
     }
-    for (role, what) in
-        [("written", "is written: the result is a view of it"), ("indices", "holds numbers, which are checked")]
-    {
+    for (role, what) in [
+        ("written", "is written: the result is a view of it"),
+        ("indices", "holds numbers, which are checked"),
+        ("integers", "holds whole numbers, of which any is valid"),
+    ] {
         for operand in op.operands.iter().filter(|o| o.role == role) {
             let _ = writeln!(text, "- `{}` {what}.", operand.name);
         }

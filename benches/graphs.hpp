@@ -1,0 +1,45 @@
+// Graphs of one output each, measured in turn, and operands for them.
+#pragma once
+
+#include "graph/context.hpp"
+#include "ops/op_def.hpp"
+#include "sections.hpp"
+#include "tensors.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace tensorlib::bench {
+
+// A graph of one output, in turn with others.
+struct Work {
+    std::string name;
+    double bytes;  // read and written, or 0
+    core::Tensor *output;
+};
+
+// A context with a matrix of activations and a row.
+class Activations {
+public:
+    Activations(std::int64_t n0, std::int64_t n1) : x(random({n0, n1}, 1)), row(random({n0, 1}, 2)) {}
+
+    core::Tensor *node(core::Op op, std::vector<core::Tensor *> src, std::vector<core::Attr> attrs = {}) {
+        return core::build_node(*context, op, src, attrs);
+    }
+    core::Tensor *random(std::array<std::int64_t, 2> ne, std::uint32_t seed);
+    // Of activations' size, but for the first of a chain.
+    core::Tensor *scaled(core::Tensor *t) { return node(core::Op::scale, {t}, {core::Attr::of_number("scale", 0.5)}); }
+
+    core::Ref<core::Context> context = core::Context::create({});
+    core::Tensor *x, *row;
+};
+
+// The heading of a table: what is measured, and what its last column is relative to.
+void head(const std::string &what, const char *beside);
+
+// A row for each, on one thread and on all; the last column is the time by the first one's. With `read` that one is a plain read of this
+// tensor's floats.
+void report_in_turn(const Bench &bench, const Activations &of, const std::vector<Work> &all, const core::Tensor *read = nullptr);
+
+}  // namespace tensorlib::bench

@@ -1,0 +1,76 @@
+// Operations that make little of much, beside a plain read of the same bytes; running sums beside a copy; orders of a vocabulary's size;
+// and out_prod beside mul_mat.
+#include "graphs.hpp"
+
+namespace tensorlib::bench {
+
+namespace {
+
+using core::Attr;
+using core::Op;
+using core::Tensor;
+
+void report_reads(const Bench &bench, std::int64_t n0, std::int64_t n1) {
+    Activations a(n0, n1);
+    const auto once = static_cast<double>(a.x->layout.nbytes());
+    head("reductions, " + std::to_string(n0) + " x " + std::to_string(n1) + " of F32", "x read");
+    report_in_turn(bench, a,
+                   {{"sum", once, a.node(Op::sum, {a.x})},
+                    {"sum_rows", once, a.node(Op::sum_rows, {a.x})},
+                    {"mean", once, a.node(Op::mean, {a.x})},
+                    {"argmax", once, a.node(Op::argmax, {a.x})},
+                    {"top_k, 40", once, a.node(Op::top_k, {a.x}, {Attr::of_int("k", 40)})}},
+                   a.x);
+}
+
+void report_pairs(const Bench &bench) {
+    Activations a(4096, 5504);
+    const double twice = 2 * static_cast<double>(a.x->layout.nbytes());
+    Tensor *other = a.random({4096, 5504}, 3);
+    head("of two operands, 4096 x 5504 of F32", "x first");
+    report_in_turn(bench, a,
+                   {{"count_equal", twice, a.node(Op::count_equal, {a.x, other})},
+                    {"cross_entropy_loss", twice, a.node(Op::cross_entropy_loss, {a.x, other})}});
+}
+
+void report_running(const Bench &bench, std::int64_t n0, std::int64_t n1) {
+    Activations a(n0, n1);
+    const double twice = 2 * static_cast<double>(a.x->layout.nbytes());
+    head("running sums, " + std::to_string(n0) + " x " + std::to_string(n1) + " of F32", "x copy");
+    report_in_turn(bench, a, {{"cont", twice, a.node(Op::cont, {a.x})}, {"cumsum", twice, a.node(Op::cumsum, {a.x})}});
+}
+
+void report_orders(const Bench &bench, std::int64_t n0, std::int64_t n1) {
+    Activations a(n0, n1);
+    const auto once = static_cast<double>(a.x->layout.nbytes());
+    head("orders, " + std::to_string(n0) + " x " + std::to_string(n1) + " of F32", "x argmax");
+    report_in_turn(bench, a,
+                   {{"argmax", once, a.node(Op::argmax, {a.x})},
+                    {"top_k, 40", once, a.node(Op::top_k, {a.x}, {Attr::of_int("k", 40)})},
+                    {"argsort", once, a.node(Op::argsort, {a.x})}});
+}
+
+void report_outer(const Bench &bench, std::int64_t m, std::int64_t n, std::int64_t k) {
+    Activations a(k, m);
+    Tensor *b = a.random({k, n}, 4), *a_turned = a.random({m, k}, 5), *b_turned = a.random({n, k}, 6);
+    head("products, " + std::to_string(k) + " x " + std::to_string(m) + " x " + std::to_string(n) + " of F32", "x first");
+    report_in_turn(bench, a, {{"mul_mat", 0, a.node(Op::mul_mat, {a.x, b})}, {"out_prod", 0, a.node(Op::out_prod, {a_turned, b_turned})}});
+}
+
+}  // namespace
+
+void report_reductions(const Bench &bench) {
+    report_reads(bench, 4096, 11008);
+    report_reads(bench, 64, 704512);
+    report_reads(bench, 45088768, 1);
+    report_pairs(bench);
+    report_running(bench, 4096, 11008);
+    report_running(bench, 45088768, 1);
+    report_orders(bench, 152064, 1);
+    report_orders(bench, 152064, 16);
+    report_orders(bench, 1000, 1000);
+    report_outer(bench, 512, 512, 512);
+    report_outer(bench, 2048, 512, 2048);
+}
+
+}  // namespace tensorlib::bench

@@ -1,0 +1,78 @@
+// Rows that are read whole, cut into segments of fixed length: what is merged of them, segment after segment, does not depend on how many
+// threads there are.
+//
+// A segment is of 65536 elements: 256 KiB of floats, the least that is worth a second thread, and no more than the second-level cache.
+#pragma once
+
+#include "base/checked.hpp"
+#include "cpu/cpu_kernel.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+constexpr std::int64_t line_block = leaf::sum_block, line_segment = 64 * line_block;
+
+// A tensor's rows, or all its elements in ne order as one.
+struct Lines {
+    std::int64_t count, length, segments;
+
+    Lines(const Layout &a, bool all) noexcept
+        : count(all ? 1 : a.n_rows()),
+          length(all ? a.n_elements() : a.ne[0]),
+          segments(std::max<std::int64_t>(ceil_div(length, line_segment), 1)) {}
+    // Segment s of row r is unit s + segments * r.
+    std::int64_t units() const noexcept { return count * segments; }
+    Range part_of_unit(std::int64_t unit) const noexcept {
+        const std::int64_t begin = unit % segments * line_segment;
+        return {begin, std::min(begin + line_segment, length)};
+    }
+};
+
+// Their elements as floats.
+class LineReader {
+public:
+    LineReader(const Step &step, bool all, const leaf::LeafTable &leaf, std::size_t operand = 0) noexcept
+        : a_(step.src[operand]), leaf_(leaf), whole_rows_(!all || step.node->src[operand]->layout.contiguous()) {
+        const Layout &a = step.node->src[operand]->layout;
+        in_place_ = whole_rows_ && a_.type == DType::f32 && a.rows_contiguous();
+        if (all && whole_rows_) a_ = {a_.type, {a.n_elements(), 1, 1, 1}, {traits(a_.type).size, 0, 0, 0}, a_.data};
+    }
+
+    // Whether read() gives all of a line where it lies.
+    bool in_place() const noexcept { return in_place_; }
+
+    // n elements of a line from one on, at most line_block but for those in place; in `buffer`, or where they lie.
+    const float *read(std::int64_t line, std::int64_t from, std::int64_t n, float *buffer) const noexcept {
+        if (in_place_) return reinterpret_cast<const float *>(row(line)) + from;
+        if (whole_rows_) {
+            load_row(a_, row(line), from, n, buffer, leaf_);
+            return buffer;
+        }
+        for (std::int64_t done = 0, count; done < n; done += count) {
+            const std::int64_t at = (from + done) % a_.ne[0];
+            count = std::min(n - done, a_.ne[0] - at);
+            load_row(a_, row((from + done) / a_.ne[0]), at, count, buffer + done, leaf_);
+        }
+        return buffer;
+    }
+
+    // Calls f(from, n, floats) for blocks of a part of a line, one after the other.
+    template <class F>
+    void for_each_block(std::int64_t line, Range part, F f) const noexcept {
+        alignas(64) float buffer[line_block];
+        for (std::int64_t from = part.begin; from < part.end; from += line_block) {
+            const std::int64_t n = std::min(line_block, part.end - from);
+            f(from, n, read(line, from, n, buffer));
+        }
+    }
+
+private:
+    const std::byte *row(std::int64_t number) const noexcept { return row_address(a_, row_index(a_.ne, number)); }
+
+    TensorRef a_;
+    const leaf::LeafTable &leaf_;
+    bool whole_rows_, in_place_;
+};
+
+}  // namespace tensorlib::core

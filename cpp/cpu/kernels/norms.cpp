@@ -1,0 +1,186 @@
+// norm, rms_norm, l2_norm, group_norm, soft_max, soft_max_ext: a row, or a group of rows, after the other, each by one thread: sums in the
+// first pass or two, the result in the last, while the row is in the cache. What follows runs on a row as soon as it is there.
+//
+// Memory is the bound: a row is read from it once and written once.
+#include "cpu/float_rows.hpp"
+#include "math/alibi.hpp"
+#include "ops/op_facts.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tensorlib::core {
+
+namespace {
+
+using ops::GroupNormAttrs;
+using ops::L2NormAttrs;
+using ops::NormAttrs;
+using ops::RmsNormAttrs;
+using ops::SoftMaxExtAttrs;
+
+// Bytes that memory moves while an element is computed: in and out; e ^ x takes as long as 12.
+constexpr std::int64_t norm_work = 8, soft_max_work = 12;
+
+template <std::int64_t work>
+void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &c = p.node.layout;
+    plan.overlaid = FloatRows::overlaid(p.node);
+    plan.workspace = FloatRows::workspace(p.node, p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(c.n_rows(), c.n_elements() * work, p.n_threads);
+}
+
+// Calls row(rows, at) for each row of the slice.
+template <class Row>
+void for_each_row(const Step &step, const Slice &slice, Row row) noexcept {
+    if (step.dst.ne[0] == 0) return;
+    const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
+    FloatRows rows(step, slice);
+    for (std::int64_t r = part.begin; r < part.end; r++) {
+        const RowIndex at = row_index(step.dst.ne, r);
+        row(rows, at);
+        rows.done(at);
+    }
+}
+
+// ---- Norms
+
+struct Scaling {
+    float center, factor;
+};
+
+// Of n elements with this sum, and the sum of (x - center)^2 that squares(center) gives.
+template <class Squares>
+Scaling standard(double sum, std::int64_t n, double eps, Squares squares) noexcept {
+    const auto center = static_cast<float>(sum / static_cast<double>(n));
+    return {center, static_cast<float>(1 / std::sqrt(squares(center) / static_cast<double>(n) + eps))};
+}
+
+Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const leaf::LeafTable &table) noexcept {
+    const leaf::LeafTable::Norms &leaf = table.norms;
+    switch (node.op) {
+        case Op::norm:
+            return standard(table.sums.sum(n, x), n, attrs_of<NormAttrs>(node).eps, [&](float c) { return leaf.squares(n, x, c); });
+        case Op::rms_norm:
+            return {0,
+                    static_cast<float>(1 / std::sqrt(leaf.squares(n, x, 0) / static_cast<double>(n) + attrs_of<RmsNormAttrs>(node).eps))};
+        default: {
+            const double length = std::sqrt(leaf.squares(n, x, 0)), eps = attrs_of<L2NormAttrs>(node).eps;
+            return {0, static_cast<float>(1 / (length < eps ? eps : length))};  // (NaN stays)
+        }
+    }
+}
+
+void run_norm(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.dst.ne[0];
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+        const float *x = rows.read(at);
+        const Scaling s = scaling_of(*step.node, n, x, slice.leaf);
+        slice.leaf.norms.normalise(n, x, s.center, s.factor, rows.to(at));
+    });
+}
+
+// ---- group_norm. A chunk is some groups.
+
+std::int64_t group_channels(const Tensor &node) noexcept {
+    const std::int64_t groups = attrs_of<GroupNormAttrs>(node).groups;
+    return (node.layout.ne[2] + groups - 1) / groups;
+}
+// Those that have channels, of all batches.
+std::int64_t n_groups(const Tensor &node) noexcept {
+    const std::int64_t channels = group_channels(node);
+    return channels == 0 ? 0 : (node.layout.ne[2] + channels - 1) / channels * node.layout.ne[3];
+}
+
+void plan_groups(const Problem &p, KernelPlan &plan) noexcept {
+    plan_rows<norm_work>(p, plan);
+    plan.chunks(Stage::compute) = chunks_for(n_groups(p.node), p.node.layout.n_elements() * norm_work, p.n_threads);
+}
+
+void run_groups(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &a = step.src[0], &c = step.dst;
+    if (step.node->layout.n_elements() == 0) return;
+    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const Layout &of_a = step.node->src[0]->layout;
+    const std::int64_t channels = group_channels(*step.node), per_batch = (c.ne[2] + channels - 1) / channels;
+    const Range part = part_of(n_groups(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
+    FloatRows rows(step, slice);
+    for (std::int64_t group = part.begin; group < part.end; group++) {
+        const std::int64_t i3 = group / per_batch, first = group % per_batch * channels, last = std::min(first + channels, c.ne[2]);
+        // A group whose floats lie side by side is one long row.
+        const bool whole = is_row_of_floats(a) && of_a.contiguous();
+        const std::int64_t count = c.ne[0] * c.ne[1] * (last - first), n = whole ? count : c.ne[0];
+        const auto for_each = [&](auto row) {
+            for (std::int64_t i2 = first; i2 < last; i2++) {
+                for (std::int64_t i1 = 0; i1 < c.ne[1]; i1++) row(RowIndex{i1, i2, i3});
+            }
+        };
+        const auto sum_of = [&](auto of_row) {
+            double sum = 0;
+            if (whole) return of_row(rows.read({0, first, i3}));
+            for_each([&](const RowIndex &at) { sum += of_row(rows.read(at)); });
+            return sum;
+        };
+        const double sum = sum_of([&](const float *x) { return slice.leaf.sums.sum(n, x); });
+        const Scaling s = standard(sum, count, attrs_of<GroupNormAttrs>(*step.node).eps,
+                                   [&](float center) { return sum_of([&](const float *x) { return leaf.squares(n, x, center); }); });
+        if (whole && step.program.empty() && is_row_of_floats(c)) {
+            leaf.normalise(n, rows.read({0, first, i3}), s.center, s.factor, rows.to({0, first, i3}));
+            continue;
+        }
+        for_each([&](const RowIndex &at) {
+            leaf.normalise(c.ne[0], rows.read(at), s.center, s.factor, rows.to(at));
+            rows.done(at);
+        });
+    }
+}
+
+// ---- soft_max
+
+void run_soft_max(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.dst.ne[0];
+    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+        const float *x = rows.read(at);
+        float *y = rows.to(at);
+        const double sum = leaf.exponentials(n, x, slice.leaf.comparisons.largest(n, x), y);
+        leaf.normalise(n, y, 0, static_cast<float>(1 / sum), y);
+    });
+}
+
+void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.dst.ne[0];
+    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const auto &attrs = attrs_of<SoftMaxExtAttrs>(*step.node);
+    const TensorRef &mask = step.src[1], &sinks = step.src[2];
+    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+        const float *x = rows.read(at), *m = nullptr;
+        float *y = rows.to(at), slope = 0;
+        if (mask.data) {
+            m = rows.read_other(mask, {at.i1, at.i2 % mask.ne[2], at.i3 % mask.ne[3]});
+            slope = alibi_slope(at.i2, step.dst.ne[2], attrs.max_bias);
+        }
+        float most = leaf.logits(n, x, static_cast<float>(attrs.scale), m, slope, y);
+        const float *sink =
+            sinks.data ? reinterpret_cast<const float *>(sinks.data + static_cast<std::size_t>(at.i2) * sinks.nb[0]) : nullptr;
+        if (sink) most = std::max(most, *sink);
+        double sum = leaf.exponentials(n, y, most, y);
+        if (sink) sum += std::exp(static_cast<double>(*sink) - static_cast<double>(most));
+        leaf.normalise(n, y, 0, static_cast<float>(1 / sum), y);
+    });
+}
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::norm, .name = "norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
+    {{.op = Op::rms_norm, .name = "rms_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
+    {{.op = Op::l2_norm, .name = "l2_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
+    {{.op = Op::group_norm, .name = "group_norm", .plan = plan_always<plan_groups>, .fuses = true}, run_groups},
+    {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true}, run_soft_max},
+    {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true}, run_soft_max_ext},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::norms = table;
+
+}  // namespace tensorlib::core

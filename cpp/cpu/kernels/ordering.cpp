@@ -1,0 +1,317 @@
+// argmax, argsort and top_k: places of elements, which are exactly defined (math/order.hpp), however the work is cut.
+#include "cpu/kernels/lines.hpp"
+#include "cpu/kernels/sorting.hpp"
+#include "ops/op_facts.hpp"
+
+#include <limits>
+
+namespace tensorlib::core {
+
+namespace {
+
+using math::Order;
+using math::place_of;
+using math::sort_entry;
+
+std::int32_t *places_of_row(const Step &step, std::int64_t row) noexcept {
+    return reinterpret_cast<std::int32_t *>(step.dst.data) + row * step.node->layout.ne[0];
+}
+
+// The shortest part of a row that is worth a thread of its own.
+constexpr std::int64_t shortest_part = 1 << 15;
+
+// ---- argmax: a chunk is some segments (kernels/lines.hpp); where rows have several, the best of each come together at the end.
+
+struct Best {
+    float value = -std::numeric_limits<float>::infinity();
+    std::int32_t place = -1;  // of NaN alone there is none
+
+    void take(const Best &later) noexcept {
+        if (later.place >= 0 && (place < 0 || later.value > value)) *this = later;
+    }
+};
+
+void plan_argmax(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &a = p.node.src[0]->layout;
+    const Lines lines(a, false);
+    plan.chunks(Stage::compute) = chunks_for(lines.units(), static_cast<std::int64_t>(a.nbytes()), p.n_threads);
+    if (lines.segments == 1) return;
+    plan.workspace = static_cast<std::size_t>(lines.units()) * sizeof(Best);
+    plan.chunks(Stage::combine) = chunks_for(lines.count, static_cast<std::int64_t>(plan.workspace), p.n_threads);
+}
+
+// A block whose largest element is no better is passed over; in another one the element is looked for.
+Best best_of(const LineReader &reader, std::int64_t line, Range part, const leaf::LeafTable &leaf) noexcept {
+    Best best;
+    reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
+        const float largest = leaf.comparisons.largest(n, x);
+        if (best.place >= 0 && !(largest > best.value)) return;
+        const std::int64_t at = leaf.comparisons.first_at_least(n, x, largest);
+        if (at < n) best = {largest, static_cast<std::int32_t>(from + at)};
+    });
+    return best;
+}
+
+void run_argmax(const Step &step, const Slice &slice) noexcept {
+    const Lines lines(step.node->src[0]->layout, false);
+    auto *found = reinterpret_cast<Best *>(step.workspace);
+    auto *places = reinterpret_cast<std::int32_t *>(step.dst.data);
+    const auto store = [&](std::int64_t line, const Best &best) { places[line] = std::max(best.place, 0); };
+    if (slice.stage == Stage::combine) {
+        const Range part = part_of(lines.count, slice.chunk, step.plan.chunks(Stage::combine));
+        for (std::int64_t line = part.begin; line < part.end; line++) {
+            Best best;
+            for (std::int64_t s = 0; s < lines.segments; s++) best.take(found[line * lines.segments + s]);
+            store(line, best);
+        }
+        return;
+    }
+    const LineReader reader(step, false, slice.leaf);
+    const Range units = part_of(lines.units(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t unit = units.begin; unit < units.end; unit++) {
+        const Best best = best_of(reader, unit / lines.segments, lines.part_of_unit(unit), slice.leaf);
+        if (lines.segments > 1) {
+            found[unit] = best;
+        } else {
+            store(unit, best);
+        }
+    }
+}
+
+// ---- argsort, of rows by a thread each: a chunk is some rows.
+
+Order order_of(const Tensor &node) noexcept {
+    return attrs_of<ops::ArgsortAttrs>(node).order == ops::ArgsortOrder::desc ? Order::descending : Order::ascending;
+}
+
+// A part of a row, sorted, in entries or room, which are as long.
+SortEntry *sort_part(const Step &step, const LineReader &reader, std::int64_t row, Range part, SortEntry *entries,
+                     SortEntry *room) noexcept {
+    const Order order = order_of(*step.node);
+    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
+        for (std::int64_t i = 0; i < n; i++) entries[from - part.begin + i] = sort_entry(x[i], from + i, order);
+    });
+    return sort_entries(entries, room, part.end - part.begin);
+}
+
+// Which of the workspace's parts is a chunk's: one for each thread, or for each chunk where there are fewer.
+enum { choice_by_chunk = 7 };
+std::int64_t plan_places(const Problem &p, KernelPlan &plan) noexcept {
+    const std::int64_t chunks = plan.chunks(Stage::compute);
+    plan.choice[choice_by_chunk] = chunks <= p.n_threads;
+    return std::min<std::int64_t>(chunks, p.n_threads);
+}
+std::int64_t place_of_slice(const Step &step, const Slice &slice) noexcept {
+    return step.plan.choice[choice_by_chunk] ? slice.chunk : slice.thread;
+}
+
+// Sorting takes about as long as moving so many times the bytes.
+constexpr std::int64_t moves_of_sorting = 20;
+
+void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &c = p.node.layout;
+    plan.chunks(Stage::compute) = chunks_for(c.n_rows(), moves_of_sorting * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
+    plan.workspace = static_cast<std::size_t>(plan_places(p, plan) * 2 * c.ne[0]) * sizeof(SortEntry);
+}
+
+void run_sort_rows(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.node->layout.ne[0];
+    if (n == 0) return;
+    const LineReader reader(step, false, slice.leaf);
+    SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + place_of_slice(step, slice) * 2 * n;
+    const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t row = rows.begin; row < rows.end; row++) {
+        const SortEntry *sorted = sort_part(step, reader, row, {0, n}, entries, entries + n);
+        std::transform(sorted, sorted + n, places_of_row(step, row), place_of);
+    }
+}
+
+// ---- argsort of fewer and longer rows than there are threads: parts of a row are sorted, then merged in pairs, a round for each doubling.
+// A chunk makes the same range of its row in each round; of the two runs that it merges it finds where its range begins (taken_of_a).
+
+enum { choice_parts };
+
+std::int64_t parts_of_rows(const Problem &p) noexcept {
+    const Layout &c = p.node.layout;
+    std::int64_t parts = 1;
+    if (c.n_rows() == 0) return parts;
+    while (c.n_rows() * parts < p.n_threads && c.ne[0] / (2 * parts) >= shortest_part) parts *= 2;
+    return parts;
+}
+
+const char *refuse_sort_parts(const Problem &p) noexcept { return parts_of_rows(p) > 1 ? nullptr : "rows are many, or short"; }
+
+void plan_sort_parts(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &c = p.node.layout;
+    const std::int64_t parts = parts_of_rows(p);
+    plan.choice[choice_parts] = parts;
+    for (std::int64_t together = 1; together < parts; together *= 2) plan.n_rounds++;
+    plan.chunks(Stage::compute) = c.n_rows() * parts;
+    plan.workspace = static_cast<std::size_t>(2 * c.n_elements()) * sizeof(SortEntry);
+}
+
+void run_sort_parts(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.node->layout.ne[0], parts = step.plan.choice[choice_parts];
+    const std::int64_t row = slice.chunk / parts, number = slice.chunk % parts;
+    const auto begin_of = [&](std::int64_t part) { return part_of(n, std::min(part, parts), parts).begin; };
+    const Range part{begin_of(number), begin_of(number + 1)};
+    // Of the row, before and behind the round; they change places.
+    SortEntry *from = reinterpret_cast<SortEntry *>(step.workspace) + row * 2 * n, *to = from + n;
+    if (slice.round == 0) {
+        const LineReader reader(step, false, slice.leaf);
+        const SortEntry *sorted = sort_part(step, reader, row, part, from + part.begin, to + part.begin);
+        if (sorted != from + part.begin) std::copy(sorted, sorted + (part.end - part.begin), from + part.begin);
+        return;
+    }
+    if (slice.round % 2 == 0) std::swap(from, to);
+    const std::int64_t together = std::int64_t{1} << slice.round, first = number / together * together;
+    const std::int64_t begin = begin_of(first), middle = begin_of(first + together / 2), end = begin_of(first + together);
+    const SortedPair pair{from + begin, from + middle, middle - begin, end - middle};
+    if (together == parts) {
+        std::int32_t *place = places_of_row(step, row) + part.begin;
+        merge_range(pair, part.begin - begin, part.end - begin, [&](SortEntry entry) { *place++ = place_of(entry); });
+    } else {
+        SortEntry *next = to + part.begin;
+        merge_range(pair, part.begin - begin, part.end - begin, [&](SortEntry entry) { *next++ = entry; });
+    }
+}
+
+// ---- top_k: of a row, or of parts of few long ones, the first k are kept while it is read once, then sorted.
+
+enum { choice_row_parts, choice_room };
+
+std::int64_t k_of(const Tensor &node) noexcept { return node.layout.ne[0]; }
+
+void plan_top_k(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &a = p.node.src[0]->layout;
+    const std::int64_t rows = a.n_rows(), n = a.ne[0], k = k_of(p.node), T = p.n_threads;
+    std::int64_t parts = 1;
+    if (T > 1 && rows > 0 && rows < 2 * T) parts = std::clamp<std::int64_t>(n / std::max(shortest_part, 4 * k), 1, ceil_div(4 * T, rows));
+    plan.choice[choice_row_parts] = parts;
+    // Elements are kept until there are so many, then cut down to k. More room means fewer cuts, but more that is kept in between.
+    plan.choice[choice_room] = std::min(n, 2 * k + 32);
+    plan.chunks(Stage::compute) =
+        parts > 1 ? rows * parts : chunks_for(rows, 2 * static_cast<std::int64_t>(a.nbytes() + p.node.layout.nbytes()), T);
+    // Kept elements of a chunk, and those of the parts.
+    plan.workspace = static_cast<std::size_t>(plan_places(p, plan) * plan.choice[choice_room]) * sizeof(SortEntry);
+    if (parts == 1) return;
+    plan.chunks(Stage::combine) = chunks_for(rows, rows * parts * k * static_cast<std::int64_t>(sizeof(SortEntry)), T);
+    plan.workspace += static_cast<std::size_t>(rows * parts * k) * sizeof(SortEntry);
+}
+
+// The first k of n entries to the front, in any order.
+void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
+    if (k < n) std::nth_element(entries, entries + k, entries + n);
+}
+
+// Up to so many are kept in order: one more is put between them. Of others there are more than k at times, which are cut.
+constexpr std::int64_t most_in_order = 32;
+
+// The first k of the entries that it was given, in `entries`, which has room for so many more.
+class Kept {
+public:
+    Kept(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
+
+    // What comes before this entry alone is to be taken.
+    SortEntry end() const noexcept { return end_; }
+    // Floats that are less come behind it. (The next key before it is the next float; of NaN, that any float comes before, there is none.)
+    float least() const noexcept {
+        const bool of_nan = end_ >> 32 == last_entry >> 32;
+        return of_nan ? -std::numeric_limits<float>::infinity() : math::descending_value(end_ - (SortEntry{1} << 32));
+    }
+
+    void take(SortEntry entry) noexcept {
+        if (k_ <= most_in_order) {
+            std::int64_t at = count_ < k_ ? count_++ : k_ - 1;
+            for (; at > 0 && entries_[at - 1] > entry; at--) entries_[at] = entries_[at - 1];
+            entries_[at] = entry;
+            if (count_ == k_) end_ = entries_[k_ - 1];
+        } else {
+            entries_[count_++] = entry;
+            if (count_ == room_) cut();
+        }
+    }
+    // They are then at the front, in any order; the answer is how many.
+    std::int64_t finish() noexcept {
+        if (count_ > k_) cut();
+        return count_;
+    }
+
+private:
+    void cut() noexcept {
+        keep(entries_, count_, k_);
+        count_ = k_;
+        end_ = *std::max_element(entries_, entries_ + k_);
+    }
+
+    SortEntry *entries_;
+    std::int64_t k_, room_, count_ = 0;
+    SortEntry end_ = last_entry;
+};
+
+// The first k of a part of a row at the front of `entries`; all where there are fewer. Once k are found, floats that are no larger than the
+// least of them are passed over, as their places come later.
+std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *entries, std::int64_t room,
+                    const leaf::LeafTable &leaf) noexcept {
+    Kept kept(entries, k, room);
+    reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
+        for (std::int64_t i = 0; i < n; i++) {
+            if (kept.end() != last_entry) {
+                i += leaf.comparisons.first_at_least(n - i, x + i, kept.least());
+                if (i == n) return;
+            }
+            const SortEntry entry = sort_entry(x[i], from + i, Order::descending);
+            if (entry < kept.end()) kept.take(entry);
+        }
+    });
+    return kept.finish();
+}
+
+// (Entries are not in the order of their places, which sort_entries() would need.)
+void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexcept {
+    const std::int64_t k = k_of(*step.node);
+    std::sort(entries, entries + k);
+    std::transform(entries, entries + k, places_of_row(step, row), place_of);
+}
+
+void run_top_k(const Step &step, const Slice &slice) noexcept {
+    const Layout &a = step.node->src[0]->layout;
+    const std::int64_t n = a.ne[0], k = k_of(*step.node), parts = step.plan.choice[choice_row_parts], room = step.plan.choice[choice_room];
+    if (k == 0) return;
+    auto *of_parts = reinterpret_cast<SortEntry *>(step.workspace);
+    if (slice.stage == Stage::combine) {
+        const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::combine));
+        for (std::int64_t row = rows.begin; row < rows.end; row++) {
+            SortEntry *entries = of_parts + row * parts * k;
+            keep(entries, parts * k, k);
+            store_sorted(step, row, entries);
+        }
+        return;
+    }
+    const LineReader reader(step, false, slice.leaf);
+    SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + place_of_slice(step, slice) * room;
+    if (parts > 1) {
+        SortEntry *found = of_parts + slice.chunk * k;
+        const std::int64_t count = select(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.leaf);
+        std::fill(std::copy(kept, kept + count, found), found + k, last_entry);
+        return;
+    }
+    const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t row = rows.begin; row < rows.end; row++) {
+        select(reader, row, {0, n}, k, kept, room, slice.leaf);
+        store_sorted(step, row, kept);
+    }
+}
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::argmax, .name = "argmax", .plan = plan_always<plan_argmax>}, run_argmax},
+    {{.op = Op::argsort, .name = "argsort_parts", .plan = plan_unless<refuse_sort_parts, plan_sort_parts>}, run_sort_parts},
+    {{.op = Op::argsort, .name = "argsort_rows", .plan = plan_always<plan_sort_rows>}, run_sort_rows},
+    {{.op = Op::top_k, .name = "top_k", .plan = plan_always<plan_top_k>}, run_top_k},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::ordering = table;
+
+}  // namespace tensorlib::core

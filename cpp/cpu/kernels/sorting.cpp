@@ -1,0 +1,55 @@
+#include "cpu/kernels/sorting.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tensorlib::core {
+
+namespace {
+
+// Shorter ones are sorted by comparisons: counting alone costs as much there.
+constexpr std::int64_t shortest_radix_sort = 256;
+constexpr int first_bit = 32, bits = 8, passes = 4;
+using Counts = std::array<std::int64_t, 1 << bits>;
+
+std::size_t digit(SortEntry entry, int pass) noexcept { return entry >> (first_bit + bits * pass) & ((1u << bits) - 1); }
+
+}  // namespace
+
+// By the keys' bytes from the last one on, each pass stable. The passes' counts are taken in one. A byte that all keys share needs none.
+SortEntry *sort_entries(SortEntry *entries, SortEntry *room, std::int64_t n) noexcept {
+    if (n < shortest_radix_sort) {
+        std::sort(entries, entries + n);
+        return entries;
+    }
+    std::array<Counts, passes> counts{};
+    for (std::int64_t i = 0; i < n; i++) {
+        for (int pass = 0; pass < passes; pass++) counts[static_cast<std::size_t>(pass)][digit(entries[i], pass)]++;
+    }
+    for (int pass = 0; pass < passes; pass++) {
+        Counts &next = counts[static_cast<std::size_t>(pass)];
+        if (next[digit(entries[0], pass)] == n) continue;
+        std::int64_t before = 0;
+        for (std::int64_t &count : next) before += std::exchange(count, before);
+        for (std::int64_t i = 0; i < n; i++) room[next[digit(entries[i], pass)]++] = entries[i];
+        std::swap(entries, room);
+    }
+    return entries;
+}
+
+// The least i with a[i] > b[n - 1 - i], by halving: before it all of a, and of b the rest, are among the first n.
+std::int64_t taken_of_a(const SortedPair &pair, std::int64_t n) noexcept {
+    std::int64_t low = std::max<std::int64_t>(0, n - pair.n_b), high = std::min(n, pair.n_a);
+    while (low < high) {
+        const std::int64_t i = low + (high - low) / 2;
+        if (pair.a[i] < pair.b[n - 1 - i]) {
+            low = i + 1;
+        } else {
+            high = i;
+        }
+    }
+    return low;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,265 @@
+// argmax, argsort and top_k: places of elements, as entries that sort as whole numbers (math/order.hpp), of which no two are alike; so the
+// results are the CPU's whatever the order of the work.
+//
+//   argmax     32 or 256 threads own a row, each the least entry of every 32nd or 256th element; then the least of a warp, and of its warps
+//   argsort    a bitonic sort of the next power of two of entries: tiles of 2048 in shared memory (16 KiB), a thread a pair at a time;
+//              steps over distances of a tile and more go through memory, a launch each. Rows of a tile or less need no other memory
+//   top_k      for k up to 1024: a block owns a row, of which it keeps the best 256 to 1024 in shared memory in order; as many new ones
+//              are read beside them (up to 16 KiB in all), and sorted with them where one of these is among the first k
+//
+// Limited by memory (argmax, top_k of long rows), and by the passes of the sort: 66 and more for a tile.
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/device.cuh"
+#include "cuda/device/element.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/launch.hpp"
+
+#include "base/checked.hpp"
+#include "math/order.hpp"
+#include "ops/op_facts.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tensorlib::core {
+
+namespace {
+
+using math::Order;
+using math::SortEntry;
+constexpr SortEntry last_entry = math::last_entry;
+
+// A row's elements as entries, behind its end the last one.
+struct Rows {
+    device::View a;
+    DType type;
+    Order order;
+
+    __device__ SortEntry entry(std::int64_t row, std::int64_t i) const {
+        if (i >= a.ne[0]) return last_entry;
+        return math::sort_entry(device::load_element(type, a.row(row) + i * a.nb[0]), i, order);
+    }
+};
+
+unsigned blocks_for(std::int64_t n) noexcept { return static_cast<unsigned>(std::clamp<std::int64_t>(n, 1, device::largest_grid_x)); }
+
+// ---- argmax
+
+constexpr int warps_of_long_row = 8;
+// A row shorter than this is a warp's.
+constexpr std::int64_t shortest_long_row = 1024;
+
+__device__ SortEntry warp_least(SortEntry entry) {
+#pragma unroll
+    for (int distance = 16; distance > 0; distance /= 2) {
+        const SortEntry other = __shfl_xor_sync(device::all_lanes, static_cast<unsigned long long>(entry), distance);
+        entry = other < entry ? other : entry;
+    }
+    return entry;
+}
+
+// Long: the block's 8 warps share a row; else each has its own.
+template <bool Long>
+__global__ void argmax_rows(Rows rows, std::int32_t *c, std::int64_t n_rows) {
+    constexpr int threads = Long ? warps_of_long_row * 32 : 32, rows_per_block = Long ? 1 : warps_of_long_row;
+    auto *of_warps = device::shared_memory<SortEntry>();
+    const int lane = static_cast<int>(threadIdx.x), warp = static_cast<int>(threadIdx.y);
+    const int first = Long ? warp * 32 + lane : lane;
+    for (std::int64_t begin = std::int64_t{blockIdx.x} * rows_per_block; begin < n_rows;
+         begin += std::int64_t{gridDim.x} * rows_per_block) {
+        const std::int64_t row = Long ? begin : begin + warp;
+        SortEntry least = last_entry;
+        for (std::int64_t i = first; row < n_rows && i < rows.a.ne[0]; i += threads) {
+            const SortEntry entry = rows.entry(row, i);
+            least = entry < least ? entry : least;
+        }
+        least = warp_least(least);
+        if constexpr (Long) {
+            if (lane == 0) of_warps[warp] = least;
+            __syncthreads();
+            if (first == 0) {
+                for (int w = 1; w < warps_of_long_row; w++) least = of_warps[w] < least ? of_warps[w] : least;
+            }
+            __syncthreads();
+        }
+        if (row < n_rows && first == 0) c[row] = math::place_of(least);
+    }
+}
+
+Rows rows_of(const Step &step, Order order) noexcept { return {device::view_of(step.src[0]), step.src[0].type, order}; }
+
+cudaError_t launch_argmax(const Step &step, const CudaStream &stream) noexcept {
+    const Layout &a = step.node->src[0]->layout;
+    const std::int64_t n_rows = a.n_rows();
+    if (n_rows == 0) return cudaSuccess;
+    auto *c = reinterpret_cast<std::int32_t *>(step.dst.data);
+    const Rows rows = rows_of(step, Order::descending);
+    const dim3 block(32, warps_of_long_row);
+    if (a.ne[0] >= shortest_long_row) {
+        const Launch how{step.kernel->name, dim3(blocks_for(n_rows)), block, warps_of_long_row * sizeof(SortEntry)};
+        return launch(stream, how, argmax_rows<true>, rows, c, n_rows);
+    }
+    return launch(stream, {step.kernel->name, dim3(blocks_for(ceil_div(n_rows, warps_of_long_row))), block}, argmax_rows<false>, rows, c,
+                  n_rows);
+}
+
+// ---- argsort
+
+constexpr std::int64_t largest_tile = 2048;
+constexpr int most_sort_threads = 512;
+
+// Sorts a tile in shared memory from sequences of from / 2 to ones of `to`, from distances of a tile on. first: the tile's place in its
+// row; every second sequence is made descending, as the next size needs it.
+__device__ void sort_tile(SortEntry *entries, std::int64_t tile, std::int64_t first, std::int64_t from, std::int64_t to) {
+    for (std::int64_t size = from; size <= to; size *= 2) {
+        for (std::int64_t distance = min(size, tile) / 2; distance > 0; distance /= 2) {
+            __syncthreads();
+            for (std::int64_t pair = threadIdx.x; pair < tile / 2; pair += blockDim.x) {
+                const std::int64_t i = pair / distance * 2 * distance + pair % distance;
+                const bool ascends = ((first + i) & size) == 0;
+                const SortEntry x = entries[i], y = entries[i + distance];
+                if ((y < x) == ascends) {
+                    entries[i] = y;
+                    entries[i + distance] = x;
+                }
+            }
+        }
+    }
+    __syncthreads();
+}
+
+// Where a row's entries are between launches, padded to a power of two; and how many of its places are wanted in the end.
+struct Padded {
+    SortEntry *entries;
+    std::int64_t length, tile, n_tiles, wanted;
+};
+
+// Tiles: read from a and sorted where from is 2; else from memory, the rest of a size. At the size of the row its places are stored.
+__global__ void sort_tiles(Rows rows, Padded padded, std::int32_t *c, std::int64_t from, std::int64_t to) {
+    auto *entries = device::shared_memory<SortEntry>();
+    for (std::int64_t t = blockIdx.x; t < padded.n_tiles; t += gridDim.x) {
+        const std::int64_t row = t * padded.tile / padded.length, first = t * padded.tile % padded.length;
+        SortEntry *there = padded.entries + t * padded.tile;
+        for (std::int64_t i = threadIdx.x; i < padded.tile; i += blockDim.x) entries[i] = from == 2 ? rows.entry(row, first + i) : there[i];
+        sort_tile(entries, padded.tile, first, from, to);
+        for (std::int64_t i = threadIdx.x; i < padded.tile; i += blockDim.x) {
+            if (to < padded.length) {
+                there[i] = entries[i];
+            } else if (first + i < padded.wanted) {
+                c[row * padded.wanted + first + i] = math::place_of(entries[i]);
+            }
+        }
+        __syncthreads();
+    }
+}
+
+// One step over a distance of a tile or more.
+__global__ void sort_far(Padded padded, std::int64_t size, std::int64_t distance) {
+    device::for_each_unit(padded.n_tiles * padded.tile / 2, [&](std::int64_t pair) {
+        const std::int64_t i = pair / distance * 2 * distance + pair % distance;
+        const bool ascends = (i % padded.length & size) == 0;
+        const SortEntry x = padded.entries[i], y = padded.entries[i + distance];
+        if ((y < x) == ascends) {
+            padded.entries[i] = y;
+            padded.entries[i + distance] = x;
+        }
+    });
+}
+
+std::int64_t padded_length(std::int64_t n) noexcept {
+    return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 2))));
+}
+
+void plan_sort(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &a = p.node.src[0]->layout;
+    const std::int64_t length = padded_length(a.ne[0]);
+    if (length > largest_tile) plan.workspace = static_cast<std::size_t>(length * a.n_rows()) * sizeof(SortEntry);
+}
+
+Order order_of(const Tensor &node) noexcept {
+    const bool descends = node.op == Op::top_k || attrs_of<ops::ArgsortAttrs>(node).order == ops::ArgsortOrder::desc;
+    return descends ? Order::descending : Order::ascending;
+}
+
+cudaError_t launch_sort(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows(), length = padded_length(step.src[0].ne[0]),
+                       tile = std::min(length, largest_tile);
+    if (step.node->layout.n_elements() == 0) return cudaSuccess;
+    const Rows rows = rows_of(step, order_of(*step.node));
+    const Padded padded{reinterpret_cast<SortEntry *>(step.workspace), length, tile, n_rows * (length / tile), step.node->layout.ne[0]};
+    auto *c = reinterpret_cast<std::int32_t *>(step.dst.data);
+    const auto threads = static_cast<unsigned>(std::clamp<std::int64_t>(tile / 2, 32, most_sort_threads));
+    const Launch of_tiles{step.kernel->name, dim3(blocks_for(padded.n_tiles)), dim3(threads),
+                          static_cast<std::size_t>(tile) * sizeof(SortEntry)};
+    cudaError_t error = launch(stream, of_tiles, sort_tiles, rows, padded, c, std::int64_t{2}, tile);
+    const device::RowGrid far = device::row_grid(padded.n_tiles * tile / 2, 1);
+    for (std::int64_t size = 2 * tile; size <= length; size *= 2) {
+        for (std::int64_t distance = size / 2; distance >= tile && error == cudaSuccess; distance /= 2)
+            error = launch(stream, {step.kernel->name, far.grid, far.block}, sort_far, padded, size, distance);
+        if (error == cudaSuccess) error = launch(stream, of_tiles, sort_tiles, rows, padded, c, size, size);
+    }
+    return error;
+}
+
+// ---- top_k
+
+constexpr std::int64_t most_kept = 1024;
+constexpr int top_k_threads = 256, top_k_warps = top_k_threads / 32;
+
+// Whether one of the block's threads says so. `votes` has a place for each warp.
+__device__ bool any_of_block(bool mine, unsigned *votes) {
+    const int warp = static_cast<int>(threadIdx.x / device::warp_size);
+    const int any = __any_sync(device::all_lanes, mine ? 1 : 0);
+    if (threadIdx.x % device::warp_size == 0) votes[warp] = any != 0 ? 1 : 0;
+    __syncthreads();
+    unsigned all = 0;
+    for (int w = 0; w < top_k_warps; w++) all |= votes[w];
+    __syncthreads();
+    return all != 0;
+}
+
+// kept: a power of two, k or more.
+__global__ void top_k_rows(Rows rows, std::int32_t *c, std::int64_t k, std::int64_t kept, std::int64_t n_rows) {
+    auto *entries = device::shared_memory<SortEntry>();
+    auto *votes = reinterpret_cast<unsigned *>(entries + 2 * kept);
+    for (std::int64_t row = blockIdx.x; row < n_rows; row += gridDim.x) {
+        for (std::int64_t i = threadIdx.x; i < kept; i += top_k_threads) entries[i] = last_entry;
+        __syncthreads();
+        for (std::int64_t from = 0; from < rows.a.ne[0]; from += kept) {
+            const SortEntry least = entries[k - 1];
+            bool better = false;
+            for (std::int64_t i = threadIdx.x; i < kept; i += top_k_threads) {
+                const SortEntry entry = rows.entry(row, from + i);
+                entries[kept + i] = entry;
+                better |= entry < least;
+            }
+            if (any_of_block(better, votes)) sort_tile(entries, 2 * kept, 0, 2, 2 * kept);
+        }
+        for (std::int64_t i = threadIdx.x; i < k; i += top_k_threads) c[row * k + i] = math::place_of(entries[i]);
+        __syncthreads();
+    }
+}
+
+const char *refuse_large_k(const Problem &p) noexcept { return p.node.layout.ne[0] <= most_kept ? nullptr : "k is more than 1024"; }
+
+cudaError_t launch_top_k(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t k = step.node->layout.ne[0], n_rows = step.node->layout.n_rows();
+    if (step.node->layout.n_elements() == 0) return cudaSuccess;
+    const std::int64_t kept = std::max<std::int64_t>(padded_length(k), top_k_threads);
+    const std::size_t shared = static_cast<std::size_t>(2 * kept) * sizeof(SortEntry) + top_k_warps * sizeof(unsigned);
+    return launch(stream, {step.kernel->name, dim3(blocks_for(n_rows)), dim3(top_k_threads), shared}, top_k_rows,
+                  rows_of(step, Order::descending), reinterpret_cast<std::int32_t *>(step.dst.data), k, kept, n_rows);
+}
+
+constexpr CudaKernel table[] = {
+    {{.op = Op::argmax, .name = "argmax", .plan = plan_always<>}, launch_argmax},
+    {{.op = Op::argsort, .name = "argsort", .plan = plan_always<plan_sort>}, launch_sort},
+    {{.op = Op::top_k, .name = "top_k_kept", .plan = plan_unless<refuse_large_k>}, launch_top_k},
+    {{.op = Op::top_k, .name = "top_k_sorted", .plan = plan_always<plan_sort>}, launch_sort},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::ordering = table;
+
+}  // namespace tensorlib::core

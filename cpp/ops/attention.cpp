@@ -1,0 +1,96 @@
+// What attention is made of: what attention.toml describes.
+#include "base/fail.hpp"
+#include "ops/elementwise.hpp"
+#include "ops/rotation.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace tensorlib::core::ops {
+
+namespace {
+
+std::int64_t turned_elements(const Tensor &a, const RopeAttrs &attrs) noexcept { return attrs.n_dims == 0 ? a.layout.ne[0] : attrs.n_dims; }
+
+void check_rope_attrs(const Tensor &a, const RopeAttrs &attrs) {
+    const std::int64_t n = turned_elements(a, attrs);
+    const auto number = [](std::int64_t x) { return static_cast<long long>(x); };
+    if (n > a.layout.ne[0] || n % 2 != 0) {
+        fail(Status::invalid_argument,
+             "rope: a is %s, n_dims is %lld: an even number up to %lld is valid, or 0 for all of an even dimension 0",
+             tensor_text(a).c_str(), number(attrs.n_dims), number(a.layout.ne[0]));
+    }
+    const auto sections = attrs.sections.span();
+    const bool any = std::ranges::any_of(sections, [](std::int64_t s) { return s > 0; });
+    if (any != (attrs.mode == RopeMode::mrope)) {
+        fail(Status::invalid_argument, "rope: mode is %s, sections are %s: mrope must have some that are above 0, and no other mode",
+             facts::rope_mode_values[static_cast<std::size_t>(attrs.mode)], any ? "given" : "not given");
+    }
+    if (attrs.ext_factor > 0 && (attrs.n_ctx_orig == 0 || attrs.freq_base == 1)) {
+        fail(Status::invalid_argument,
+             "rope: ext_factor is %.12g, n_ctx_orig is %lld, freq_base is %.12g: with ext_factor n_ctx_orig must be above 0 and "
+             "freq_base not 1",
+             attrs.ext_factor, number(attrs.n_ctx_orig), attrs.freq_base);
+    }
+}
+
+void rope_infer(std::span<Tensor *const> src, const RopeAttrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0], &positions = *src[1], *factors = src[2];
+    const auto operands = [&] { return operands_text(facts::rope, src); };
+    check_floats(facts::rope, src.first(1));
+    check_rope_attrs(a, attrs);
+    const DType type = positions.layout.type;
+    if (type != DType::i32 && type != DType::i64) fail(Status::type_mismatch, "rope: %s: positions must be i32 or i64", operands().c_str());
+    const Extents &na = a.layout.ne, &np = positions.layout.ne;
+    const std::int64_t each = attrs.mode == RopeMode::mrope ? max_dims : 1;
+    // (A product that wraps is no tensor's size.)
+    const auto wanted = static_cast<std::int64_t>(static_cast<std::uint64_t>(na[2]) * static_cast<std::uint64_t>(each));
+    if (np[0] != wanted || (np[1] != 1 && np[1] != na[3]) || np[2] != 1 || np[3] != 1) {
+        fail(Status::shape_mismatch, "rope: %s: positions {%lld} or {%lld, %lld} are valid, %s for each of a's dimension 2",
+             operands().c_str(), static_cast<long long>(wanted), static_cast<long long>(wanted), static_cast<long long>(na[3]),
+             each == 1 ? "one" : "four");
+    }
+    const std::int64_t pairs = turned_elements(a, attrs) / 2;
+    if (factors) {
+        if (factors->layout.type != DType::f32) fail(Status::type_mismatch, "rope: %s: freq_factors must be f32", operands().c_str());
+        if (factors->layout.ne != Extents{pairs, 1, 1, 1})
+            fail(Status::shape_mismatch, "rope: %s: freq_factors {%lld} are valid, one for each pair", operands().c_str(),
+                 static_cast<long long>(pairs));
+    }
+    result.layout = contiguous_layout("rope", a.layout.type, {na.data(), static_cast<std::size_t>(a.layout.n_dims)});
+}
+
+Cost rope_cost(const Tensor &node) {
+    Cost cost = copy_cost(node);
+    cost.flops = 3 * static_cast<double>(node.layout.n_elements());
+    return cost;
+}
+
+}  // namespace
+
+Rotation rotation_of(const Tensor &node) noexcept {
+    const auto &attrs = attrs_of<RopeAttrs>(node);
+    Rotation rotation;
+    rotation.pairs = turned_elements(node, attrs) / 2;
+    rotation.neighbours = attrs.mode == RopeMode::normal;
+    rotation.direction = attrs.inverse ? -1 : 1;
+    rotation.size = static_cast<float>(attrs.attn_factor * (attrs.ext_factor > 0 ? 1 + 0.1 * std::log(1 / attrs.freq_scale) : 1));
+    if (attrs.mode == RopeMode::mrope) std::ranges::copy(attrs.sections.span(), rotation.sections.begin());
+    const auto n = static_cast<double>(2 * rotation.pairs);
+    rotation.step = std::pow(attrs.freq_base, -2 / std::max(n, 1.0));
+    rotation.scale = attrs.freq_scale;
+    rotation.extended = attrs.ext_factor;
+    if (attrs.ext_factor > 0) {
+        const auto pair_with = [&](double turns) {
+            return n * std::log(static_cast<double>(attrs.n_ctx_orig) / (turns * 2 * std::numbers::pi)) / (2 * std::log(attrs.freq_base));
+        };
+        rotation.low = std::max(0.0, std::floor(pair_with(attrs.beta_fast)));
+        rotation.high = std::min(n - 1, std::ceil(pair_with(attrs.beta_slow)));
+    }
+    return rotation;
+}
+
+constexpr OpDef rope{facts::rope, {.infer = with_attrs<RopeAttrs, rope_infer>, .cost = rope_cost}};
+
+}  // namespace tensorlib::core::ops

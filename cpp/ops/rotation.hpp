@@ -1,0 +1,44 @@
+// What a rope's attributes come to, for its kernels: the formula is in ops/attention.toml.
+#pragma once
+
+#include "dtype/host_device.hpp"
+#include "graph/tensor.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace tensorlib::core::ops {
+
+struct Rotation {
+    std::int64_t pairs = 0;
+    bool neighbours = false;  // 2 k and 2 k + 1; else k and k + pairs
+    double direction = 1;     // or -1
+    float size = 1;           // m
+    // So many pairs have the first position, the second and so on; all 0: each has the only one.
+    std::array<std::int64_t, 4> sections{};
+    double step = 1;  // freq_base^(-2 / n_dims)
+    double scale = 1, extended = 0, low = 0, high = 0;
+
+    // w(k) with the direction's sign, of a pair with this power of step, its frequency, and this factor of freq_factors.
+    TL_HOST_DEVICE double rate(std::int64_t pair, double frequency, double factor) const noexcept {
+        double mix = 0;
+        if (extended > 0) {
+            const double width = high - low, ratio = (static_cast<double>(pair) - low) / (width > 0.001 ? width : 0.001);
+            mix = extended * (1 - (ratio < 0 ? 0 : ratio > 1 ? 1 : ratio));
+        }
+        return direction * (frequency / factor) * (scale * (1 - mix) + mix);
+    }
+    // Which of the token's positions a pair has.
+    TL_HOST_DEVICE int position_of(std::int64_t pair) const noexcept {
+        const std::int64_t all = sections[0] + sections[1] + sections[2] + sections[3];
+        if (all == 0) return 0;
+        std::int64_t at = pair % all;
+        int section = 0;
+        while (at >= sections[static_cast<std::size_t>(section)]) at -= sections[static_cast<std::size_t>(section++)];
+        return section;
+    }
+};
+
+Rotation rotation_of(const Tensor &node) noexcept;
+
+}  // namespace tensorlib::core::ops

@@ -1,0 +1,146 @@
+"""reductions: sums, means, running sums, orders, counts and losses; rows of any length and stride, special values, refusals."""
+
+from .model import Case
+
+INF, NAN = float("inf"), float("nan")
+SUMS = ("sum", "sum_rows", "mean", "cumsum")
+
+
+def sums(op):
+    def made(label, *ne, dtype="f32", put=None):
+        c = Case(f"reductions/{op}_{label}")
+        return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put)))
+
+    for ne in [(1,), (33, 5, 2), (7, 3, 2, 4), (256, 2), (1, 9)]:
+        yield made("x".join(map(str, ne)), *ne)
+    # Past a block of 1024.
+    yield made("2100", 2100)
+    yield made("0_rows", 5, 0)
+    yield made("rows_of_0", 0, 3)
+    for dtype in ("f16", "bf16"):
+        yield made(dtype, 37, 3, dtype=dtype)
+    yield made("special", 20, 6, put={0: NAN, 21: INF, 45: -INF, 61: INF, 62: -INF, 80: -0.0, 100: 2.0**-149, 119: 2.0**-140})
+    yield made("zeros_below", 3, put={0: -0.0, 1: -0.0, 2: -0.0})
+    c = Case(f"reductions/{op}_transposed")
+    yield c.out(c.reduced(op, c.transpose(c.leaf(3, 41))))
+    c = Case(f"reductions/{op}_window")
+    yield c.out(c.reduced(op, c.view(c.leaf(40, 6, 2), (33, 4, 2), (160, 960), 164)))
+    c = Case(f"reductions/{op}_repeated_row")
+    yield c.out(c.reduced(op, c.view(c.leaf(17), (17, 3), (0,))))
+    c = Case(f"reductions/{op}_of_a_product")
+    yield c.out(c.reduced(op, c.mul_mat(c.leaf(16, 9), c.leaf(16, 3))))
+    for dtype in ("i32", "f64"):
+        c = Case(f"reductions/{op}_error_{dtype}")
+        yield c.fails("TYPE_MISMATCH", (op, f"a is [4] {dtype}", "f32, f16 or bf16"), op, c.leaf(4, dtype=dtype))
+
+
+# Rows whose order is told by few elements, or by their places alone.
+SPECIAL = {0: NAN, 1: -0.0, 2: 0.0, 3: INF, 4: -INF, 5: NAN, 6: 2.0**-149, 7: -(2.0**-149), 8: INF, 9: -INF}
+
+
+def orders():
+    for op, attrs in [("argmax", {}), ("argsort", {"order": "asc"}), ("argsort", {"order": "desc"}), ("top_k", {"k": 4})]:
+
+        def made(label, *ne, dtype="f32", put=None, **other):
+            given = {**attrs, **other}
+            c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_{label}")
+            return c.out(c.reduced(op, c.leaf(*ne, dtype=dtype, put=put), **given))
+
+        for ne in [(33, 5, 2), (4, 3, 2, 2), (300, 2)]:
+            yield made("x".join(map(str, ne)), *ne)
+        yield made("special", 13, 2, put={**SPECIAL, **{13 + i: NAN for i in range(13)}})
+        yield made("equal", 20, 2, put={i: i // 5 % 2 for i in range(40)})
+        yield made("0_rows", 5, 0)
+        yield made("f16", 21, 3, dtype="f16", put={3: NAN, 25: INF})
+        yield made("bf16", 300, dtype="bf16")
+        c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_permuted")
+        yield c.out(c.reduced(op, c.permute(c.leaf(3, 2, 29), 1, 2, 0, 3), **attrs))
+        c = Case(f"reductions/{'_'.join(map(str, (op, *attrs.values())))}_error_type")
+        yield c.fails("TYPE_MISMATCH", (op, "a is [4] i32", "f32, f16 or bf16"), op, c.leaf(4, dtype="i32"), **attrs)
+    for label, n, k in [("all", 40, 40), ("none", 7, 0), ("one", 300, 1), ("many", 1500, 400), ("of_nothing", 0, 0)]:
+        c = Case(f"reductions/top_k_{label}")
+        yield c.out(c.reduced("top_k", c.leaf(n, 2), k=k))
+    c = Case("reductions/argsort_empty_rows")
+    yield c.out(c.reduced("argsort", c.leaf(0, 3)))
+    c = Case("reductions/argsort_without_order")
+    yield c.out(c.reduced("argsort", c.leaf(9, 2)))
+    c = Case("reductions/argsort_long")
+    yield c.out(c.reduced("argsort", c.leaf(2100), order="desc"))
+    c = Case("reductions/argmax_one_element")
+    yield c.out(c.reduced("argmax", c.leaf(1, put={0: NAN})))
+    c = Case("reductions/argmax_long")
+    yield c.out(c.reduced("argmax", c.leaf(2100, 2, put={1999: 5, 2050: 5, 2100: 5})))
+    c = Case("reductions/best_rows")
+    # The rows that an order names, in that order.
+    rows = c.leaf(6, 9)
+    yield c.out(c.get_rows(rows, c.reduced("top_k", c.leaf(9), k=3)))
+    c = Case("reductions/argmax_error_empty")
+    yield c.fails("SHAPE_MISMATCH", ("argmax", "a is [0, 3] f32", "1 element or more"), "argmax", c.leaf(0, 3))
+    c = Case("reductions/top_k_error_beyond")
+    yield c.fails("INVALID_ARGUMENT", ("top_k", "a is [4, 2] f32", "k is 5", "0 to 4"), "top_k", c.leaf(4, 2), k=5)
+    c = Case("reductions/top_k_error_negative")
+    yield c.fails("INVALID_ARGUMENT", ("top_k", "k is -1"), "top_k", c.leaf(4, 2), k=-1)
+
+
+def counts():
+    few = {i: i % 3 for i in range(60)}
+    other = {i: i % 5 for i in range(60)}
+    for dtype in ("f32", "f16", "bf16", "f64", "i8", "i16", "i32", "i64"):
+        c = Case(f"reductions/count_equal_{dtype}")
+        yield c.out(c.reduced("count_equal", c.leaf(10, 3, 2, dtype=dtype, put=few), c.leaf(10, 3, 2, dtype=dtype, put=other)))
+    c = Case("reductions/count_equal_special")
+    some = [NAN, NAN, 0, -0.0, INF, INF, 1, 2.0**-149]
+    with_ = [NAN, 1, -0.0, -0.0, INF, -INF, 1, 0]
+    yield c.out(c.reduced("count_equal", c.leaf(8, put=dict(enumerate(some))), c.leaf(8, put=dict(enumerate(with_)))))
+    c = Case("reductions/count_equal_views")
+    a, b = c.transpose(c.leaf(3, 20, dtype="i32", put=few)), c.view(c.leaf(24, 3, dtype="i32", put=other), (20, 3), (96,), 8)
+    yield c.out(c.reduced("count_equal", a, b))
+    c = Case("reductions/count_equal_nothing")
+    yield c.out(c.reduced("count_equal", c.leaf(4, 0), c.leaf(4, 0)))
+    c = Case("reductions/count_equal_of_places")
+    # How often a model is right: its best guesses and the labels.
+    yield c.out(c.reduced("count_equal", c.reduced("argmax", c.leaf(7, 12)), c.numbers(*[i % 7 for i in range(12)])))
+    c = Case("reductions/count_equal_error_types")
+    yield c.fails("TYPE_MISMATCH", ("count_equal", "a is [4] i32", "b is [4] i64"), "count_equal", c.leaf(4, dtype="i32"), c.leaf(4, dtype="i64"))
+    c = Case("reductions/count_equal_error_shapes")
+    yield c.fails("SHAPE_MISMATCH", ("count_equal", "a is [4]", "b is [4, 2]"), "count_equal", c.leaf(4), c.leaf(4, 2))
+
+
+def losses():
+    def one_hot(n, rows):
+        return {i: 1.0 if i % n == i // n * 5 % n else 0.0 for i in range(n * rows)}
+
+    def made(label, *ne, put=None, labels=None, types=("f32", "f32")):
+        c = Case(f"reductions/cross_entropy_loss_{label}")
+        a = c.leaf(*ne, dtype=types[0], put=put)
+        return c.out(c.reduced("cross_entropy_loss", a, c.leaf(*ne, dtype=types[1], put=labels)))
+
+    yield made("one_hot", 23, 9, labels=one_hot(23, 9))
+    yield made("spread", 10, 5, labels={i: (i % 4) / 16 for i in range(50)})
+    yield made("4d", 7, 3, 2, 2, labels=one_hot(7, 12))
+    # Labels that are no probabilities.
+    yield made("long", 1100, 2)
+    yield made("one", 1)
+    yield made("f16_bf16", 19, 2, types=("f16", "bf16"), labels=one_hot(19, 2))
+    # Exponentials that a float does not hold, without the largest; and what is left out of a row.
+    yield made("large", 6, 2, put={i: 1e4 + i for i in range(12)}, labels=one_hot(6, 2))
+    yield made("masked", 6, 2, put={1: -INF, 7: -INF, 10: -INF}, labels=one_hot(6, 2))
+    yield made("impossible", 3, 2, put={1: -INF}, labels={0: 0, 1: 1, 2: 0})
+    yield made("nan", 5, 2, put={3: NAN}, labels=one_hot(5, 2))
+    yield made("0_rows", 5, 0)
+    yield made("rows_of_0", 0, 3)
+    c = Case("reductions/cross_entropy_loss_views")
+    a, b = c.transpose(c.leaf(4, 15)), c.view(c.leaf(20, 4, put={i: (i % 7) / 8 for i in range(80)}), (15, 4), (80,), 8)
+    yield c.out(c.reduced("cross_entropy_loss", a, b))
+    c = Case("reductions/cross_entropy_loss_error_shape")
+    yield c.fails("SHAPE_MISMATCH", ("cross_entropy_loss", "a is [4, 2]", "b is [4]"), "cross_entropy_loss", c.leaf(4, 2), c.leaf(4))
+    c = Case("reductions/cross_entropy_loss_error_type")
+    yield c.fails("TYPE_MISMATCH", ("cross_entropy_loss", "b is [4] i32"), "cross_entropy_loss", c.leaf(4), c.leaf(4, dtype="i32"))
+
+
+def cases():
+    for op in SUMS:
+        yield from sums(op)
+    yield from orders()
+    yield from counts()
+    yield from losses()
