@@ -2,7 +2,8 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|formats|accuracy|threads    a
+//     --only
+//     chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|convolutions|reductions|formats|accuracy|threads a
 //     section; again for another
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
@@ -144,6 +145,7 @@ void report(const Options &options) {
                     {"copies", report_copies},
                     {"tiles", report_tiles},
                     {"elementwise", report_elementwise},
+                    {"convolutions", report_convolutions},
                     {"reductions", report_reductions},
                     {"formats", report_formats},
                     {"accuracy", report_accuracy},

@@ -373,6 +373,67 @@ Tensor ContextOps::pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::i
     return Nodes::make(*this, core::Op::pool_2d, {&a}, attrs);
 }
 
+Tensor ContextOps::im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0),       core::Attr::of_int("s1", options.s1),
+        core::Attr::of_int("p0", options.p0),       core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("d0", options.d0),       core::Attr::of_int("d1", options.d1),
+        core::Attr::of_int("is_2D", options.is_2d), core::Attr::of_int("to", static_cast<std::int64_t>(options.to)),
+    };
+    return Nodes::make(*this, core::Op::im2col, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_1d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0), core::Attr::of_int("s1", options.s1), core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1), core::Attr::of_int("d0", options.d0), core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_2d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_1d_dw, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0), core::Attr::of_int("s1", options.s1), core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1), core::Attr::of_int("d0", options.d0), core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_2d_dw, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_transpose_1d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("stride", options.stride), core::Attr::of_int("p0", options.p0), core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("d0", options.d0),         core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_transpose_2d, {&a, &b}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -562,6 +623,32 @@ Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions
 
 Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) {
     return Nodes::youngest_of({&a}).pool_2d(a, op, k0, k1, options);
+}
+
+Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options) { return Nodes::youngest_of({&a, &b}).im2col(a, b, options); }
+
+Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_1d(a, b, options);
+}
+
+Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_2d(a, b, options);
+}
+
+Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_1d_dw(a, b, options);
+}
+
+Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_2d_dw(a, b, options);
+}
+
+Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_transpose_1d(a, b, options);
+}
+
+Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_transpose_2d(a, b, options);
 }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {

@@ -1211,6 +1211,134 @@ inline constexpr OpFacts pool_2d{
     .doc = "The largest, or the average, of the elements in a window that moves over a's matrices",
 };
 
+inline constexpr Operand im2col_operands[] = {
+    {.name = "a", .role = Role::read, .never = "only its shape counts"},
+    {.name = "b", .role = Role::read},
+};
+inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
+inline constexpr AttrDef im2col_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "is_2D", .kind = AttrKind::ints, .required = false},
+    {.name = "to", .kind = AttrKind::text, .required = false, .values = im2col_to_values},
+};
+inline constexpr OpFacts im2col{
+    .op = Op::im2col,
+    .name = "im2col",
+    .operands = im2col_operands,
+    .attrs = im2col_attrs,
+    .gradient = "db = g's elements added to those that they are copies of",
+    .doc = "What the windows of a convolution of b with a kernel of a's shape meet, a row for each",
+};
+
+inline constexpr Operand conv_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_1d_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_1d{
+    .op = Op::conv_1d,
+    .name = "conv_1d",
+    .operands = conv_1d_operands,
+    .attrs = conv_1d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_1d of g with a",
+    .doc = "b's signals, convolved with a",
+};
+
+inline constexpr Operand conv_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_2d_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_2d{
+    .op = Op::conv_2d,
+    .name = "conv_2d",
+    .operands = conv_2d_operands,
+    .attrs = conv_2d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_2d of g with a",
+    .doc = "b's images, convolved with a",
+};
+
+inline constexpr Operand conv_1d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_1d_dw_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_1d_dw{
+    .op = Op::conv_1d_dw,
+    .name = "conv_1d_dw",
+    .operands = conv_1d_dw_operands,
+    .attrs = conv_1d_dw_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
+    .doc = "b's signals, each channel convolved with a's of the same number",
+};
+
+inline constexpr Operand conv_2d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_2d_dw_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_2d_dw{
+    .op = Op::conv_2d_dw,
+    .name = "conv_2d_dw",
+    .operands = conv_2d_dw_operands,
+    .attrs = conv_2d_dw_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
+    .doc = "b's images, each channel convolved with a's of the same number",
+};
+
+inline constexpr Operand conv_transpose_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_transpose_1d_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_transpose_1d{
+    .op = Op::conv_transpose_1d,
+    .name = "conv_transpose_1d",
+    .operands = conv_transpose_1d_operands,
+    .attrs = conv_transpose_1d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_1d of g with a",
+    .doc = "b's signals, each element spread by a: the transposed convolution",
+};
+
+inline constexpr Operand conv_transpose_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_transpose_2d_attrs[] = {
+    {.name = "stride", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_transpose_2d{
+    .op = Op::conv_transpose_2d,
+    .name = "conv_transpose_2d",
+    .operands = conv_transpose_2d_operands,
+    .attrs = conv_transpose_2d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_2d of g with a",
+    .doc = "b's images, each element spread by a: the transposed convolution",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1590,6 +1718,116 @@ struct Pool2dAttrs {
           p0(given.integer("p0", 0)),
           p1(given.integer("p1", 0)),
           skip_padding(given.flag("pool_2d", "skip_padding")) {}
+};
+
+enum class Im2colTo : std::int32_t { f32, f16, bf16 };
+
+struct Im2colAttrs {
+    static constexpr Op operation = Op::im2col;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+    bool is_2D;
+    Im2colTo to;
+
+    explicit Im2colAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)),
+          is_2D(given.flag("im2col", "is_2D")),
+          to(static_cast<Im2colTo>(given.integer("to", 0))) {}
+};
+
+struct Conv1dAttrs {
+    static constexpr Op operation = Op::conv_1d;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit Conv1dAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct Conv2dAttrs {
+    static constexpr Op operation = Op::conv_2d;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit Conv2dAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
+};
+
+struct Conv1dDwAttrs {
+    static constexpr Op operation = Op::conv_1d_dw;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit Conv1dDwAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct Conv2dDwAttrs {
+    static constexpr Op operation = Op::conv_2d_dw;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit Conv2dDwAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
+};
+
+struct ConvTranspose1dAttrs {
+    static constexpr Op operation = Op::conv_transpose_1d;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit ConvTranspose1dAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct ConvTranspose2dAttrs {
+    static constexpr Op operation = Op::conv_transpose_2d;
+
+    std::int64_t stride;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit ConvTranspose2dAttrs(const Attrs &given)
+        : stride(given.integer("stride", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
 };
 
 }  // namespace tensorlib::core::ops

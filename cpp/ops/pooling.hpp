@@ -15,9 +15,12 @@ struct Pool {
 Pool pool_of(const Tensor &node) noexcept;
 
 // The larger of two, NaN where one of them is; 0 is more than -0.
+// (Without branches, which could not be foretold.)
 TL_HOST_DEVICE inline float larger(float a, float b) {
-    if (a == b) return __builtin_signbit(a) ? b : a;
-    return a > b || a != a ? a : b;
+    const std::uint32_t bits_a = __builtin_bit_cast(std::uint32_t, a), bits_b = __builtin_bit_cast(std::uint32_t, b);
+    const std::uint32_t takes_a = 0u - static_cast<std::uint32_t>((a > b) | (a != a)), equal = 0u - static_cast<std::uint32_t>(a == b);
+    const std::uint32_t other = (bits_a & takes_a) | (bits_b & ~takes_a);
+    return __builtin_bit_cast(float, (bits_a & bits_b & equal) | (other & ~equal));
 }
 
 // Where a pixel of an image that is `factor` times as large lies between those of the image, in one dimension: (1 - part) of `first` and

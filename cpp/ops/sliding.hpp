@@ -26,9 +26,9 @@ struct Sliding {
         return position * stride + tap * dilation - padding;
     }
     // The taps that meet an element at this position.
-    TL_HOST_DEVICE Range taps_at(std::int64_t position) const { return within(element(position, 0), dilation, taps); }
+    TL_HOST_DEVICE Range taps_at(std::int64_t position) const { return within(element(position, 0), dilation, taps, elements); }
     // The positions at which this tap meets an element.
-    TL_HOST_DEVICE Range positions_of(std::int64_t tap) const { return within(element(0, tap), stride, positions); }
+    TL_HOST_DEVICE Range positions_of(std::int64_t tap) const { return within(element(0, tap), stride, positions, elements); }
     // Whether a tap meets this element at some position, and at which.
     TL_HOST_DEVICE bool position_of(std::int64_t element, std::int64_t tap, std::int64_t &position) const {
         const std::int64_t from_first = element + padding - tap * dilation;
@@ -58,11 +58,11 @@ struct Sliding {
                !__builtin_sub_overflow(last, padded, &elements);
     }
 
-private:
-    // The i below n for which first + i * step is an element.
-    TL_HOST_DEVICE Range within(std::int64_t first, std::int64_t step, std::int64_t n) const {
-        const std::int64_t before = first >= 0 ? 0 : (-first - 1) / step + 1;
-        const std::int64_t up_to = first >= elements ? 0 : (elements - 1 - first) / step + 1;
+    // The i below n for which first + i * step is an element; step is positive.
+    TL_HOST_DEVICE static Range within(std::int64_t first, std::int64_t step, std::int64_t n, std::int64_t elements) {
+        // (A step of 1 is what most have, and a division takes as long as a short row.)
+        const std::int64_t before = first >= 0 ? 0 : step == 1 ? -first : (-first - 1) / step + 1;
+        const std::int64_t up_to = first >= elements ? 0 : step == 1 ? elements - first : (elements - 1 - first) / step + 1;
         const std::int64_t begin = before < n ? before : n, end = up_to < n ? up_to : n;
         return {begin, end < begin ? begin : end};
     }

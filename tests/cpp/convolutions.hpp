@@ -5,6 +5,7 @@
 #include "moves.hpp"
 
 #include <limits>
+#include <map>
 
 namespace convolutions {
 
@@ -147,6 +148,170 @@ inline Call draw_upscale(Builder &build, Random &random, bool large) {
             }};
 }
 
+// ---- im2col and convolutions
+
+// Of an image x and y, of a signal x alone, y being one window of one element.
+struct Shape {
+    bool flat;
+    Windows x, y;
+    std::int64_t channels, outputs, images;
+
+    Shape(Random &random, bool one_dimension, bool large) : flat(one_dimension) {
+        const auto extent = [&] { return 1 + below(random, large ? 60 : 14); };
+        x = draw_windows(random, large ? 40 + below(random, 20) : extent(), true, false);
+        y = flat ? Windows{1, 1, 1, 0, 1} : draw_windows(random, extent(), true, false);
+        channels = large ? 8 + below(random, 40) : below(random, 6);
+        outputs = large ? 30 + below(random, 30) : below(random, 5) == 0 ? 17 + below(random, 30) : 1 + below(random, 4);
+        images = below(random, 8) == 0 ? 0 : 1 + below(random, 2);
+        // Sums of several blocks; a kernel of all there is; a long signal.
+        if (!large && random() % 6 == 0) channels = 60 + below(random, 40);
+        if (!large && random() % 6 == 0) x.k = x.n, x.p = 0, x.d = 1;
+        if (flat && random() % 4 == 0) x.n += 700;
+    }
+    // Dimensions without those that a signal has not.
+    Ne of(std::int64_t n0, std::int64_t n1, std::int64_t n2, std::int64_t n3) const {
+        return flat ? Ne{n0, n2, n3, 1} : Ne{n0, n1, n2, n3};
+    }
+    Ne index(std::int64_t i0, std::int64_t i1, std::int64_t i2, std::int64_t i3) const {
+        return flat ? Ne{i0, i2, i3, 0} : Ne{i0, i1, i2, i3};
+    }
+    // An index of the result: x, y, and the two others.
+    Ne split(const Ne &i) const { return flat ? Ne{i[0], 0, i[1], i[2]} : i; }
+    std::vector<Attr> attrs(Random &random) const {
+        std::vector<Attr> given;
+        const auto give = [&](const char *s, const char *p, const char *d, const Windows &w) {
+            if (w.s != 1 || random() % 2 == 0) given.push_back(Attr::of_int(s, w.s));
+            if (w.p != 0) given.push_back(Attr::of_int(p, w.p));
+            if (w.d != 1) given.push_back(Attr::of_int(d, w.d));
+        };
+        if (flat) {
+            give("s", "p", "d", x);
+        } else {
+            give("s0", "p0", "d0", x), give("s1", "p1", "d1", y);
+        }
+        return given;
+    }
+};
+
+// The sum of products that are pushed, and the bound of what a sum in F32 in any order is off by.
+struct Products {
+    double sum = 0, size = 0, n = 0;
+    void add(double a, double b) { sum += a * b, size += std::fabs(a * b), n++; }
+    Wanted wanted() const { return {sum, (n + 1) * u / (1 - (n + 1) * u) * size + n * 0x1p-149}; }
+};
+
+// Calls take(tap, element) for those of a window that the operand has.
+template <class Take>
+void for_each_tap(const Windows &w, std::int64_t position, Take take) {
+    for (std::int64_t t = 0; t < w.k; t++) {
+        const std::int64_t i = position * w.s + t * w.d - w.p;
+        if (i >= 0 && i < w.n) take(t, i);
+    }
+}
+
+inline Call draw_im2col(Builder &build, Random &random, bool large) {
+    const Shape s(random, random() % 2 == 0, large);
+    Tensor *a = floats(build, one_of(random, float_types), s.of(s.x.k, s.y.k, s.channels, s.outputs), random);
+    Tensor *b = floats(build, one_of(random, float_types), s.of(s.x.n, s.y.n, s.channels, s.images), random, random() % 3 == 0);
+    std::vector<Attr> attrs;
+    for (Attr attr : s.attrs(random)) {
+        // A signal's are those of dimension 0.
+        static const std::map<std::string, const char *> names{{"s", "s0"}, {"p", "p0"}, {"d", "d0"}};
+        if (s.flat) attr.name = names.at(std::string(attr.name));
+        attrs.push_back(attr);
+    }
+    if (!s.flat) attrs.push_back(Attr::of_int("is_2D", 1));
+    const DType to = one_of(random, float_types);
+    if (to != DType::f32) attrs.push_back(Attr::of_text("to", core::traits(to).name));
+    const std::int64_t taps = s.x.k * s.y.k, n = s.channels * taps;
+    const Ne ne = s.flat ? Ne{n, s.x.out(), s.images, 1} : Ne{n, s.x.out(), s.y.out(), s.images};
+    return {{a, b}, attrs, to, ne, [=, values = Values(b)](const Ne &i) {
+                const std::int64_t row = s.flat ? 0 : i[2], number = s.flat ? i[2] : i[3];
+                double value = 0;
+                for_each_tap(s.x, i[1], [&](std::int64_t tx, std::int64_t x) {
+                    for_each_tap(s.y, row, [&](std::int64_t ty, std::int64_t y) {
+                        if (i[0] % taps != ty * s.x.k + tx) return;
+                        value = values.at(s.flat ? Ne{x, i[0] / taps, number, 0} : Ne{x, y, i[0] / taps, number});
+                    });
+                });
+                return Wanted{value, 0};
+            }};
+}
+
+inline Call draw_convolution(Builder &build, Random &random, bool flat, bool by_channel, bool large) {
+    Shape s(random, flat, large);
+    if (by_channel) s.outputs = s.channels;
+    Tensor *a = floats(build, one_of(random, float_types), s.of(s.x.k, s.y.k, by_channel ? 1 : s.channels, s.outputs), random);
+    Tensor *b = floats(build, one_of(random, float_types), s.of(s.x.n, s.y.n, s.channels, s.images), random, random() % 4 == 0);
+    return {{a, b},
+            s.attrs(random),
+            DType::f32,
+            s.of(s.x.out(), s.y.out(), s.outputs, s.images),
+            [=, kernel = Values(a), image = Values(b)](const Ne &at) {
+                const Ne i = s.split(at);
+                Products products;
+                for_each_tap(s.x, i[0], [&](std::int64_t tx, std::int64_t x) {
+                    for_each_tap(s.y, i[1], [&](std::int64_t ty, std::int64_t y) {
+                        for (std::int64_t c = 0; c < (by_channel ? 1 : s.channels); c++) {
+                            const std::int64_t channel = by_channel ? i[2] : c;
+                            products.add(kernel.at(s.index(tx, ty, c, i[2])), image.at(s.index(x, y, channel, i[3])));
+                        }
+                    });
+                });
+                return products.wanted();
+            }};
+}
+
+inline Call draw_conv_1d(Builder &build, Random &random, bool large) { return draw_convolution(build, random, true, false, large); }
+inline Call draw_conv_2d(Builder &build, Random &random, bool large) { return draw_convolution(build, random, false, false, large); }
+inline Call draw_conv_1d_dw(Builder &build, Random &random, bool large) { return draw_convolution(build, random, true, true, large); }
+inline Call draw_conv_2d_dw(Builder &build, Random &random, bool large) { return draw_convolution(build, random, false, true, large); }
+
+// Of a transposed convolution's dimension: of n elements of b.
+inline std::int64_t spread(const Windows &w) { return (w.n - 1) * w.s - 2 * w.p + (w.k - 1) * w.d + 1; }
+
+inline Call draw_transposed(Builder &build, Random &random, bool flat, bool large) {
+    Shape s(random, flat, large);
+    if (large) s.outputs = 10;
+    if (s.x.n > 100) s.x.n = 300;
+    if (!flat) s.y.s = s.x.s;
+    for (Windows *w : {&s.x, &s.y}) w->p = std::max<std::int64_t>(0, std::min(w->p, (spread({w->n, w->k, w->s, 0, w->d}) - 1) / 2));
+    if (flat) s.y = {1, 1, 1, 0, 1};
+    Tensor *a = floats(build, one_of(random, float_types), s.of(s.x.k, s.y.k, s.outputs, s.channels), random);
+    Tensor *b = floats(build, one_of(random, float_types), s.of(s.x.n, s.y.n, s.channels, s.images), random, random() % 4 == 0);
+    std::vector<Attr> attrs;
+    for (const Attr &attr : s.attrs(random)) {
+        if (!flat && attr.name.starts_with("s")) continue;
+        attrs.push_back(attr);
+    }
+    if (!flat && s.x.s > 1) attrs.push_back(Attr::of_int("stride", s.x.s));
+    return {{a, b},
+            attrs,
+            DType::f32,
+            s.of(spread(s.x), spread(s.y), s.outputs, s.images),
+            [=, kernel = Values(a), image = Values(b)](const Ne &at) {
+                const Ne i = s.split(at);
+                const auto for_each_source = [](const Windows &w, std::int64_t element, auto take) {
+                    for (std::int64_t x = 0; x < w.n; x++) {
+                        for (std::int64_t t = 0; t < w.k; t++) {
+                            if (x * w.s + t * w.d - w.p == element) take(t, x);
+                        }
+                    }
+                };
+                Products products;
+                for_each_source(s.x, i[0], [&](std::int64_t tx, std::int64_t x) {
+                    for_each_source(s.y, i[1], [&](std::int64_t ty, std::int64_t y) {
+                        for (std::int64_t c = 0; c < s.channels; c++)
+                            products.add(kernel.at(s.index(tx, ty, i[2], c)), image.at(s.index(x, y, c, i[3])));
+                    });
+                });
+                return products.wanted();
+            }};
+}
+
+inline Call draw_conv_transpose_1d(Builder &build, Random &random, bool large) { return draw_transposed(build, random, true, large); }
+inline Call draw_conv_transpose_2d(Builder &build, Random &random, bool large) { return draw_transposed(build, random, false, large); }
+
 // ---- Running them
 
 struct Operation {
@@ -159,6 +324,13 @@ inline constexpr Operation all_operations[] = {
     {Op::upscale, draw_upscale},
     {Op::pool_1d, draw_pool_1d},
     {Op::pool_2d, draw_pool_2d},
+    {Op::im2col, draw_im2col},
+    {Op::conv_1d, draw_conv_1d},
+    {Op::conv_2d, draw_conv_2d},
+    {Op::conv_1d_dw, draw_conv_1d_dw},
+    {Op::conv_2d_dw, draw_conv_2d_dw},
+    {Op::conv_transpose_1d, draw_conv_transpose_1d},
+    {Op::conv_transpose_2d, draw_conv_transpose_2d},
 };
 
 // By how much a value may be off once it is rounded to a type.

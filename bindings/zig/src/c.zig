@@ -494,6 +494,107 @@ pub extern fn tl_pool_2d(
     k1: i64,
     params: ?*const tl_pool_2d_params,
 ) ?*tl_tensor;
+pub const tl_im2col_to = i32;
+pub const TL_IM2COL_TO_F32: tl_im2col_to = 0;
+pub const TL_IM2COL_TO_F16: tl_im2col_to = 1;
+pub const TL_IM2COL_TO_BF16: tl_im2col_to = 2;
+pub const tl_im2col_params = extern struct {
+    struct_size: usize = @sizeOf(tl_im2col_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+    is_2d: bool = false,
+    to: tl_im2col_to = 0,
+};
+pub extern fn tl_im2col(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_im2col_params,
+) ?*tl_tensor;
+pub const tl_conv_1d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_1d_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_1d_params,
+) ?*tl_tensor;
+pub const tl_conv_2d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_2d_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_2d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_2d_params,
+) ?*tl_tensor;
+pub const tl_conv_1d_dw_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_1d_dw_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_1d_dw(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_1d_dw_params,
+) ?*tl_tensor;
+pub const tl_conv_2d_dw_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_2d_dw_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_2d_dw(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_2d_dw_params,
+) ?*tl_tensor;
+pub const tl_conv_transpose_1d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_transpose_1d_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_transpose_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_transpose_1d_params,
+) ?*tl_tensor;
+pub const tl_conv_transpose_2d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_transpose_2d_params),
+    stride: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_transpose_2d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_transpose_2d_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

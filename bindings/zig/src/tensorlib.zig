@@ -75,6 +75,14 @@ pub const Pool1dOp = op_functions.Pool1dOp;
 pub const Pool1dOptions = op_functions.Pool1dOptions;
 pub const Pool2dOp = op_functions.Pool2dOp;
 pub const Pool2dOptions = op_functions.Pool2dOptions;
+pub const Im2colTo = op_functions.Im2colTo;
+pub const Im2colOptions = op_functions.Im2colOptions;
+pub const Conv1dOptions = op_functions.Conv1dOptions;
+pub const Conv2dOptions = op_functions.Conv2dOptions;
+pub const Conv1dDwOptions = op_functions.Conv1dDwOptions;
+pub const Conv2dDwOptions = op_functions.Conv2dDwOptions;
+pub const ConvTranspose1dOptions = op_functions.ConvTranspose1dOptions;
+pub const ConvTranspose2dOptions = op_functions.ConvTranspose2dOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

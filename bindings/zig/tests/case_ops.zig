@@ -92,6 +92,13 @@ const Name = enum {
     upscale,
     pool_1d,
     pool_2d,
+    im2col,
+    conv_1d,
+    conv_2d,
+    conv_1d_dw,
+    conv_2d_dw,
+    conv_transpose_1d,
+    conv_transpose_2d,
 };
 
 /// null where it is none of these.
@@ -185,6 +192,13 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .upscale => 1,
         .pool_1d => 1,
         .pool_2d => 1,
+        .im2col => 2,
+        .conv_1d => 2,
+        .conv_2d => 2,
+        .conv_1d_dw => 2,
+        .conv_2d_dw => 2,
+        .conv_transpose_1d => 2,
+        .conv_transpose_2d => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -320,6 +334,54 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .p0 = try op.integer("p0"),
             .p1 = try op.integer("p1"),
             .skip_padding = try op.integer("skip_padding") != 0,
+        }),
+        .im2col => return try ctx.im2col(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+            .is_2d = try op.integer("is_2D") != 0,
+            .to = try op.choice(tl.Im2colTo, "to"),
+        }),
+        .conv_1d => return try ctx.conv1d(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_2d => return try ctx.conv2d(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+        }),
+        .conv_1d_dw => return try ctx.conv1dDw(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_2d_dw => return try ctx.conv2dDw(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+        }),
+        .conv_transpose_1d => return try ctx.convTranspose1d(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_transpose_2d => return try ctx.convTranspose2d(src[0].?, src[1].?, .{
+            .stride = try op.integer("stride"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
         }),
     }
 }

@@ -72,6 +72,22 @@ struct Piece {
     Sliding::Range columns() const noexcept {
         return {std::max<std::int64_t>(0, x.element(first, 0)), std::min(x.elements, x.element(first + n - 1, x.taps - 1) + 1)};
     }
+    // Whether all windows are whole, and lie among these columns.
+    bool are_whole(const Sliding::Range &among) const noexcept {
+        return x.element(first, 0) >= among.begin && x.element(first + n - 1, 0) + x.taps <= among.end;
+    }
+    // Calls take(i, column) for each output i, tap by tap of such windows: loops without a condition.
+    template <class Take>
+    void for_each_whole(Take take) const noexcept {
+        for (std::int64_t tap = 0; tap < x.taps; tap++) {
+            const std::int64_t column = x.element(first, tap), stride = x.stride;
+            if (stride == 2) {
+                for (std::int64_t i = 0; i < n; i++) take(i, column + 2 * i);
+            } else {
+                for (std::int64_t i = 0; i < n; i++) take(i, column + stride * i);
+            }
+        }
+    }
     // Calls take(i, begin, end) for output i and the columns of its window among those from `begin` on.
     template <class Take>
     void for_each(const Sliding::Range &among, Take take) const noexcept {
@@ -90,6 +106,10 @@ void pool_largest(const Piece &piece, const Rows &rows, float *to) noexcept {
     for (std::int64_t at = all.begin; at < all.end; at += columns_at_a_time) {
         const Sliding::Range part{at, std::min(at + columns_at_a_time, all.end)};
         const float *column = largest(rows, part.begin, part.size(), columns, stage) - part.begin;
+        if (piece.are_whole(part)) {
+            piece.for_each_whole([=](std::int64_t i, std::int64_t j) { to[i] = ops::larger(to[i], column[j]); });
+            continue;
+        }
         piece.for_each(part, [&](std::int64_t i, std::int64_t begin, std::int64_t end) {
             float most = to[i];
             for (std::int64_t j = begin; j < end; j++) most = ops::larger(most, column[j]);
@@ -106,16 +126,22 @@ void pool_average(const Piece &piece, const Rows &rows, bool count_padding, std:
     for (std::int64_t at = all.begin; at < all.end; at += columns_at_a_time) {
         const Sliding::Range part{at, std::min(at + columns_at_a_time, all.end)};
         const double *column = sums(rows, part.begin, part.size(), columns, stage) - part.begin;
+        if (piece.are_whole(part)) {
+            piece.for_each_whole([&, column](std::int64_t i, std::int64_t j) { totals[i] += column[j]; });
+            continue;
+        }
         piece.for_each(part, [&](std::int64_t i, std::int64_t begin, std::int64_t end) {
             double total = totals[i];
             for (std::int64_t j = begin; j < end; j++) total += column[j];
             totals[i] = total;
         });
     }
+    const auto height = static_cast<double>(count_padding ? window_rows : rows.n), whole = static_cast<double>(piece.x.taps);
     for (std::int64_t i = 0; i < piece.n; i++) {
-        const std::int64_t width = count_padding ? piece.x.taps : piece.x.taps_at(piece.first + i).size();
-        const std::int64_t height = count_padding ? window_rows : rows.n;
-        to[i] = static_cast<float>(totals[i] / (static_cast<double>(width) * static_cast<double>(height)));
+        const std::int64_t first = piece.x.element(piece.first + i, 0);
+        const bool is_whole = count_padding || (first >= 0 && first + piece.x.taps <= piece.x.elements);
+        const double width = is_whole ? whole : static_cast<double>(piece.x.taps_at(piece.first + i).size());
+        to[i] = static_cast<float>(totals[i] / (width * height));
     }
 }
 
