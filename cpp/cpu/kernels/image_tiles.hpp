@@ -52,8 +52,7 @@ private:
                     std::int64_t to_stride) const noexcept;
 };
 
-// n elements `step` apart as floats, from `from` on; `stride` bytes are between neighbours. k times, from one to the next k_stride bytes
-// and to_stride floats.
+// n elements, `stride` bytes apart, as floats side by side; k times, each k_stride bytes and to_stride floats behind the one before.
 void load_runs(DType type, std::int64_t k, const std::byte *from, std::int64_t k_stride, std::int64_t stride, std::int64_t n, float *to,
                std::int64_t to_stride, const leaf::LeafTable &leaf) noexcept;
 
