@@ -114,7 +114,15 @@ TEST_F(ConvolutionShapes, strides_may_be_large) {
     Tensor *spread = build.node(Op::conv_transpose_2d, {f({3, 2, 4, 2}), f({1, 1, 2})}, {n("stride", far)});
     EXPECT_EQ(spread->layout.ne, (Ne{3, 2, 4, 1}));
     Tensor *one = build.node(Op::conv_1d, {f({1, 2, 4}), f({9, 2})}, {n("d", far), n("s", far)});
-    Tensor *outputs[] = {spread, one, build.node(Op::pool_1d, {f({9})}, {w("op", "max"), n("k", 2), n("s", far)})};
+    // Five windows, of which one meets elements.
+    const std::vector<Attr> apart{n("p", far / 2), n("s", far / 4)};
+    std::vector<Attr> image{n("p0", far / 2), n("s0", far / 4)};
+    Tensor *signal = f({9, 2}), *columns = build.node(Op::im2col, {f({2, 2, 1}), signal}, image);
+    Tensor *five = build.node(Op::conv_1d, {f({2, 2, 4}), signal}, apart),
+           *by_channel = build.node(Op::conv_1d_dw, {f({2, 1, 2}), signal}, apart);
+    EXPECT_EQ(five->layout.ne, (Ne{5, 4, 1, 1}));
+    Tensor *pooled = build.node(Op::pool_1d, {f({9})}, {w("op", "max"), n("k", 2), n("s", far)});
+    Tensor *outputs[] = {spread, one, columns, five, by_channel, pooled};
     core::compute(*core::Graph::create(*build.context, outputs), *cpu);
 }
 

@@ -126,7 +126,8 @@ void load_kernel(const Convolution &c, const ImageTiles &tiles, DType type, cons
         const std::int64_t x = k % tiles.x.taps, y = k % taps / tiles.x.taps, n = std::min(tiles.x.taps - x, end - k);
         const std::byte *from = kernel + k / taps * c.kernel.channel + (tiles.y.kernel_first + y * tiles.y.kernel_step) * c.kernel.y +
                                 (tiles.x.kernel_first + x * tiles.x.kernel_step) * c.kernel.x;
-        load_runs(type, 1, from, 0, c.kernel.x * tiles.x.kernel_step, n, to, 0, leaf);
+        // (Steps of a single one may be beyond all sizes.)
+        load_runs(type, 1, from, 0, n > 1 ? c.kernel.x * tiles.x.kernel_step : 0, n, to, 0, leaf);
         to += n, k += n;
     }
 }

@@ -90,7 +90,6 @@ private:
 // A row of taps over positions [first, first + n): `row` is the image's that they meet.
 void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row, const float *weights, std::int64_t first, std::int64_t n,
              TapSums &sums, const leaf::LeafTable &leaf) noexcept {
-    const std::int64_t stride = c.image.x * c.x.stride;
     for (std::int64_t tap = 0; tap < c.x.taps; tap++) {
         Sliding::Range there = c.x.positions_of(tap);
         there.begin = std::clamp(there.begin, first, first + n) - first;
@@ -100,7 +99,8 @@ void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row
         float *stage = sums.stage();
         std::fill(stage, stage + there.begin, 0.0f);
         std::fill(stage + there.end, stage + n, 0.0f);
-        load_runs(b.type, 1, from, 0, stride, there.size(), stage + there.begin, 0, leaf);
+        // (The stride of a single one may be beyond all sizes.)
+        load_runs(b.type, 1, from, 0, there.size() > 1 ? c.image.x * c.x.stride : 0, there.size(), stage + there.begin, 0, leaf);
         sums.add(stage, weights[tap]);
     }
 }

@@ -103,7 +103,9 @@ void ImageTiles::gather_tap(const Line &line, std::int64_t tap, std::int64_t cha
     if (there.begin == line.n) return;
     const auto nb = [&](std::size_t d) { return static_cast<std::int64_t>(image.nb[d]); };
     const std::byte *from = image.data + x.element(line.first + there.begin, tap_x) * nb(0) + row * nb(1) + channel * nb(2);
-    load_runs(image.type, n_channels, from, nb(2), x.step * nb(0), there.size(), to + there.begin, to_stride, leaf);
+    // (The step of a single one may be beyond all sizes.)
+    const std::int64_t stride = there.size() > 1 ? x.step * nb(0) : 0;
+    load_runs(image.type, n_channels, from, nb(2), stride, there.size(), to + there.begin, to_stride, leaf);
 }
 
 void load_runs(DType type, std::int64_t k, const std::byte *from, std::int64_t k_stride, std::int64_t stride, std::int64_t n, float *to,
