@@ -3,8 +3,8 @@
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
 //     --only
-//     chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|attention|formats|accuracy|threads    a
-//     section; again for another
+//     chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|convolutions|reductions|attention|formats|accuracy|threads
+//     a section; again for another
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
 //     --json FILE                          the rows of products and weights for programs too, an object a line
@@ -71,7 +71,8 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 namespace {
 
 const std::string section_names =
-    "chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|attention|formats|accuracy|threads";
+    "chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|convolutions|reductions|attention|formats|accuracy|"
+    "threads";
 
 struct Options {
     std::vector<std::string> only;  // empty: all
@@ -145,6 +146,7 @@ void report(const Options &options) {
                     {"copies", report_copies},
                     {"tiles", report_tiles},
                     {"elementwise", report_elementwise},
+                    {"convolutions", report_convolutions},
                     {"reductions", report_reductions},
                     {"attention", report_attention},
                     {"formats", report_formats},

@@ -55,6 +55,7 @@ void report_add(const Bench &bench);
 void report_copies(const Bench &bench);
 void report_tiles(const Bench &bench);
 void report_elementwise(const Bench &bench);
+void report_convolutions(const Bench &bench);
 void report_reductions(const Bench &bench);
 void report_attention(const Bench &bench);
 void report_threads(const Bench &bench);

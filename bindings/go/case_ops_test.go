@@ -91,6 +91,16 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"gather":             2,
 		"add_id":             3,
 		"arange":             0,
+		"upscale":            1,
+		"pool_1d":            1,
+		"pool_2d":            1,
+		"im2col":             2,
+		"conv_1d":            2,
+		"conv_2d":            2,
+		"conv_1d_dw":         2,
+		"conv_2d_dw":         2,
+		"conv_transpose_1d":  2,
+		"conv_transpose_2d":  2,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -312,6 +322,89 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.AddId(src[0], src[1], src[2])
 	case "arange":
 		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
+	case "upscale":
+		options := &UpscaleOptions{
+			Mode: UpscaleMode(s.choice("mode", "nearest", "bilinear")),
+		}
+		made, err = c.Upscale(src[0], s.integer("factor"), options)
+	case "pool_1d":
+		options := &Pool1dOptions{
+			S:            s.integer("s"),
+			P:            s.integer("p"),
+			CountPadding: s.integer("count_padding") != 0,
+		}
+		made, err = c.Pool1d(src[0], Pool1dOp(s.choice("op", "max", "avg")), s.integer("k"), options)
+	case "pool_2d":
+		options := &Pool2dOptions{
+			S0:          s.integer("s0"),
+			S1:          s.integer("s1"),
+			P0:          s.integer("p0"),
+			P1:          s.integer("p1"),
+			SkipPadding: s.integer("skip_padding") != 0,
+		}
+		made, err = c.Pool2d(src[0], Pool2dOp(s.choice("op", "max", "avg")), s.integer("k0"), s.integer("k1"), options)
+	case "im2col":
+		options := &Im2colOptions{
+			S0:   s.integer("s0"),
+			S1:   s.integer("s1"),
+			P0:   s.integer("p0"),
+			P1:   s.integer("p1"),
+			D0:   s.integer("d0"),
+			D1:   s.integer("d1"),
+			Is2D: s.integer("is_2D") != 0,
+			To:   Im2colTo(s.choice("to", "f32", "f16", "bf16")),
+		}
+		made, err = c.Im2col(src[0], src[1], options)
+	case "conv_1d":
+		options := &Conv1dOptions{
+			S: s.integer("s"),
+			P: s.integer("p"),
+			D: s.integer("d"),
+		}
+		made, err = c.Conv1d(src[0], src[1], options)
+	case "conv_2d":
+		options := &Conv2dOptions{
+			S0: s.integer("s0"),
+			S1: s.integer("s1"),
+			P0: s.integer("p0"),
+			P1: s.integer("p1"),
+			D0: s.integer("d0"),
+			D1: s.integer("d1"),
+		}
+		made, err = c.Conv2d(src[0], src[1], options)
+	case "conv_1d_dw":
+		options := &Conv1dDwOptions{
+			S: s.integer("s"),
+			P: s.integer("p"),
+			D: s.integer("d"),
+		}
+		made, err = c.Conv1dDw(src[0], src[1], options)
+	case "conv_2d_dw":
+		options := &Conv2dDwOptions{
+			S0: s.integer("s0"),
+			S1: s.integer("s1"),
+			P0: s.integer("p0"),
+			P1: s.integer("p1"),
+			D0: s.integer("d0"),
+			D1: s.integer("d1"),
+		}
+		made, err = c.Conv2dDw(src[0], src[1], options)
+	case "conv_transpose_1d":
+		options := &ConvTranspose1dOptions{
+			S: s.integer("s"),
+			P: s.integer("p"),
+			D: s.integer("d"),
+		}
+		made, err = c.ConvTranspose1d(src[0], src[1], options)
+	case "conv_transpose_2d":
+		options := &ConvTranspose2dOptions{
+			Stride: s.integer("stride"),
+			P0:     s.integer("p0"),
+			P1:     s.integer("p1"),
+			D0:     s.integer("d0"),
+			D1:     s.integer("d1"),
+		}
+		made, err = c.ConvTranspose2d(src[0], src[1], options)
 	}
 	return made, true, err
 }

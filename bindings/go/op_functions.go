@@ -1316,3 +1316,414 @@ func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, er
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
 	})
 }
+
+// UpscaleMode is what [Context.Upscale] takes: what stands between a's pixels;
+// nearest is the default.
+type UpscaleMode int32
+
+// The values of UpscaleMode.
+const (
+	UpscaleModeNearest  UpscaleMode = C.TL_UPSCALE_MODE_NEAREST
+	UpscaleModeBilinear UpscaleMode = C.TL_UPSCALE_MODE_BILINEAR
+)
+
+// UpscaleOptions is what [Context.Upscale] may be given. Zeros are the
+// defaults.
+type UpscaleOptions struct {
+	// What stands between a's pixels; nearest is the default.
+	Mode UpscaleMode
+}
+
+// Upscale is images with factor times as many columns and rows.
+//
+// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
+// bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and
+// (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge. Shapes: a
+// (w, h, ..), c (factor w, factor h, ..). Types: F32, F16 or BF16. nearest is
+// exact; bilinear is computed in F32, first between rows, then between columns,
+// and rounded once. The result is of a's type. factor: how many times as many;
+// 1 or more.
+func (c *Context) Upscale(a *Tensor, factor int64, options *UpscaleOptions) (*Tensor, error) {
+	params := C.tl_upscale_params{struct_size: C.sizeof_tl_upscale_params}
+	if options != nil {
+		params.mode = C.tl_upscale_mode(options.Mode)
+	}
+	return c.construct("upscale", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_upscale(c.ptr, a.ptr, C.int64_t(factor), &params)
+	})
+}
+
+// Pool1dOp is what [Context.Pool1d] takes: what is taken of a window.
+type Pool1dOp int32
+
+// The values of Pool1dOp.
+const (
+	Pool1dOpMax Pool1dOp = C.TL_POOL_1D_OP_MAX
+	Pool1dOpAvg Pool1dOp = C.TL_POOL_1D_OP_AVG
+)
+
+// Pool1dOptions is what [Context.Pool1d] may be given. Zeros are the defaults.
+type Pool1dOptions struct {
+	// From one window to the next; 0: k; 0 or more.
+	S int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P int64
+	// avg: whether what lies beyond a row counts, as zeros.
+	CountPadding bool
+}
+
+// Pool1d is the largest, or the average, of the elements in a window that moves
+// along a's rows.
+//
+// The result c: c[o] = max or average over t < k of a[o s + t - p], of those
+// that a has. Shapes: a (n, ..), c ((n + 2 p - k) / s + 1, ..), rounded down. p
+// is below k, so that each window has an element. Types: F32, F16 or BF16. max
+// is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
+// It divides by how many elements of the window a has, as ggml's; with
+// count_padding by k, as PyTorch's. The result is of a's type. op: what is
+// taken of a window. k: the window's length; 1 or more.
+func (c *Context) Pool1d(a *Tensor, op Pool1dOp, k int64, options *Pool1dOptions) (*Tensor, error) {
+	params := C.tl_pool_1d_params{struct_size: C.sizeof_tl_pool_1d_params}
+	if options != nil {
+		params.s = C.int64_t(options.S)
+		params.p = C.int64_t(options.P)
+		params.count_padding = C.bool(options.CountPadding)
+	}
+	return c.construct("pool_1d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pool_1d(c.ptr, a.ptr, C.tl_pool_1d_op(op), C.int64_t(k), &params)
+	})
+}
+
+// Pool2dOp is what [Context.Pool2d] takes: what is taken of a window.
+type Pool2dOp int32
+
+// The values of Pool2dOp.
+const (
+	Pool2dOpMax Pool2dOp = C.TL_POOL_2D_OP_MAX
+	Pool2dOpAvg Pool2dOp = C.TL_POOL_2D_OP_AVG
+)
+
+// Pool2dOptions is what [Context.Pool2d] may be given. Zeros are the defaults.
+type Pool2dOptions struct {
+	// From one window to the next in dimension 0; 0: k0; 0 or more.
+	S0 int64
+	// The same in dimension 1; 0: k1; 0 or more.
+	S1 int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// avg: whether what lies beyond a does not count.
+	SkipPadding bool
+}
+
+// Pool2d is the largest, or the average, of the elements in a window that moves
+// over a's matrices.
+//
+// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of
+// a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has. Shapes: a (w, h, ..),
+// c ((w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..), rounded down. p0
+// is below k0 and p1 below k1, so that each window has an element. Types: F32,
+// F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and
+// is rounded once. It divides by k0 k1, so that what lies beyond a counts as
+// zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the
+// window a has. The result is of a's type. op: what is taken of a window. k0:
+// the window's width; 1 or more. k1: its height; 1 or more.
+func (c *Context) Pool2d(a *Tensor, op Pool2dOp, k0 int64, k1 int64, options *Pool2dOptions) (*Tensor, error) {
+	params := C.tl_pool_2d_params{struct_size: C.sizeof_tl_pool_2d_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.skip_padding = C.bool(options.SkipPadding)
+	}
+	return c.construct("pool_2d", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_pool_2d(c.ptr, a.ptr, C.tl_pool_2d_op(op), C.int64_t(k0), C.int64_t(k1), &params)
+	})
+}
+
+// Im2colTo is what [Context.Im2col] takes: the result's type; f32 is the
+// default.
+type Im2colTo int32
+
+// The values of Im2colTo.
+const (
+	Im2colToF32  Im2colTo = C.TL_IM2COL_TO_F32
+	Im2colToF16  Im2colTo = C.TL_IM2COL_TO_F16
+	Im2colToBf16 Im2colTo = C.TL_IM2COL_TO_BF16
+)
+
+// Im2colOptions is what [Context.Im2col] may be given. Zeros are the defaults.
+type Im2colOptions struct {
+	// From one window to the next in dimension 0; 1 or more; 0 = the
+	// default, 1.
+	S0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	S1 int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
+	// the default, 1.
+	D0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	D1 int64
+	// Whether b is images, not signals.
+	Is2D bool
+	// The result's type; f32 is the default.
+	To Im2colTo
+}
+
+// Im2col is what the windows of a convolution of b with a kernel of a's shape
+// meet, a row for each.
+//
+// The result c: c[(channel kh + ty) kw + tx, x, y, n] =
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such
+// element. A convolution is the product of this and of the kernel, reshaped to
+// {kw kh channels, outputs}. Shapes: of images a (kw, kh, channels, outputs), b
+// (w, h, channels, images), c
+// (kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images),
+// rounded down. Of signals a (k, channels, outputs), b (n, channels, signals),
+// c (k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals). Types: a and b
+// F32, F16 or BF16 each; c F32, or as to says, each element rounded once.
+func (c *Context) Im2col(a, b *Tensor, options *Im2colOptions) (*Tensor, error) {
+	params := C.tl_im2col_params{struct_size: C.sizeof_tl_im2col_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+		params.is_2d = C.bool(options.Is2D)
+		params.to = C.tl_im2col_to(options.To)
+	}
+	return c.construct("im2col", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_im2col(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Conv1dOptions is what [Context.Conv1d] may be given. Zeros are the defaults.
+type Conv1dOptions struct {
+	// From one window to the next; 1 or more; 0 = the default, 1.
+	S int64
+	// How far the first window begins before a signal, and the last one may
+	// end behind it; 0 or more.
+	P int64
+	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	D int64
+}
+
+// Conv1d is b's signals, convolved with a.
+//
+// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m]
+// b[x s + t d - p, channel, n], of those that b has. Shapes: a
+// (k, channels, outputs), b (n, channels, signals), c
+// ((n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals), rounded down. Types: a
+// and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+func (c *Context) Conv1d(a, b *Tensor, options *Conv1dOptions) (*Tensor, error) {
+	params := C.tl_conv_1d_params{struct_size: C.sizeof_tl_conv_1d_params}
+	if options != nil {
+		params.s = C.int64_t(options.S)
+		params.p = C.int64_t(options.P)
+		params.d = C.int64_t(options.D)
+	}
+	return c.construct("conv_1d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_1d(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Conv2dOptions is what [Context.Conv2d] may be given. Zeros are the defaults.
+type Conv2dOptions struct {
+	// From one window to the next in dimension 0; 1 or more; 0 = the
+	// default, 1.
+	S0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	S1 int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
+	// the default, 1.
+	D0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	D1 int64
+}
+
+// Conv2d is b's images, convolved with a.
+//
+// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of
+// a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of
+// those that b has. Shapes: a (kw, kh, channels, outputs), b
+// (w, h, channels, images), c
+// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images),
+// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// The result is F32.
+func (c *Context) Conv2d(a, b *Tensor, options *Conv2dOptions) (*Tensor, error) {
+	params := C.tl_conv_2d_params{struct_size: C.sizeof_tl_conv_2d_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+	}
+	return c.construct("conv_2d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_2d(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Conv1dDwOptions is what [Context.Conv1dDw] may be given. Zeros are the
+// defaults.
+type Conv1dDwOptions struct {
+	// From one window to the next; 1 or more; 0 = the default, 1.
+	S int64
+	// How far the first window begins before a signal, and the last one may
+	// end behind it; 0 or more.
+	P int64
+	// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+	D int64
+}
+
+// Conv1dDw is b's signals, each channel convolved with a's of the same number.
+//
+// The result c: c[x, m, n] = sum over t < k of a[t, 0, m]
+// b[x s + t d - p, m, n], of those that b has. Shapes: a (k, 1, channels), b
+// (n, channels, signals), c
+// ((n + 2 p - (k - 1) d - 1) / s + 1, channels, signals), rounded down. Types:
+// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+func (c *Context) Conv1dDw(a, b *Tensor, options *Conv1dDwOptions) (*Tensor, error) {
+	params := C.tl_conv_1d_dw_params{struct_size: C.sizeof_tl_conv_1d_dw_params}
+	if options != nil {
+		params.s = C.int64_t(options.S)
+		params.p = C.int64_t(options.P)
+		params.d = C.int64_t(options.D)
+	}
+	return c.construct("conv_1d_dw", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_1d_dw(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// Conv2dDwOptions is what [Context.Conv2dDw] may be given. Zeros are the
+// defaults.
+type Conv2dDwOptions struct {
+	// From one window to the next in dimension 0; 1 or more; 0 = the
+	// default, 1.
+	S0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	S1 int64
+	// How far the first window begins before a row, and the last one may
+	// end behind it; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// From one tap of a window to the next in dimension 0; 1 or more; 0 =
+	// the default, 1.
+	D0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	D1 int64
+}
+
+// Conv2dDw is b's images, each channel convolved with a's of the same number.
+//
+// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a
+// (kw, kh, 1, channels), b (w, h, channels, images), c
+// ((w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images),
+// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32.
+// The result is F32.
+func (c *Context) Conv2dDw(a, b *Tensor, options *Conv2dDwOptions) (*Tensor, error) {
+	params := C.tl_conv_2d_dw_params{struct_size: C.sizeof_tl_conv_2d_dw_params}
+	if options != nil {
+		params.s0 = C.int64_t(options.S0)
+		params.s1 = C.int64_t(options.S1)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+	}
+	return c.construct("conv_2d_dw", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_2d_dw(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// ConvTranspose1dOptions is what [Context.ConvTranspose1d] may be given. Zeros
+// are the defaults.
+type ConvTranspose1dOptions struct {
+	// How far in the result elements are apart that are neighbours in b; 1
+	// or more; 0 = the default, 1.
+	S int64
+	// How many elements are left out at both ends of the result; 0 or more.
+	P int64
+	// From one tap to the next; 1 or more; 0 = the default, 1.
+	D int64
+}
+
+// ConvTranspose1d is b's signals, each element spread by a: the transposed
+// convolution.
+//
+// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k
+// that give this index, of a[t, m, channel] b[x, channel, n]. Shapes: a
+// (k, outputs, channels), b (n, channels, signals), c
+// ((n - 1) s - 2 p + (k - 1) d + 1, outputs, signals). Types: a and b F32, F16
+// or BF16 each, c F32; computed in F32. The result is F32.
+func (c *Context) ConvTranspose1d(a, b *Tensor, options *ConvTranspose1dOptions) (*Tensor, error) {
+	params := C.tl_conv_transpose_1d_params{struct_size: C.sizeof_tl_conv_transpose_1d_params}
+	if options != nil {
+		params.s = C.int64_t(options.S)
+		params.p = C.int64_t(options.P)
+		params.d = C.int64_t(options.D)
+	}
+	return c.construct("conv_transpose_1d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_transpose_1d(c.ptr, a.ptr, b.ptr, &params)
+	})
+}
+
+// ConvTranspose2dOptions is what [Context.ConvTranspose2d] may be given. Zeros
+// are the defaults.
+type ConvTranspose2dOptions struct {
+	// How far in the result elements are apart that are neighbours in b; 1
+	// or more; 0 = the default, 1.
+	Stride int64
+	// How many elements are left out at both ends of a row; 0 or more.
+	P0 int64
+	// The same of columns; 0 or more.
+	P1 int64
+	// From one tap to the next in dimension 0; 1 or more; 0 = the default,
+	// 1.
+	D0 int64
+	// The same in dimension 1; 1 or more; 0 = the default, 1.
+	D1 int64
+}
+
+// ConvTranspose2d is b's images, each element spread by a: the transposed
+// convolution.
+//
+// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum
+// over channels, and the x, y, tx < kw and ty < kh that give these indices, of
+// a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
+// (kw, kh, outputs, channels), b (w, h, channels, images), c
+// ((w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images).
+// Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is
+// F32.
+func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions) (*Tensor, error) {
+	params := C.tl_conv_transpose_2d_params{struct_size: C.sizeof_tl_conv_transpose_2d_params}
+	if options != nil {
+		params.stride = C.int64_t(options.Stride)
+		params.p0 = C.int64_t(options.P0)
+		params.p1 = C.int64_t(options.P1)
+		params.d0 = C.int64_t(options.D0)
+		params.d1 = C.int64_t(options.D1)
+	}
+	return c.construct("conv_transpose_2d", []*Tensor{a, b}, func() *C.tl_tensor {
+		return C.tl_conv_transpose_2d(c.ptr, a.ptr, b.ptr, &params)
+	})
+}

@@ -411,3 +411,122 @@ tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step) {
         return node<0>(context, Op::arange, {}, attrs);
     });
 }
+
+tl_tensor *tl_upscale(tl_context *ctx, tl_tensor *a, int64_t factor, const tl_upscale_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_upscale_params options = options_of(params, "upscale");
+        const Attr attrs[] = {
+            Attr::of_int("factor", factor),
+            Attr::of_int("mode", options.mode),
+        };
+        return node<1>(context, Op::upscale, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k, const tl_pool_1d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_pool_1d_params options = options_of(params, "pool_1d");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),
+            Attr::of_int("k", k),
+            Attr::of_int("s", options.s),
+            Attr::of_int("p", options.p),
+            Attr::of_int("count_padding", options.count_padding),
+        };
+        return node<1>(context, Op::pool_1d, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k0, int64_t k1, const tl_pool_2d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_pool_2d_params options = options_of(params, "pool_2d");
+        const Attr attrs[] = {
+            Attr::of_int("op", op),         Attr::of_int("k0", k0),
+            Attr::of_int("k1", k1),         Attr::of_int("s0", options.s0),
+            Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1), Attr::of_int("skip_padding", options.skip_padding),
+        };
+        return node<1>(context, Op::pool_2d, {a}, attrs);
+    });
+}
+
+tl_tensor *tl_im2col(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_im2col_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_im2col_params options = options_of(params, "im2col");
+        const Attr attrs[] = {
+            Attr::of_int("s0", options.s0),       Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1),       Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
+            Attr::of_int("is_2D", options.is_2d), Attr::of_int("to", options.to),
+        };
+        return node<2>(context, Op::im2col, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_1d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_1d_params options = options_of(params, "conv_1d");
+        const Attr attrs[] = {
+            Attr::of_int("s", options.s),
+            Attr::of_int("p", options.p),
+            Attr::of_int("d", options.d),
+        };
+        return node<2>(context, Op::conv_1d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_2d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_2d_params options = options_of(params, "conv_2d");
+        const Attr attrs[] = {
+            Attr::of_int("s0", options.s0), Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1), Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
+        };
+        return node<2>(context, Op::conv_2d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_1d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_1d_dw_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_1d_dw_params options = options_of(params, "conv_1d_dw");
+        const Attr attrs[] = {
+            Attr::of_int("s", options.s),
+            Attr::of_int("p", options.p),
+            Attr::of_int("d", options.d),
+        };
+        return node<2>(context, Op::conv_1d_dw, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_2d_dw(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_2d_dw_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_2d_dw_params options = options_of(params, "conv_2d_dw");
+        const Attr attrs[] = {
+            Attr::of_int("s0", options.s0), Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1), Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
+        };
+        return node<2>(context, Op::conv_2d_dw, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_transpose_1d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_transpose_1d_params options = options_of(params, "conv_transpose_1d");
+        const Attr attrs[] = {
+            Attr::of_int("s", options.s),
+            Attr::of_int("p", options.p),
+            Attr::of_int("d", options.d),
+        };
+        return node<2>(context, Op::conv_transpose_1d, {a, b}, attrs);
+    });
+}
+
+tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_conv_transpose_2d_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_conv_transpose_2d_params options = options_of(params, "conv_transpose_2d");
+        const Attr attrs[] = {
+            Attr::of_int("stride", options.stride), Attr::of_int("p0", options.p0), Attr::of_int("p1", options.p1),
+            Attr::of_int("d0", options.d0),         Attr::of_int("d1", options.d1),
+        };
+        return node<2>(context, Op::conv_transpose_2d, {a, b}, attrs);
+    });
+}

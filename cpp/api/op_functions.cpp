@@ -350,6 +350,100 @@ Tensor ContextOps::arange(double start, double stop, double step) const {
     return Nodes::make(*this, core::Op::arange, {}, attrs);
 }
 
+Tensor ContextOps::upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("factor", factor),
+        core::Attr::of_int("mode", static_cast<std::int64_t>(options.mode)),
+    };
+    return Nodes::make(*this, core::Op::upscale, {&a}, attrs);
+}
+
+Tensor ContextOps::pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("op", static_cast<std::int64_t>(op)),
+        core::Attr::of_int("k", k),
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("count_padding", options.count_padding),
+    };
+    return Nodes::make(*this, core::Op::pool_1d, {&a}, attrs);
+}
+
+Tensor ContextOps::pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("op", static_cast<std::int64_t>(op)),
+        core::Attr::of_int("k0", k0),
+        core::Attr::of_int("k1", k1),
+        core::Attr::of_int("s0", options.s0),
+        core::Attr::of_int("s1", options.s1),
+        core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("skip_padding", options.skip_padding),
+    };
+    return Nodes::make(*this, core::Op::pool_2d, {&a}, attrs);
+}
+
+Tensor ContextOps::im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0),       core::Attr::of_int("s1", options.s1),
+        core::Attr::of_int("p0", options.p0),       core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("d0", options.d0),       core::Attr::of_int("d1", options.d1),
+        core::Attr::of_int("is_2D", options.is_2d), core::Attr::of_int("to", static_cast<std::int64_t>(options.to)),
+    };
+    return Nodes::make(*this, core::Op::im2col, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_1d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0), core::Attr::of_int("s1", options.s1), core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1), core::Attr::of_int("d0", options.d0), core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_2d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_1d_dw, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s0", options.s0), core::Attr::of_int("s1", options.s1), core::Attr::of_int("p0", options.p0),
+        core::Attr::of_int("p1", options.p1), core::Attr::of_int("d0", options.d0), core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_2d_dw, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("s", options.s),
+        core::Attr::of_int("p", options.p),
+        core::Attr::of_int("d", options.d),
+    };
+    return Nodes::make(*this, core::Op::conv_transpose_1d, {&a, &b}, attrs);
+}
+
+Tensor ContextOps::conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("stride", options.stride), core::Attr::of_int("p0", options.p0), core::Attr::of_int("p1", options.p1),
+        core::Attr::of_int("d0", options.d0),         core::Attr::of_int("d1", options.d1),
+    };
+    return Nodes::make(*this, core::Op::conv_transpose_2d, {&a, &b}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -534,6 +628,44 @@ Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) {
 
 Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) { return Nodes::youngest_of({&a, &b, &ids}).add_id(a, b, ids); }
 
+Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) {
+    return Nodes::youngest_of({&a}).upscale(a, factor, options);
+}
+
+Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options) {
+    return Nodes::youngest_of({&a}).pool_1d(a, op, k, options);
+}
+
+Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) {
+    return Nodes::youngest_of({&a}).pool_2d(a, op, k0, k1, options);
+}
+
+Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options) { return Nodes::youngest_of({&a, &b}).im2col(a, b, options); }
+
+Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_1d(a, b, options);
+}
+
+Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_2d(a, b, options);
+}
+
+Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_1d_dw(a, b, options);
+}
+
+Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_2d_dw(a, b, options);
+}
+
+Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_transpose_1d(a, b, options);
+}
+
+Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options) {
+    return Nodes::youngest_of({&a, &b}).conv_transpose_2d(a, b, options);
+}
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -652,6 +784,18 @@ Tensor TensorOps::diag_mask_inf(std::int64_t n_past) const { return tensorlib::d
 
 Tensor TensorOps::diag_mask_zero(std::int64_t n_past) const {
     return tensorlib::diag_mask_zero(static_cast<const Tensor &>(*this), n_past);
+}
+
+Tensor TensorOps::upscale(std::int64_t factor, const UpscaleOptions &options) const {
+    return tensorlib::upscale(static_cast<const Tensor &>(*this), factor, options);
+}
+
+Tensor TensorOps::pool_1d(Pool1dOp op, std::int64_t k, const Pool1dOptions &options) const {
+    return tensorlib::pool_1d(static_cast<const Tensor &>(*this), op, k, options);
+}
+
+Tensor TensorOps::pool_2d(Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
+    return tensorlib::pool_2d(static_cast<const Tensor &>(*this), op, k0, k1, options);
 }
 
 }  // namespace tensorlib

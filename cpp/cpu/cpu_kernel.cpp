@@ -34,4 +34,11 @@ void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t
     for (std::int64_t i = 0; i < n; i += type.block_size, to += t.nb[0]) encode(values + i, nullptr, to, type.block_size);
 }
 
+const float *floats_of(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *stage,
+                       const leaf::LeafTable &leaf) noexcept {
+    if (t.type == DType::f32 && t.nb[0] == sizeof(float)) return reinterpret_cast<const float *>(row) + i0;
+    load_row(t, row, i0, n, stage, leaf);
+    return stage;
+}
+
 }  // namespace tensorlib::core

@@ -26,8 +26,8 @@ struct CpuKernel : Kernel {
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
 // last one taking every legal input.
 namespace kernels {
-extern const std::span<const CpuKernel> arange, attention, bands, copies, counts, gather, layout, losses, mul_mat, mul_mat_id, norms,
-    ordering, outer_products, rope, rows, sums, tiles, windows;
+extern const std::span<const CpuKernel> arange, attention, bands, convolution, copies, counts, depthwise, gather, im2col, layout, losses,
+    mul_mat, mul_mat_id, norms, ordering, outer_products, pooling, rope, rows, sums, tiles, upscale, windows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one
@@ -61,5 +61,9 @@ void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::in
               const leaf::LeafTable &leaf) noexcept;
 void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values,
                const leaf::LeafTable &leaf) noexcept;
+
+// n floats of a row from i0 on: where they lie, or decoded into `stage`.
+const float *floats_of(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *stage,
+                       const leaf::LeafTable &leaf) noexcept;
 
 }  // namespace tensorlib::core

@@ -1176,6 +1176,193 @@ inline constexpr OpFacts arange{
     .doc = "Numbers in equal steps",
 };
 
+// ---- convolution
+
+inline constexpr Operand upscale_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *upscale_mode_values[] = {"nearest", "bilinear"};
+inline constexpr AttrDef upscale_attrs[] = {
+    {.name = "factor", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "mode", .kind = AttrKind::text, .required = false, .values = upscale_mode_values},
+};
+inline constexpr OpFacts upscale{
+    .op = Op::upscale,
+    .name = "upscale",
+    .operands = upscale_operands,
+    .attrs = upscale_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g's pixels added up by their weights in c",
+    .doc = "Images with factor times as many columns and rows",
+};
+
+inline constexpr Operand pool_1d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *pool_1d_op_values[] = {"max", "avg"};
+inline constexpr AttrDef pool_1d_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_1d_op_values},
+    {.name = "k", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "count_padding", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts pool_1d{
+    .op = Op::pool_1d,
+    .name = "pool_1d",
+    .operands = pool_1d_operands,
+    .attrs = pool_1d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
+    .doc = "The largest, or the average, of the elements in a window that moves along a's rows",
+};
+
+inline constexpr Operand pool_2d_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr const char *pool_2d_op_values[] = {"max", "avg"};
+inline constexpr AttrDef pool_2d_attrs[] = {
+    {.name = "op", .kind = AttrKind::text, .required = true, .values = pool_2d_op_values},
+    {.name = "k0", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "k1", .kind = AttrKind::ints, .required = true, .least = 1},
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "skip_padding", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts pool_2d{
+    .op = Op::pool_2d,
+    .name = "pool_2d",
+    .operands = pool_2d_operands,
+    .attrs = pool_2d_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = g, of max at the largest element (the first of several), of avg divided among the window's",
+    .doc = "The largest, or the average, of the elements in a window that moves over a's matrices",
+};
+
+inline constexpr Operand im2col_operands[] = {
+    {.name = "a", .role = Role::read, .never = "only its shape counts"},
+    {.name = "b", .role = Role::read},
+};
+inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
+inline constexpr AttrDef im2col_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "is_2D", .kind = AttrKind::ints, .required = false},
+    {.name = "to", .kind = AttrKind::text, .required = false, .values = im2col_to_values},
+};
+inline constexpr OpFacts im2col{
+    .op = Op::im2col,
+    .name = "im2col",
+    .operands = im2col_operands,
+    .attrs = im2col_attrs,
+    .gradient = "db = g's elements added to those that they are copies of",
+    .doc = "What the windows of a convolution of b with a kernel of a's shape meet, a row for each",
+};
+
+inline constexpr Operand conv_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_1d_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_1d{
+    .op = Op::conv_1d,
+    .name = "conv_1d",
+    .operands = conv_1d_operands,
+    .attrs = conv_1d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_1d of g with a",
+    .doc = "b's signals, convolved with a",
+};
+
+inline constexpr Operand conv_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_2d_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_2d{
+    .op = Op::conv_2d,
+    .name = "conv_2d",
+    .operands = conv_2d_operands,
+    .attrs = conv_2d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of what im2col gives of b, summed; db = conv_transpose_2d of g with a",
+    .doc = "b's images, convolved with a",
+};
+
+inline constexpr Operand conv_1d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_1d_dw_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_1d_dw{
+    .op = Op::conv_1d_dw,
+    .name = "conv_1d_dw",
+    .operands = conv_1d_dw_operands,
+    .attrs = conv_1d_dw_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
+    .doc = "b's signals, each channel convolved with a's of the same number",
+};
+
+inline constexpr Operand conv_2d_dw_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_2d_dw_attrs[] = {
+    {.name = "s0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "s1", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_2d_dw{
+    .op = Op::conv_2d_dw,
+    .name = "conv_2d_dw",
+    .operands = conv_2d_dw_operands,
+    .attrs = conv_2d_dw_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of g and of the elements that a's met, summed; db = g's elements times those of a that they met",
+    .doc = "b's images, each channel convolved with a's of the same number",
+};
+
+inline constexpr Operand conv_transpose_1d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_transpose_1d_attrs[] = {
+    {.name = "s", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_transpose_1d{
+    .op = Op::conv_transpose_1d,
+    .name = "conv_transpose_1d",
+    .operands = conv_transpose_1d_operands,
+    .attrs = conv_transpose_1d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_1d of g with a",
+    .doc = "b's signals, each element spread by a: the transposed convolution",
+};
+
+inline constexpr Operand conv_transpose_2d_operands[] = {{.name = "a", .role = Role::read}, {.name = "b", .role = Role::read}};
+inline constexpr AttrDef conv_transpose_2d_attrs[] = {
+    {.name = "stride", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "p0", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "p1", .kind = AttrKind::ints, .required = false, .least = 0},
+    {.name = "d0", .kind = AttrKind::ints, .required = false, .least = 1},
+    {.name = "d1", .kind = AttrKind::ints, .required = false, .least = 1},
+};
+inline constexpr OpFacts conv_transpose_2d{
+    .op = Op::conv_transpose_2d,
+    .name = "conv_transpose_2d",
+    .operands = conv_transpose_2d_operands,
+    .attrs = conv_transpose_2d_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = the products of b and of what im2col gives of g, summed; db = conv_2d of g with a",
+    .doc = "b's images, each element spread by a: the transposed convolution",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1510,6 +1697,172 @@ struct ArangeAttrs {
 
     explicit ArangeAttrs(const Attrs &given)
         : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), step(given.number("step", 0.0)) {}
+};
+
+enum class UpscaleMode : std::int32_t { nearest, bilinear };
+
+struct UpscaleAttrs {
+    static constexpr Op operation = Op::upscale;
+
+    std::int64_t factor;
+    UpscaleMode mode;
+
+    explicit UpscaleAttrs(const Attrs &given)
+        : factor(given.integer("factor", 0)), mode(static_cast<UpscaleMode>(given.integer("mode", 0))) {}
+};
+
+enum class Pool1dOp : std::int32_t { max, avg };
+
+struct Pool1dAttrs {
+    static constexpr Op operation = Op::pool_1d;
+
+    Pool1dOp op;
+    std::int64_t k;
+    std::int64_t s;
+    std::int64_t p;
+    bool count_padding;
+
+    explicit Pool1dAttrs(const Attrs &given)
+        : op(static_cast<Pool1dOp>(given.integer("op", 0))),
+          k(given.integer("k", 0)),
+          s(given.integer("s", 0)),
+          p(given.integer("p", 0)),
+          count_padding(given.flag("pool_1d", "count_padding")) {}
+};
+
+enum class Pool2dOp : std::int32_t { max, avg };
+
+struct Pool2dAttrs {
+    static constexpr Op operation = Op::pool_2d;
+
+    Pool2dOp op;
+    std::int64_t k0;
+    std::int64_t k1;
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    bool skip_padding;
+
+    explicit Pool2dAttrs(const Attrs &given)
+        : op(static_cast<Pool2dOp>(given.integer("op", 0))),
+          k0(given.integer("k0", 0)),
+          k1(given.integer("k1", 0)),
+          s0(given.integer("s0", 0)),
+          s1(given.integer("s1", 0)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          skip_padding(given.flag("pool_2d", "skip_padding")) {}
+};
+
+enum class Im2colTo : std::int32_t { f32, f16, bf16 };
+
+struct Im2colAttrs {
+    static constexpr Op operation = Op::im2col;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+    bool is_2D;
+    Im2colTo to;
+
+    explicit Im2colAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)),
+          is_2D(given.flag("im2col", "is_2D")),
+          to(static_cast<Im2colTo>(given.integer("to", 0))) {}
+};
+
+struct Conv1dAttrs {
+    static constexpr Op operation = Op::conv_1d;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit Conv1dAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct Conv2dAttrs {
+    static constexpr Op operation = Op::conv_2d;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit Conv2dAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
+};
+
+struct Conv1dDwAttrs {
+    static constexpr Op operation = Op::conv_1d_dw;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit Conv1dDwAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct Conv2dDwAttrs {
+    static constexpr Op operation = Op::conv_2d_dw;
+
+    std::int64_t s0;
+    std::int64_t s1;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit Conv2dDwAttrs(const Attrs &given)
+        : s0(given.integer("s0", 1)),
+          s1(given.integer("s1", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
+};
+
+struct ConvTranspose1dAttrs {
+    static constexpr Op operation = Op::conv_transpose_1d;
+
+    std::int64_t s;
+    std::int64_t p;
+    std::int64_t d;
+
+    explicit ConvTranspose1dAttrs(const Attrs &given) : s(given.integer("s", 1)), p(given.integer("p", 0)), d(given.integer("d", 1)) {}
+};
+
+struct ConvTranspose2dAttrs {
+    static constexpr Op operation = Op::conv_transpose_2d;
+
+    std::int64_t stride;
+    std::int64_t p0;
+    std::int64_t p1;
+    std::int64_t d0;
+    std::int64_t d1;
+
+    explicit ConvTranspose2dAttrs(const Attrs &given)
+        : stride(given.integer("stride", 1)),
+          p0(given.integer("p0", 0)),
+          p1(given.integer("p1", 0)),
+          d0(given.integer("d0", 1)),
+          d1(given.integer("d1", 1)) {}
 };
 
 }  // namespace tensorlib::core::ops

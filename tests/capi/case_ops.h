@@ -478,5 +478,109 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_arange(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_number(run, words, n, "step"));
         return true;
     }
+    if (strcmp(op, "upscale") == 0) {
+        operands(run, words, n, 1, s);
+        tl_upscale_params params = {.struct_size = sizeof params};
+        params.mode = case_choice(run, words, n, "mode", "nearest bilinear");
+        *made = tl_upscale(ctx, s[0], case_int(run, words, n, "factor"), &params);
+        return true;
+    }
+    if (strcmp(op, "pool_1d") == 0) {
+        operands(run, words, n, 1, s);
+        tl_pool_1d_params params = {.struct_size = sizeof params};
+        params.s = case_int(run, words, n, "s");
+        params.p = case_int(run, words, n, "p");
+        params.count_padding = case_int(run, words, n, "count_padding") != 0;
+        *made = tl_pool_1d(ctx, s[0], case_choice(run, words, n, "op", "max avg"), case_int(run, words, n, "k"), &params);
+        return true;
+    }
+    if (strcmp(op, "pool_2d") == 0) {
+        operands(run, words, n, 1, s);
+        tl_pool_2d_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.skip_padding = case_int(run, words, n, "skip_padding") != 0;
+        *made = tl_pool_2d(ctx, s[0], case_choice(run, words, n, "op", "max avg"), case_int(run, words, n, "k0"),
+                           case_int(run, words, n, "k1"), &params);
+        return true;
+    }
+    if (strcmp(op, "im2col") == 0) {
+        operands(run, words, n, 2, s);
+        tl_im2col_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        params.is_2d = case_int(run, words, n, "is_2D") != 0;
+        params.to = case_choice(run, words, n, "to", "f32 f16 bf16");
+        *made = tl_im2col(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_1d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_1d_params params = {.struct_size = sizeof params};
+        params.s = case_int(run, words, n, "s");
+        params.p = case_int(run, words, n, "p");
+        params.d = case_int(run, words, n, "d");
+        *made = tl_conv_1d(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_2d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_2d_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        *made = tl_conv_2d(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_1d_dw") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_1d_dw_params params = {.struct_size = sizeof params};
+        params.s = case_int(run, words, n, "s");
+        params.p = case_int(run, words, n, "p");
+        params.d = case_int(run, words, n, "d");
+        *made = tl_conv_1d_dw(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_2d_dw") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_2d_dw_params params = {.struct_size = sizeof params};
+        params.s0 = case_int(run, words, n, "s0");
+        params.s1 = case_int(run, words, n, "s1");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        *made = tl_conv_2d_dw(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_transpose_1d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_transpose_1d_params params = {.struct_size = sizeof params};
+        params.s = case_int(run, words, n, "s");
+        params.p = case_int(run, words, n, "p");
+        params.d = case_int(run, words, n, "d");
+        *made = tl_conv_transpose_1d(ctx, s[0], s[1], &params);
+        return true;
+    }
+    if (strcmp(op, "conv_transpose_2d") == 0) {
+        operands(run, words, n, 2, s);
+        tl_conv_transpose_2d_params params = {.struct_size = sizeof params};
+        params.stride = case_int(run, words, n, "stride");
+        params.p0 = case_int(run, words, n, "p0");
+        params.p1 = case_int(run, words, n, "p1");
+        params.d0 = case_int(run, words, n, "d0");
+        params.d1 = case_int(run, words, n, "d1");
+        *made = tl_conv_transpose_2d(ctx, s[0], s[1], &params);
+        return true;
+    }
     return false;
 }

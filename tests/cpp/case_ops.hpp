@@ -149,5 +149,89 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
     if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
+    if (op == "upscale") {
+        tl::UpscaleOptions options;
+        options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear"}));
+        return s.at(0).upscale(attrs.integer("factor"), options);
+    }
+    if (op == "pool_1d") {
+        tl::Pool1dOptions options;
+        options.s = attrs.integer("s");
+        options.p = attrs.integer("p");
+        options.count_padding = attrs.integer("count_padding") != 0;
+        return s.at(0).pool_1d(static_cast<tl::Pool1dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k"), options);
+    }
+    if (op == "pool_2d") {
+        tl::Pool2dOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.skip_padding = attrs.integer("skip_padding") != 0;
+        return s.at(0).pool_2d(static_cast<tl::Pool2dOp>(attrs.choice("op", {"max", "avg"})), attrs.integer("k0"), attrs.integer("k1"),
+                               options);
+    }
+    if (op == "im2col") {
+        tl::Im2colOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        options.is_2d = attrs.integer("is_2D") != 0;
+        options.to = static_cast<tl::Im2colTo>(attrs.choice("to", {"f32", "f16", "bf16"}));
+        return tl::im2col(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_1d") {
+        tl::Conv1dOptions options;
+        options.s = attrs.integer("s");
+        options.p = attrs.integer("p");
+        options.d = attrs.integer("d");
+        return tl::conv_1d(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_2d") {
+        tl::Conv2dOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        return tl::conv_2d(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_1d_dw") {
+        tl::Conv1dDwOptions options;
+        options.s = attrs.integer("s");
+        options.p = attrs.integer("p");
+        options.d = attrs.integer("d");
+        return tl::conv_1d_dw(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_2d_dw") {
+        tl::Conv2dDwOptions options;
+        options.s0 = attrs.integer("s0");
+        options.s1 = attrs.integer("s1");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        return tl::conv_2d_dw(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_transpose_1d") {
+        tl::ConvTranspose1dOptions options;
+        options.s = attrs.integer("s");
+        options.p = attrs.integer("p");
+        options.d = attrs.integer("d");
+        return tl::conv_transpose_1d(s.at(0), s.at(1), options);
+    }
+    if (op == "conv_transpose_2d") {
+        tl::ConvTranspose2dOptions options;
+        options.stride = attrs.integer("stride");
+        options.p0 = attrs.integer("p0");
+        options.p1 = attrs.integer("p1");
+        options.d0 = attrs.integer("d0");
+        options.d1 = attrs.integer("d1");
+        return tl::conv_transpose_2d(s.at(0), s.at(1), options);
+    }
     return std::nullopt;
 }

@@ -461,6 +461,155 @@ pub extern fn tl_set(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: 
 pub extern fn tl_gather(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_add_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_arange(ctx: ?*tl_context, start: f64, stop: f64, by: f64) ?*tl_tensor;
+pub const tl_upscale_mode = i32;
+pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
+pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
+pub const tl_upscale_params = extern struct {
+    struct_size: usize = @sizeOf(tl_upscale_params),
+    mode: tl_upscale_mode = 0,
+};
+pub extern fn tl_upscale(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    times: i64,
+    params: ?*const tl_upscale_params,
+) ?*tl_tensor;
+pub const tl_pool_1d_op = i32;
+pub const TL_POOL_1D_OP_MAX: tl_pool_1d_op = 0;
+pub const TL_POOL_1D_OP_AVG: tl_pool_1d_op = 1;
+pub const tl_pool_1d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_pool_1d_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    count_padding: bool = false,
+};
+pub extern fn tl_pool_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    op: tl_pool_1d_op,
+    k: i64,
+    params: ?*const tl_pool_1d_params,
+) ?*tl_tensor;
+pub const tl_pool_2d_op = i32;
+pub const TL_POOL_2D_OP_MAX: tl_pool_2d_op = 0;
+pub const TL_POOL_2D_OP_AVG: tl_pool_2d_op = 1;
+pub const tl_pool_2d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_pool_2d_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    skip_padding: bool = false,
+};
+pub extern fn tl_pool_2d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    op: tl_pool_2d_op,
+    k0: i64,
+    k1: i64,
+    params: ?*const tl_pool_2d_params,
+) ?*tl_tensor;
+pub const tl_im2col_to = i32;
+pub const TL_IM2COL_TO_F32: tl_im2col_to = 0;
+pub const TL_IM2COL_TO_F16: tl_im2col_to = 1;
+pub const TL_IM2COL_TO_BF16: tl_im2col_to = 2;
+pub const tl_im2col_params = extern struct {
+    struct_size: usize = @sizeOf(tl_im2col_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+    is_2d: bool = false,
+    to: tl_im2col_to = 0,
+};
+pub extern fn tl_im2col(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_im2col_params,
+) ?*tl_tensor;
+pub const tl_conv_1d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_1d_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_1d_params,
+) ?*tl_tensor;
+pub const tl_conv_2d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_2d_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_2d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_2d_params,
+) ?*tl_tensor;
+pub const tl_conv_1d_dw_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_1d_dw_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_1d_dw(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_1d_dw_params,
+) ?*tl_tensor;
+pub const tl_conv_2d_dw_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_2d_dw_params),
+    s0: i64 = 0,
+    s1: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_2d_dw(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_2d_dw_params,
+) ?*tl_tensor;
+pub const tl_conv_transpose_1d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_transpose_1d_params),
+    s: i64 = 0,
+    p: i64 = 0,
+    d: i64 = 0,
+};
+pub extern fn tl_conv_transpose_1d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_transpose_1d_params,
+) ?*tl_tensor;
+pub const tl_conv_transpose_2d_params = extern struct {
+    struct_size: usize = @sizeOf(tl_conv_transpose_2d_params),
+    stride: i64 = 0,
+    p0: i64 = 0,
+    p1: i64 = 0,
+    d0: i64 = 0,
+    d1: i64 = 0,
+};
+pub extern fn tl_conv_transpose_2d(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    params: ?*const tl_conv_transpose_2d_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -248,6 +248,16 @@ pub const Context = struct {
     pub const gather = op_functions.gather;
     pub const addId = op_functions.addId;
     pub const arange = op_functions.arange;
+    pub const upscale = op_functions.upscale;
+    pub const pool1d = op_functions.pool1d;
+    pub const pool2d = op_functions.pool2d;
+    pub const im2col = op_functions.im2col;
+    pub const conv1d = op_functions.conv1d;
+    pub const conv2d = op_functions.conv2d;
+    pub const conv1dDw = op_functions.conv1dDw;
+    pub const conv2dDw = op_functions.conv2dDw;
+    pub const convTranspose1d = op_functions.convTranspose1d;
+    pub const convTranspose2d = op_functions.convTranspose2d;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -961,3 +961,314 @@ pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
 pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
     return self.construct(c.tl_arange, .{ start, stop, by });
 }
+
+/// What stands between a's pixels; nearest is the default.
+pub const UpscaleMode = enum(i32) { nearest, bilinear };
+
+/// What `upscale` may be given.
+pub const UpscaleOptions = struct {
+    /// What stands between a's pixels; nearest is the default.
+    mode: UpscaleMode = .nearest,
+};
+
+/// Images with `factor` times as many columns and rows.
+///
+/// In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
+/// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge.
+/// Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: f32, f16 or bf16. nearest is exact; bilinear is
+/// computed in f32, first between rows, then between columns, and rounded once. The result is of a's type.
+/// `times`: how many times as many; 1 or more.
+pub fn upscale(self: Context, a: Tensor, times: i64, options: UpscaleOptions) Error!Tensor {
+    const params: c.tl_upscale_params = .{
+        .mode = @intFromEnum(options.mode),
+    };
+    return self.construct(c.tl_upscale, .{ a.handle, times, &params });
+}
+
+/// What is taken of a window.
+pub const Pool1dOp = enum(i32) { max, avg };
+
+/// What `pool1d` may be given.
+pub const Pool1dOptions = struct {
+    /// From one window to the next; 0: k; 0 or more.
+    s: i64 = 0,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p: i64 = 0,
+    /// avg: whether what lies beyond a row counts, as zeros.
+    count_padding: bool = false,
+};
+
+/// The largest, or the average, of the elements in a window that moves along a's rows.
+///
+/// The result c: c[o] = max or average over t < k of a[o s + t - p], of those that a has. Shapes: a {n, ..}, c
+/// {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types: f32, f16 or
+/// bf16. max is exact, NaN where a window has one. avg adds up in f64 and is rounded once. It divides by how many
+/// elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's type.
+/// `op`: what is taken of a window. `k`: the window's length; 1 or more.
+pub fn pool1d(self: Context, a: Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) Error!Tensor {
+    const params: c.tl_pool_1d_params = .{
+        .s = options.s,
+        .p = options.p,
+        .count_padding = options.count_padding,
+    };
+    return self.construct(c.tl_pool_1d, .{ a.handle, @intFromEnum(op), k, &params });
+}
+
+/// What is taken of a window.
+pub const Pool2dOp = enum(i32) { max, avg };
+
+/// What `pool2d` may be given.
+pub const Pool2dOptions = struct {
+    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    s0: i64 = 0,
+    /// The same in dimension 1; 0: k1; 0 or more.
+    s1: i64 = 0,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// avg: whether what lies beyond a does not count.
+    skip_padding: bool = false,
+};
+
+/// The largest, or the average, of the elements in a window that moves over a's matrices.
+///
+/// The result c: c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
+/// that a has. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0
+/// is below k0 and p1 below k1, so that each window has an element. Types: f32, f16 or bf16. max is exact, NaN
+/// where a window has one. avg adds up in f64 and is rounded once. It divides by k0 k1, so that what lies beyond a
+/// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
+/// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height;
+/// 1 or more.
+pub fn pool2d(self: Context, a: Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) Error!Tensor {
+    const params: c.tl_pool_2d_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .skip_padding = options.skip_padding,
+    };
+    return self.construct(c.tl_pool_2d, .{ a.handle, @intFromEnum(op), k0, k1, &params });
+}
+
+/// The result's type; f32 is the default.
+pub const Im2colTo = enum(i32) { f32, f16, bf16 };
+
+/// What `im2col` may be given.
+pub const Im2colOptions = struct {
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    s0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    s1: i64 = 1,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    d0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    d1: i64 = 1,
+    /// Whether b is images, not signals.
+    is_2d: bool = false,
+    /// The result's type; f32 is the default.
+    to: Im2colTo = .f32,
+};
+
+/// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+///
+/// The result c: c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
+/// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
+/// channels, outputs}. Shapes: of images a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
+/// {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
+/// Of signals a {k, channels, outputs}, b {n, channels, signals}, c
+/// {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a and b f32, f16 or bf16 each; c f32, or as
+/// `to` says, each element rounded once.
+pub fn im2col(self: Context, a: Tensor, b: Tensor, options: Im2colOptions) Error!Tensor {
+    const params: c.tl_im2col_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .d0 = options.d0,
+        .d1 = options.d1,
+        .is_2d = options.is_2d,
+        .to = @intFromEnum(options.to),
+    };
+    return self.construct(c.tl_im2col, .{ a.handle, b.handle, &params });
+}
+
+/// What `conv1d` may be given.
+pub const Conv1dOptions = struct {
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    s: i64 = 1,
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    p: i64 = 0,
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    d: i64 = 1,
+};
+
+/// b's signals, convolved with a.
+///
+/// The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
+/// those that b has. Shapes: a {k, channels, outputs}, b {n, channels, signals}, c
+/// {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down. Types: a and b f32, f16 or bf16 each, c
+/// f32; computed in f32. The result is f32.
+pub fn conv1d(self: Context, a: Tensor, b: Tensor, options: Conv1dOptions) Error!Tensor {
+    const params: c.tl_conv_1d_params = .{
+        .s = options.s,
+        .p = options.p,
+        .d = options.d,
+    };
+    return self.construct(c.tl_conv_1d, .{ a.handle, b.handle, &params });
+}
+
+/// What `conv2d` may be given.
+pub const Conv2dOptions = struct {
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    s0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    s1: i64 = 1,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    d0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    d1: i64 = 1,
+};
+
+/// b's images, convolved with a.
+///
+/// The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has. Shapes: a
+/// {kw, kh, channels, outputs}, b {w, h, channels, images}, c
+/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down. Types: a
+/// and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+pub fn conv2d(self: Context, a: Tensor, b: Tensor, options: Conv2dOptions) Error!Tensor {
+    const params: c.tl_conv_2d_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .d0 = options.d0,
+        .d1 = options.d1,
+    };
+    return self.construct(c.tl_conv_2d, .{ a.handle, b.handle, &params });
+}
+
+/// What `conv1dDw` may be given.
+pub const Conv1dDwOptions = struct {
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    s: i64 = 1,
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    p: i64 = 0,
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    d: i64 = 1,
+};
+
+/// b's signals, each channel convolved with a's of the same number.
+///
+/// The result c: c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has. Shapes: a
+/// {k, 1, channels}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded
+/// down. Types: a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+pub fn conv1dDw(self: Context, a: Tensor, b: Tensor, options: Conv1dDwOptions) Error!Tensor {
+    const params: c.tl_conv_1d_dw_params = .{
+        .s = options.s,
+        .p = options.p,
+        .d = options.d,
+    };
+    return self.construct(c.tl_conv_1d_dw, .{ a.handle, b.handle, &params });
+}
+
+/// What `conv2dDw` may be given.
+pub const Conv2dDwOptions = struct {
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    s0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    s1: i64 = 1,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    d0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    d1: i64 = 1,
+};
+
+/// b's images, each channel convolved with a's of the same number.
+///
+/// The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+/// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a {kw, kh, 1, channels}, b
+/// {w, h, channels, images}, c
+/// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down. Types:
+/// a and b f32, f16 or bf16 each, c f32; computed in f32. The result is f32.
+pub fn conv2dDw(self: Context, a: Tensor, b: Tensor, options: Conv2dDwOptions) Error!Tensor {
+    const params: c.tl_conv_2d_dw_params = .{
+        .s0 = options.s0,
+        .s1 = options.s1,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .d0 = options.d0,
+        .d1 = options.d1,
+    };
+    return self.construct(c.tl_conv_2d_dw, .{ a.handle, b.handle, &params });
+}
+
+/// What `convTranspose1d` may be given.
+pub const ConvTranspose1dOptions = struct {
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    s: i64 = 1,
+    /// How many elements are left out at both ends of the result; 0 or more.
+    p: i64 = 0,
+    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    d: i64 = 1,
+};
+
+/// b's signals, each element spread by a: the transposed convolution.
+///
+/// The result c: c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+/// a[t, m, channel] b[x, channel, n]. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+/// {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b f32, f16 or bf16 each, c f32; computed in
+/// f32. The result is f32.
+pub fn convTranspose1d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose1dOptions) Error!Tensor {
+    const params: c.tl_conv_transpose_1d_params = .{
+        .s = options.s,
+        .p = options.p,
+        .d = options.d,
+    };
+    return self.construct(c.tl_conv_transpose_1d, .{ a.handle, b.handle, &params });
+}
+
+/// What `convTranspose2d` may be given.
+pub const ConvTranspose2dOptions = struct {
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    stride: i64 = 1,
+    /// How many elements are left out at both ends of a row; 0 or more.
+    p0: i64 = 0,
+    /// The same of columns; 0 or more.
+    p1: i64 = 0,
+    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    d0: i64 = 1,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    d1: i64 = 1,
+};
+
+/// b's images, each element spread by a: the transposed convolution.
+///
+/// The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
+/// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
+/// {kw, kh, outputs, channels}, b {w, h, channels, images}, c
+/// {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a and b f32,
+/// f16 or bf16 each, c f32; computed in f32. The result is f32.
+pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspose2dOptions) Error!Tensor {
+    const params: c.tl_conv_transpose_2d_params = .{
+        .stride = options.stride,
+        .p0 = options.p0,
+        .p1 = options.p1,
+        .d0 = options.d0,
+        .d1 = options.d1,
+    };
+    return self.construct(c.tl_conv_transpose_2d, .{ a.handle, b.handle, &params });
+}

@@ -90,6 +90,16 @@ const Name = enum {
     gather,
     add_id,
     arange,
+    upscale,
+    pool_1d,
+    pool_2d,
+    im2col,
+    conv_1d,
+    conv_2d,
+    conv_1d_dw,
+    conv_2d_dw,
+    conv_transpose_1d,
+    conv_transpose_2d,
 };
 
 /// null where it is none of these.
@@ -181,6 +191,16 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .gather => 2,
         .add_id => 3,
         .arange => 0,
+        .upscale => 1,
+        .pool_1d => 1,
+        .pool_2d => 1,
+        .im2col => 2,
+        .conv_1d => 2,
+        .conv_2d => 2,
+        .conv_1d_dw => 2,
+        .conv_2d_dw => 2,
+        .conv_transpose_1d => 2,
+        .conv_transpose_2d => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -307,5 +327,68 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .gather => return try ctx.gather(src[0].?, src[1].?, try op.integer("dim")),
         .add_id => return try ctx.addId(src[0].?, src[1].?, src[2].?),
         .arange => return try ctx.arange(try op.number("start"), try op.number("stop"), try op.number("step")),
+        .upscale => return try ctx.upscale(src[0].?, try op.integer("factor"), .{
+            .mode = try op.choice(tl.UpscaleMode, "mode"),
+        }),
+        .pool_1d => return try ctx.pool1d(src[0].?, try op.choice(tl.Pool1dOp, "op"), try op.integer("k"), .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .count_padding = try op.integer("count_padding") != 0,
+        }),
+        .pool_2d => return try ctx.pool2d(src[0].?, try op.choice(tl.Pool2dOp, "op"), try op.integer("k0"), try op.integer("k1"), .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .skip_padding = try op.integer("skip_padding") != 0,
+        }),
+        .im2col => return try ctx.im2col(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+            .is_2d = try op.integer("is_2D") != 0,
+            .to = try op.choice(tl.Im2colTo, "to"),
+        }),
+        .conv_1d => return try ctx.conv1d(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_2d => return try ctx.conv2d(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+        }),
+        .conv_1d_dw => return try ctx.conv1dDw(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_2d_dw => return try ctx.conv2dDw(src[0].?, src[1].?, .{
+            .s0 = try op.integer("s0"),
+            .s1 = try op.integer("s1"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+        }),
+        .conv_transpose_1d => return try ctx.convTranspose1d(src[0].?, src[1].?, .{
+            .s = try op.integer("s"),
+            .p = try op.integer("p"),
+            .d = try op.integer("d"),
+        }),
+        .conv_transpose_2d => return try ctx.convTranspose2d(src[0].?, src[1].?, .{
+            .stride = try op.integer("stride"),
+            .p0 = try op.integer("p0"),
+            .p1 = try op.integer("p1"),
+            .d0 = try op.integer("d0"),
+            .d1 = try op.integer("d1"),
+        }),
     }
 }

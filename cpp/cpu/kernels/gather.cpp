@@ -95,14 +95,6 @@ void plan_add_id(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(pieces_of(c), 3 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
 }
 
-// n floats of a row from i0 on: where they lie, or decoded into `stage`.
-const float *floats_of(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *stage,
-                       const leaf::LeafTable &leaf) noexcept {
-    if (t.type == DType::f32 && t.nb[0] == sizeof(float)) return reinterpret_cast<const float *>(row) + i0;
-    load_row(t, row, i0, n, stage, leaf);
-    return stage;
-}
-
 void run_add_id(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1], &ids = step.src[2], &c = step.dst;
     const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];

@@ -231,6 +231,16 @@ struct LeafTable {
         CountEqual equal_i8, equal_i16, equal_i32, equal_i64, equal_f32, equal_f64;
     } comparisons;
 
+    // Of windows that slide over rows (cpu/leaf/windows_f32.cpp).
+    struct Windows {
+        // For each of k, n elements `stride` bytes apart as floats side by side: from src on, the next k_stride bytes behind it, to `to`,
+        // the next to_stride floats behind it. Of F16 and BF16 null where the level does not have them.
+        using Runs = void (*)(int64_t k, const char *src, ptrdiff_t k_stride, ptrdiff_t stride, int n, float *to, ptrdiff_t to_stride);
+        Runs runs_f32, runs_f16, runs_bf16;
+        // to[i] = the sum over t of src[t][i] weights[t], and of to[i] before all others where it accumulates: in the order of t.
+        void (*sum)(int64_t n, int taps, const float *const *src, const float *weights, float *to, bool accumulate);
+    } windows;
+
     struct Copies {
         // n bytes past the caches, in order before what other threads see next only after stream_end().
         void (*stream)(int64_t n, const void *src, void *dst);

@@ -13,6 +13,7 @@ void fill(LeafTable &table) {
     fill_sums(table.sums);
     fill_losses(table.losses);
     fill_comparisons(table.comparisons);
+    fill_windows(table.windows);
     fill_copies(table.copies);
     fill_integer(table.integer);
     fill_columns(table.integer);

@@ -118,6 +118,144 @@ struct SetOptions {
     std::int64_t offset = 0;
 };
 
+// What stands between a's pixels; nearest is the default.
+enum class UpscaleMode : std::int32_t { nearest, bilinear };
+
+// What upscale() may be given.
+struct UpscaleOptions {
+    // What stands between a's pixels; nearest is the default.
+    UpscaleMode mode = UpscaleMode::nearest;
+};
+
+// What is taken of a window.
+enum class Pool1dOp : std::int32_t { max, avg };
+
+// What pool_1d() may be given.
+struct Pool1dOptions {
+    // From one window to the next; 0: k; 0 or more.
+    std::int64_t s = 0;
+    // How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    std::int64_t p = 0;
+    // avg: whether what lies beyond a row counts, as zeros.
+    bool count_padding = false;
+};
+
+// What is taken of a window.
+enum class Pool2dOp : std::int32_t { max, avg };
+
+// What pool_2d() may be given.
+struct Pool2dOptions {
+    // From one window to the next in dimension 0; 0: k0; 0 or more.
+    std::int64_t s0 = 0;
+    // The same in dimension 1; 0: k1; 0 or more.
+    std::int64_t s1 = 0;
+    // How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    std::int64_t p0 = 0;
+    // The same of columns; 0 or more.
+    std::int64_t p1 = 0;
+    // avg: whether what lies beyond a does not count.
+    bool skip_padding = false;
+};
+
+// The result's type; f32 is the default.
+enum class Im2colTo : std::int32_t { f32, f16, bf16 };
+
+// What im2col() may be given.
+struct Im2colOptions {
+    // From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t s0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t s1 = 1;
+    // How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    std::int64_t p0 = 0;
+    // The same of columns; 0 or more.
+    std::int64_t p1 = 0;
+    // From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t d0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t d1 = 1;
+    // Whether b is images, not signals.
+    bool is_2d = false;
+    // The result's type; f32 is the default.
+    Im2colTo to = Im2colTo::f32;
+};
+
+// What conv_1d() may be given.
+struct Conv1dOptions {
+    // From one window to the next; 1 or more; 0 = the default, 1.
+    std::int64_t s = 1;
+    // How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    std::int64_t p = 0;
+    // From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    std::int64_t d = 1;
+};
+
+// What conv_2d() may be given.
+struct Conv2dOptions {
+    // From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t s0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t s1 = 1;
+    // How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    std::int64_t p0 = 0;
+    // The same of columns; 0 or more.
+    std::int64_t p1 = 0;
+    // From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t d0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t d1 = 1;
+};
+
+// What conv_1d_dw() may be given.
+struct Conv1dDwOptions {
+    // From one window to the next; 1 or more; 0 = the default, 1.
+    std::int64_t s = 1;
+    // How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    std::int64_t p = 0;
+    // From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    std::int64_t d = 1;
+};
+
+// What conv_2d_dw() may be given.
+struct Conv2dDwOptions {
+    // From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t s0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t s1 = 1;
+    // How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    std::int64_t p0 = 0;
+    // The same of columns; 0 or more.
+    std::int64_t p1 = 0;
+    // From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t d0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t d1 = 1;
+};
+
+// What conv_transpose_1d() may be given.
+struct ConvTranspose1dOptions {
+    // How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    std::int64_t s = 1;
+    // How many elements are left out at both ends of the result; 0 or more.
+    std::int64_t p = 0;
+    // From one tap to the next; 1 or more; 0 = the default, 1.
+    std::int64_t d = 1;
+};
+
+// What conv_transpose_2d() may be given.
+struct ConvTranspose2dOptions {
+    // How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    std::int64_t stride = 1;
+    // How many elements are left out at both ends of a row; 0 or more.
+    std::int64_t p0 = 0;
+    // The same of columns; 0 or more.
+    std::int64_t p1 = 0;
+    // From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    std::int64_t d0 = 1;
+    // The same in dimension 1; 1 or more; 0 = the default, 1.
+    std::int64_t d1 = 1;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -212,6 +350,16 @@ public:
     // among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. start: the first number. stop:
     // what they stay before. step: the step, below 0 where they fall.
     Tensor arange(double start, double stop, double step) const;
+    Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {}) const;
+    Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
+    Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
+    Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {}) const;
+    Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = {}) const;
+    Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = {}) const;
+    Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options = {}) const;
+    Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options = {}) const;
+    Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options = {}) const;
+    Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -271,6 +419,9 @@ public:
     Tensor tri(TriType part) const;
     Tensor diag_mask_inf(std::int64_t n_past) const;
     Tensor diag_mask_zero(std::int64_t n_past) const;
+    Tensor upscale(std::int64_t factor, const UpscaleOptions &options = {}) const;
+    Tensor pool_1d(Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
+    Tensor pool_2d(Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
 };
 
 // A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.
@@ -619,5 +770,59 @@ Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim);
 // once to a's type. The result is of a's type. Computing fails with Error(invalid_argument), naming the place, for a number that is no
 // row's of b.
 Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
+// Images with factor times as many columns and rows. In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
+// bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the
+// edge. Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first
+// between rows, then between columns, and rounded once. The result is of a's type. factor: how many times as many; 1 or more.
+Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {});
+// The largest, or the average, of the elements in a window that moves along a's rows. The result c: c[o] = max or average over t < k of
+// a[o s + t - p], of those that a has. Shapes: a {n, ..}, c {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window
+// has an element. Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by
+// how many elements of the window a has, as ggml's; with count_padding by k, as PyTorch's. The result is of a's type. op: what is taken of
+// a window. k: the window's length; 1 or more.
+Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {});
+// The largest, or the average, of the elements in a window that moves over a's matrices. The result c: c[x, y] = max or average over t0 <
+// k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that a has. Shapes: a {w, h, ..}, c
+// {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded down. p0 is below k0 and p1 below k1, so that each window has an
+// element. Types: F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1,
+// so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with skip_padding by how many elements of the window a has. The
+// result is of a's type. op: what is taken of a window. k0: the window's width; 1 or more. k1: its height; 1 or more.
+Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {});
+// What the windows of a convolution of b with a kernel of a's shape meet, a row for each. The result c:
+// c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0 where b has no such element. A convolution
+// is the product of this and of the kernel, reshaped to {kw kh channels, outputs}. Shapes: of images a {kw, kh, channels, outputs}, b
+// {w, h, channels, images}, c {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images}, rounded down.
+// Of signals a {k, channels, outputs}, b {n, channels, signals}, c {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a
+// and b F32, F16 or BF16 each; c F32, or as to says, each element rounded once.
+Tensor im2col(const Tensor &a, const Tensor &b, const Im2colOptions &options = {});
+// b's signals, convolved with a. The result c: c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n],
+// of those that b has. Shapes: a {k, channels, outputs}, b {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals},
+// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+Tensor conv_1d(const Tensor &a, const Tensor &b, const Conv1dOptions &options = {});
+// b's images, convolved with a. The result c: c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has. Shapes: a {kw, kh, channels, outputs}, b
+// {w, h, channels, images}, c {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded down. Types:
+// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+Tensor conv_2d(const Tensor &a, const Tensor &b, const Conv2dOptions &options = {});
+// b's signals, each channel convolved with a's of the same number. The result c: c[x, m, n] = sum over t < k of a[t, 0, m]
+// b[x s + t d - p, m, n], of those that b has. Shapes: a {k, 1, channels}, b {n, channels, signals}, c
+// {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The
+// result is F32.
+Tensor conv_1d_dw(const Tensor &a, const Tensor &b, const Conv1dDwOptions &options = {});
+// b's images, each channel convolved with a's of the same number. The result c: c[x, y, m, n] = sum over tx < kw and ty < kh of
+// a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has. Shapes: a {kw, kh, 1, channels}, b
+// {w, h, channels, images}, c {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded down.
+// Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+Tensor conv_2d_dw(const Tensor &a, const Tensor &b, const Conv2dDwOptions &options = {});
+// b's signals, each element spread by a: the transposed convolution. The result c: c[x s + t d - p, m, n] = sum over channels, and the x
+// and t < k that give this index, of a[t, m, channel] b[x, channel, n]. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+// {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+Tensor conv_transpose_1d(const Tensor &a, const Tensor &b, const ConvTranspose1dOptions &options = {});
+// b's images, each element spread by a: the transposed convolution. The result c: c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] =
+// sum over channels, and the x, y, tx < kw and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]. Shapes: a
+// {kw, kh, outputs, channels}, b {w, h, channels, images}, c
+// {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a and b F32, F16 or BF16 each, c F32;
+// computed in F32. The result is F32.
+Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2dOptions &options = {});
 
 }  // namespace tensorlib

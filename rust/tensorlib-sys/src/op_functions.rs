@@ -183,6 +183,202 @@ pub struct tl_set_params {
     pub offset: i64,
 }
 
+/// tl_upscale_mode: what stands between a's pixels; nearest is the default.
+pub type tl_upscale_mode = i32;
+/// nearest.
+pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
+/// bilinear.
+pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
+
+/// What tl_upscale() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_upscale_params {
+    /// sizeof(tl_upscale_params).
+    pub struct_size: usize,
+    /// What stands between a's pixels; nearest is the default.
+    pub mode: tl_upscale_mode,
+}
+
+/// tl_pool_1d_op: what is taken of a window.
+pub type tl_pool_1d_op = i32;
+/// max.
+pub const TL_POOL_1D_OP_MAX: tl_pool_1d_op = 0;
+/// avg.
+pub const TL_POOL_1D_OP_AVG: tl_pool_1d_op = 1;
+
+/// What tl_pool_1d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_pool_1d_params {
+    /// sizeof(tl_pool_1d_params).
+    pub struct_size: usize,
+    /// From one window to the next; 0: k; 0 or more.
+    pub s: i64,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    pub p: i64,
+    /// avg: whether what lies beyond a row counts, as zeros.
+    pub count_padding: bool,
+}
+
+/// tl_pool_2d_op: what is taken of a window.
+pub type tl_pool_2d_op = i32;
+/// max.
+pub const TL_POOL_2D_OP_MAX: tl_pool_2d_op = 0;
+/// avg.
+pub const TL_POOL_2D_OP_AVG: tl_pool_2d_op = 1;
+
+/// What tl_pool_2d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_pool_2d_params {
+    /// sizeof(tl_pool_2d_params).
+    pub struct_size: usize,
+    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    pub s0: i64,
+    /// The same in dimension 1; 0: k1; 0 or more.
+    pub s1: i64,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    pub p0: i64,
+    /// The same of columns; 0 or more.
+    pub p1: i64,
+    /// avg: whether what lies beyond a does not count.
+    pub skip_padding: bool,
+}
+
+/// tl_im2col_to: the result's type; f32 is the default.
+pub type tl_im2col_to = i32;
+/// f32.
+pub const TL_IM2COL_TO_F32: tl_im2col_to = 0;
+/// f16.
+pub const TL_IM2COL_TO_F16: tl_im2col_to = 1;
+/// bf16.
+pub const TL_IM2COL_TO_BF16: tl_im2col_to = 2;
+
+/// What tl_im2col() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_im2col_params {
+    /// sizeof(tl_im2col_params).
+    pub struct_size: usize,
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub s0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub s1: i64,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    pub p0: i64,
+    /// The same of columns; 0 or more.
+    pub p1: i64,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub d0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub d1: i64,
+    /// Whether b is images, not signals.
+    pub is_2d: bool,
+    /// The result's type; f32 is the default.
+    pub to: tl_im2col_to,
+}
+
+/// What tl_conv_1d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_1d_params {
+    /// sizeof(tl_conv_1d_params).
+    pub struct_size: usize,
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    pub s: i64,
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    pub p: i64,
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    pub d: i64,
+}
+
+/// What tl_conv_2d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_2d_params {
+    /// sizeof(tl_conv_2d_params).
+    pub struct_size: usize,
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub s0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub s1: i64,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    pub p0: i64,
+    /// The same of columns; 0 or more.
+    pub p1: i64,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub d0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub d1: i64,
+}
+
+/// What tl_conv_1d_dw() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_1d_dw_params {
+    /// sizeof(tl_conv_1d_dw_params).
+    pub struct_size: usize,
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    pub s: i64,
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    pub p: i64,
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    pub d: i64,
+}
+
+/// What tl_conv_2d_dw() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_2d_dw_params {
+    /// sizeof(tl_conv_2d_dw_params).
+    pub struct_size: usize,
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub s0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub s1: i64,
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    pub p0: i64,
+    /// The same of columns; 0 or more.
+    pub p1: i64,
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub d0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub d1: i64,
+}
+
+/// What tl_conv_transpose_1d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_transpose_1d_params {
+    /// sizeof(tl_conv_transpose_1d_params).
+    pub struct_size: usize,
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    pub s: i64,
+    /// How many elements are left out at both ends of the result; 0 or more.
+    pub p: i64,
+    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    pub d: i64,
+}
+
+/// What tl_conv_transpose_2d() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_conv_transpose_2d_params {
+    /// sizeof(tl_conv_transpose_2d_params).
+    pub struct_size: usize,
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    pub stride: i64,
+    /// How many elements are left out at both ends of a row; 0 or more.
+    pub p0: i64,
+    /// The same of columns; 0 or more.
+    pub p1: i64,
+    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    pub d0: i64,
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    pub d1: i64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -810,4 +1006,145 @@ extern "C" {
     /// F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
     /// `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_arange(ctx: *mut tl_context, start: f64, stop: f64, step: f64) -> *mut tl_tensor;
+
+    /// Images with `factor` times as many columns and rows. In the result `nearest: c[i0, i1] =
+    /// a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2)
+    /// / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`. Shapes: a
+    /// {w, h, ..}, c {factor w, factor h, ..}. Types: F32, F16 or BF16. nearest is exact; bilinear is
+    /// computed in F32, first between rows, then between columns, and rounded once. The result is of a's
+    /// type. `factor`: how many times as many; 1 or more. `params` may be NULL. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_upscale(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        factor: i64,
+        params: *const tl_upscale_params,
+    ) -> *mut tl_tensor;
+
+    /// The largest, or the average, of the elements in a window that moves along a's rows. The result c:
+    /// `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a {n, ..}, c
+    /// {(n + 2 p - k) / s + 1, ..}, rounded down. p is below k, so that each window has an element. Types:
+    /// F32, F16 or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once.
+    /// It divides by how many elements of the window a has, as ggml's; with `count_padding` by k, as
+    /// PyTorch's. The result is of a's type. `op`: what is taken of a window. `k`: the window's length; 1
+    /// or more. `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_pool_1d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        op: tl_pool_1d_op,
+        k: i64,
+        params: *const tl_pool_1d_params,
+    ) -> *mut tl_tensor;
+
+    /// The largest, or the average, of the elements in a window that moves over a's matrices. The result c:
+    /// `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those that
+    /// a has`. Shapes: a {w, h, ..}, c {(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..}, rounded
+    /// down. p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16.
+    /// max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by k0
+    /// k1, so that what lies beyond a counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how
+    /// many elements of the window a has. The result is of a's type. `op`: what is taken of a window. `k0`:
+    /// the window's width; 1 or more. `k1`: its height; 1 or more. `params` may be NULL. The context owns
+    /// the result; NULL on failure. Since 0.1.
+    pub fn tl_pool_2d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        op: tl_pool_2d_op,
+        k0: i64,
+        k1: i64,
+        params: *const tl_pool_2d_params,
+    ) -> *mut tl_tensor;
+
+    /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each. The result
+    /// c: `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
+    /// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw
+    /// kh channels, outputs}`. Shapes: of images a {kw, kh, channels, outputs}, b {w, h, channels, images},
+    /// c {kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images},
+    /// rounded down. Of signals a {k, channels, outputs}, b {n, channels, signals}, c
+    /// {k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals}. Types: a and b F32, F16 or BF16 each; c
+    /// F32, or as `to` says, each element rounded once. `params` may be NULL. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_im2col(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_im2col_params,
+    ) -> *mut tl_tensor;
+
+    /// b's signals, convolved with a. The result c: `c[x, m, n] = sum over channels and t < k of
+    /// a[t, channel, m] b[x s + t d - p, channel, n], of those that b has`. Shapes: a
+    /// {k, channels, outputs}, b {n, channels, signals}, c
+    /// {(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals}, rounded down. Types: a and b F32, F16 or BF16
+    /// each, c F32; computed in F32. The result is F32. `params` may be NULL. The context owns the result;
+    /// NULL on failure. Since 0.1.
+    pub fn tl_conv_1d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_1d_params,
+    ) -> *mut tl_tensor;
+
+    /// b's images, convolved with a. The result c: `c[x, y, m, n] = sum over channels, tx < kw and ty < kh
+    /// of a[tx, ty, channel, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`.
+    /// Shapes: a {kw, kh, channels, outputs}, b {w, h, channels, images}, c
+    /// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images}, rounded
+    /// down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may
+    /// be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_conv_2d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_2d_params,
+    ) -> *mut tl_tensor;
+
+    /// b's signals, each channel convolved with a's of the same number. The result c: `c[x, m, n] = sum
+    /// over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`. Shapes: a {k, 1, channels}, b
+    /// {n, channels, signals}, c {(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals}, rounded down.
+    /// Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may be
+    /// NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_conv_1d_dw(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_1d_dw_params,
+    ) -> *mut tl_tensor;
+
+    /// b's images, each channel convolved with a's of the same number. The result c: `c[x, y, m, n] = sum
+    /// over tx < kw and ty < kh of a[tx, ty, 0, m] b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those
+    /// that b has`. Shapes: a {kw, kh, 1, channels}, b {w, h, channels, images}, c
+    /// {(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images}, rounded
+    /// down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may
+    /// be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_conv_2d_dw(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_2d_dw_params,
+    ) -> *mut tl_tensor;
+
+    /// b's signals, each element spread by a: the transposed convolution. The result c:
+    /// `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+    /// a[t, m, channel] b[x, channel, n]`. Shapes: a {k, outputs, channels}, b {n, channels, signals}, c
+    /// {(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals}. Types: a and b F32, F16 or BF16 each, c F32;
+    /// computed in F32. The result is F32. `params` may be NULL. The context owns the result; NULL on
+    /// failure. Since 0.1.
+    pub fn tl_conv_transpose_1d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_transpose_1d_params,
+    ) -> *mut tl_tensor;
+
+    /// b's images, each element spread by a: the transposed convolution. The result c:
+    /// `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
+    /// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`. Shapes: a
+    /// {kw, kh, outputs, channels}, b {w, h, channels, images}, c
+    /// {(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images}. Types: a
+    /// and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32. `params` may be NULL. The
+    /// context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_conv_transpose_2d(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        params: *const tl_conv_transpose_2d_params,
+    ) -> *mut tl_tensor;
 }

@@ -84,15 +84,29 @@ pub use tensor::Tensor;
 pub use op_functions::AccOptions;
 pub use op_functions::ArgsortOptions;
 pub use op_functions::ArgsortOrder;
+pub use op_functions::Conv1dDwOptions;
+pub use op_functions::Conv1dOptions;
+pub use op_functions::Conv2dDwOptions;
+pub use op_functions::Conv2dOptions;
+pub use op_functions::ConvTranspose1dOptions;
+pub use op_functions::ConvTranspose2dOptions;
 pub use op_functions::FlashAttnExtOptions;
 pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
+pub use op_functions::Im2colOptions;
+pub use op_functions::Im2colTo;
+pub use op_functions::Pool1dOp;
+pub use op_functions::Pool1dOptions;
+pub use op_functions::Pool2dOp;
+pub use op_functions::Pool2dOptions;
 pub use op_functions::RopeMode;
 pub use op_functions::RopeOptions;
 pub use op_functions::ScaleOptions;
 pub use op_functions::SetOptions;
 pub use op_functions::SoftMaxExtOptions;
 pub use op_functions::TriType;
+pub use op_functions::UpscaleMode;
+pub use op_functions::UpscaleOptions;
 // End of what `cargo xtask ops` writes.
 
 #[cfg(feature = "half")]

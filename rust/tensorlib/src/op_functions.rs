@@ -471,6 +471,609 @@ impl SetOptions {
     }
 }
 
+/// What stands between a's pixels; nearest is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UpscaleMode {
+    /// `nearest`.
+    Nearest = sys::TL_UPSCALE_MODE_NEAREST as isize,
+    /// `bilinear`.
+    Bilinear = sys::TL_UPSCALE_MODE_BILINEAR as isize,
+}
+
+/// What [`Context::upscale`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct UpscaleOptions {
+    raw: sys::tl_upscale_params,
+}
+
+impl Default for UpscaleOptions {
+    fn default() -> Self {
+        let raw = sys::tl_upscale_params { struct_size: size_of::<sys::tl_upscale_params>(), mode: 0 };
+        Self { raw }
+    }
+}
+
+impl UpscaleOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What stands between a's pixels; nearest is the default.
+    #[must_use]
+    pub fn mode(mut self, mode: UpscaleMode) -> Self {
+        self.raw.mode = mode as i32;
+        self
+    }
+}
+
+/// What is taken of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pool1dOp {
+    /// `max`.
+    Max = sys::TL_POOL_1D_OP_MAX as isize,
+    /// `avg`.
+    Avg = sys::TL_POOL_1D_OP_AVG as isize,
+}
+
+/// What [`Context::pool_1d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool1dOptions {
+    raw: sys::tl_pool_1d_params,
+}
+
+impl Default for Pool1dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_pool_1d_params {
+            struct_size: size_of::<sys::tl_pool_1d_params>(),
+            s: 0,
+            p: 0,
+            count_padding: false,
+        };
+        Self { raw }
+    }
+}
+
+impl Pool1dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next; 0: k; 0 or more.
+    #[must_use]
+    pub fn s(mut self, s: i64) -> Self {
+        self.raw.s = s;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p(mut self, p: i64) -> Self {
+        self.raw.p = p;
+        self
+    }
+
+    /// avg: whether what lies beyond a row counts, as zeros.
+    #[must_use]
+    pub fn count_padding(mut self, count_padding: bool) -> Self {
+        self.raw.count_padding = count_padding;
+        self
+    }
+}
+
+/// What is taken of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Pool2dOp {
+    /// `max`.
+    Max = sys::TL_POOL_2D_OP_MAX as isize,
+    /// `avg`.
+    Avg = sys::TL_POOL_2D_OP_AVG as isize,
+}
+
+/// What [`Context::pool_2d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool2dOptions {
+    raw: sys::tl_pool_2d_params,
+}
+
+impl Default for Pool2dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_pool_2d_params {
+            struct_size: size_of::<sys::tl_pool_2d_params>(),
+            s0: 0,
+            s1: 0,
+            p0: 0,
+            p1: 0,
+            skip_padding: false,
+        };
+        Self { raw }
+    }
+}
+
+impl Pool2dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next in dimension 0; 0: k0; 0 or more.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// The same in dimension 1; 0: k1; 0 or more.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// avg: whether what lies beyond a does not count.
+    #[must_use]
+    pub fn skip_padding(mut self, skip_padding: bool) -> Self {
+        self.raw.skip_padding = skip_padding;
+        self
+    }
+}
+
+/// The result's type; f32 is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Im2colTo {
+    /// `f32`.
+    F32 = sys::TL_IM2COL_TO_F32 as isize,
+    /// `f16`.
+    F16 = sys::TL_IM2COL_TO_F16 as isize,
+    /// `bf16`.
+    Bf16 = sys::TL_IM2COL_TO_BF16 as isize,
+}
+
+/// What [`Context::im2col`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Im2colOptions {
+    raw: sys::tl_im2col_params,
+}
+
+impl Default for Im2colOptions {
+    fn default() -> Self {
+        let raw = sys::tl_im2col_params {
+            struct_size: size_of::<sys::tl_im2col_params>(),
+            s0: 0,
+            s1: 0,
+            p0: 0,
+            p1: 0,
+            d0: 0,
+            d1: 0,
+            is_2d: false,
+            to: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl Im2colOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+
+    /// Whether b is images, not signals.
+    #[must_use]
+    pub fn is_2d(mut self, is_2d: bool) -> Self {
+        self.raw.is_2d = is_2d;
+        self
+    }
+
+    /// The result's type; f32 is the default.
+    #[must_use]
+    pub fn to(mut self, to: Im2colTo) -> Self {
+        self.raw.to = to as i32;
+        self
+    }
+}
+
+/// What [`Context::conv_1d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Conv1dOptions {
+    raw: sys::tl_conv_1d_params,
+}
+
+impl Default for Conv1dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_1d_params { struct_size: size_of::<sys::tl_conv_1d_params>(), s: 0, p: 0, d: 0 };
+        Self { raw }
+    }
+}
+
+impl Conv1dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s(mut self, s: i64) -> Self {
+        self.raw.s = s;
+        self
+    }
+
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p(mut self, p: i64) -> Self {
+        self.raw.p = p;
+        self
+    }
+
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d(mut self, d: i64) -> Self {
+        self.raw.d = d;
+        self
+    }
+}
+
+/// What [`Context::conv_2d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Conv2dOptions {
+    raw: sys::tl_conv_2d_params,
+}
+
+impl Default for Conv2dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_2d_params {
+            struct_size: size_of::<sys::tl_conv_2d_params>(),
+            s0: 0,
+            s1: 0,
+            p0: 0,
+            p1: 0,
+            d0: 0,
+            d1: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl Conv2dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+}
+
+/// What [`Context::conv_1d_dw`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Conv1dDwOptions {
+    raw: sys::tl_conv_1d_dw_params,
+}
+
+impl Default for Conv1dDwOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_1d_dw_params { struct_size: size_of::<sys::tl_conv_1d_dw_params>(), s: 0, p: 0, d: 0 };
+        Self { raw }
+    }
+}
+
+impl Conv1dDwOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s(mut self, s: i64) -> Self {
+        self.raw.s = s;
+        self
+    }
+
+    /// How far the first window begins before a signal, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p(mut self, p: i64) -> Self {
+        self.raw.p = p;
+        self
+    }
+
+    /// From one tap of a window to the next; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d(mut self, d: i64) -> Self {
+        self.raw.d = d;
+        self
+    }
+}
+
+/// What [`Context::conv_2d_dw`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct Conv2dDwOptions {
+    raw: sys::tl_conv_2d_dw_params,
+}
+
+impl Default for Conv2dDwOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_2d_dw_params {
+            struct_size: size_of::<sys::tl_conv_2d_dw_params>(),
+            s0: 0,
+            s1: 0,
+            p0: 0,
+            p1: 0,
+            d0: 0,
+            d1: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl Conv2dDwOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// From one window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s0(mut self, s0: i64) -> Self {
+        self.raw.s0 = s0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s1(mut self, s1: i64) -> Self {
+        self.raw.s1 = s1;
+        self
+    }
+
+    /// How far the first window begins before a row, and the last one may end behind it; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// From one tap of a window to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+}
+
+/// What [`Context::conv_transpose_1d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvTranspose1dOptions {
+    raw: sys::tl_conv_transpose_1d_params,
+}
+
+impl Default for ConvTranspose1dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_transpose_1d_params {
+            struct_size: size_of::<sys::tl_conv_transpose_1d_params>(),
+            s: 0,
+            p: 0,
+            d: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl ConvTranspose1dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn s(mut self, s: i64) -> Self {
+        self.raw.s = s;
+        self
+    }
+
+    /// How many elements are left out at both ends of the result; 0 or more.
+    #[must_use]
+    pub fn p(mut self, p: i64) -> Self {
+        self.raw.p = p;
+        self
+    }
+
+    /// From one tap to the next; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d(mut self, d: i64) -> Self {
+        self.raw.d = d;
+        self
+    }
+}
+
+/// What [`Context::conv_transpose_2d`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvTranspose2dOptions {
+    raw: sys::tl_conv_transpose_2d_params,
+}
+
+impl Default for ConvTranspose2dOptions {
+    fn default() -> Self {
+        let raw = sys::tl_conv_transpose_2d_params {
+            struct_size: size_of::<sys::tl_conv_transpose_2d_params>(),
+            stride: 0,
+            p0: 0,
+            p1: 0,
+            d0: 0,
+            d1: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl ConvTranspose2dOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How far in the result elements are apart that are neighbours in b; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn stride(mut self, stride: i64) -> Self {
+        self.raw.stride = stride;
+        self
+    }
+
+    /// How many elements are left out at both ends of a row; 0 or more.
+    #[must_use]
+    pub fn p0(mut self, p0: i64) -> Self {
+        self.raw.p0 = p0;
+        self
+    }
+
+    /// The same of columns; 0 or more.
+    #[must_use]
+    pub fn p1(mut self, p1: i64) -> Self {
+        self.raw.p1 = p1;
+        self
+    }
+
+    /// From one tap to the next in dimension 0; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d0(mut self, d0: i64) -> Self {
+        self.raw.d0 = d0;
+        self
+    }
+
+    /// The same in dimension 1; 1 or more; 0 = the default, 1.
+    #[must_use]
+    pub fn d1(mut self, d1: i64) -> Self {
+        self.raw.d1 = d1;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -1770,6 +2373,183 @@ impl Context {
         // SAFETY: the context is live.
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
     }
+
+    /// Images with `factor` times as many columns and rows.
+    ///
+    /// In the result `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
+    /// its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`.
+    /// Shapes: a `[w, h, ..]`, c `[factor w, factor h, ..]`. Types: F32, F16 or BF16. nearest is exact; bilinear is
+    /// computed in F32, first between rows, then between columns, and rounded once. The result is of a's type.
+    /// `factor`: how many times as many; 1 or more.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let image = ctx.tensor([2], &[1f32, 2.])?;
+    /// let c = image.upscale(2, Default::default())?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 1., 2., 2., 1., 1., 2., 2.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn upscale(&self, a: &Tensor, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_upscale(ctx, a.raw(), factor, &options.raw) })
+    }
+
+    /// The largest, or the average, of the elements in a window that moves along a's rows.
+    ///
+    /// The result c: `c[o] = max or average over t < k of a[o s + t - p], of those that a has`. Shapes: a `[n, ..]`, c
+    /// `[(n + 2 p - k) / s + 1, ..]`, rounded down. p is below k, so that each window has an element. Types: F32, F16
+    /// or BF16. max is exact, NaN where a window has one. avg adds up in F64 and is rounded once. It divides by how
+    /// many elements of the window a has, as ggml's; with `count_padding` by k, as PyTorch's. The result is of a's
+    /// type. `op`: what is taken of a window. `k`: the window's length; 1 or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pool_1d(&self, a: &Tensor, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_1d(ctx, a.raw(), op as i32, k, &options.raw) })
+    }
+
+    /// The largest, or the average, of the elements in a window that moves over a's matrices.
+    ///
+    /// The result c: `c[x, y] = max or average over t0 < k0, t1 < k1 of a[x s0 + t0 - p0, y s1 + t1 - p1], of those
+    /// that a has`. Shapes: a `[w, h, ..]`, c `[(w + 2 p0 - k0) / s0 + 1, (h + 2 p1 - k1) / s1 + 1, ..]`, rounded down.
+    /// p0 is below k0 and p1 below k1, so that each window has an element. Types: F32, F16 or BF16. max is exact, NaN
+    /// where a window has one. avg adds up in F64 and is rounded once. It divides by k0 k1, so that what lies beyond a
+    /// counts as zeros, as ggml's and PyTorch's; with `skip_padding` by how many elements of the window a has. The
+    /// result is of a's type. `op`: what is taken of a window. `k0`: the window's width; 1 or more. `k1`: its height; 1
+    /// or more.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn pool_2d(&self, a: &Tensor, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_pool_2d(ctx, a.raw(), op as i32, k0, k1, &options.raw) })
+    }
+
+    /// What the windows of a convolution of b with a kernel of a's shape meet, a row for each.
+    ///
+    /// The result c: `c[(channel kh + ty) kw + tx, x, y, n] = b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], 0
+    /// where b has no such element. A convolution is the product of this and of the kernel, reshaped to {kw kh
+    /// channels, outputs}`. Shapes: of images a `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
+    /// `[kw kh channels, (w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, images]`, rounded down.
+    /// Of signals a `[k, channels, outputs]`, b `[n, channels, signals]`, c
+    /// `[k channels, (n + 2 p0 - (k - 1) d0 - 1) / s0 + 1, signals]`. Types: a and b F32, F16 or BF16 each; c F32, or
+    /// as `to` says, each element rounded once.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn im2col(&self, a: &Tensor, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_im2col(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// b's signals, convolved with a.
+    ///
+    /// The result c: `c[x, m, n] = sum over channels and t < k of a[t, channel, m] b[x s + t d - p, channel, n], of
+    /// those that b has`. Shapes: a `[k, channels, outputs]`, b `[n, channels, signals]`, c
+    /// `[(n + 2 p - (k - 1) d - 1) / s + 1, outputs, signals]`, rounded down. Types: a and b F32, F16 or BF16 each, c
+    /// F32; computed in F32. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_1d(&self, a: &Tensor, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// b's images, convolved with a.
+    ///
+    /// The result c: `c[x, y, m, n] = sum over channels, tx < kw and ty < kh of a[tx, ty, channel, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, channel, n], of those that b has`. Shapes: a
+    /// `[kw, kh, channels, outputs]`, b `[w, h, channels, images]`, c
+    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, outputs, images]`, rounded down. Types:
+    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Conv2dOptions};
+    /// let ctx = Context::new();
+    /// // The sums of each pixel and its neighbours.
+    /// let (kernel, image) = (ctx.tensor([3, 3], &[1f32; 9])?, ctx.tensor([3, 2], &[1f32, 2., 3., 4., 5., 6.])?);
+    /// let c = kernel.conv_2d(&image, Conv2dOptions::default().p0(1).p1(1))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [12., 21., 16., 12., 21., 16.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_2d(&self, a: &Tensor, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// b's signals, each channel convolved with a's of the same number.
+    ///
+    /// The result c: `c[x, m, n] = sum over t < k of a[t, 0, m] b[x s + t d - p, m, n], of those that b has`. Shapes: a
+    /// `[k, 1, channels]`, b `[n, channels, signals]`, c `[(n + 2 p - (k - 1) d - 1) / s + 1, channels, signals]`,
+    /// rounded down. Types: a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_1d_dw(&self, a: &Tensor, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_1d_dw(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// b's images, each channel convolved with a's of the same number.
+    ///
+    /// The result c: `c[x, y, m, n] = sum over tx < kw and ty < kh of a[tx, ty, 0, m]
+    /// b[x s0 + tx d0 - p0, y s1 + ty d1 - p1, m, n], of those that b has`. Shapes: a `[kw, kh, 1, channels]`, b
+    /// `[w, h, channels, images]`, c
+    /// `[(w + 2 p0 - (kw - 1) d0 - 1) / s0 + 1, the same of h and dimension 1, channels, images]`, rounded down. Types:
+    /// a and b F32, F16 or BF16 each, c F32; computed in F32. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_2d_dw(&self, a: &Tensor, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_conv_2d_dw(ctx, a.raw(), b.raw(), &options.raw) })
+    }
+
+    /// b's signals, each element spread by a: the transposed convolution.
+    ///
+    /// The result c: `c[x s + t d - p, m, n] = sum over channels, and the x and t < k that give this index, of
+    /// a[t, m, channel] b[x, channel, n]`. Shapes: a `[k, outputs, channels]`, b `[n, channels, signals]`, c
+    /// `[(n - 1) s - 2 p + (k - 1) d + 1, outputs, signals]`. Types: a and b F32, F16 or BF16 each, c F32; computed in
+    /// F32. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_transpose_1d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_transpose_1d(ctx, a.raw(), b.raw(), &options.raw) },
+        )
+    }
+
+    /// b's images, each element spread by a: the transposed convolution.
+    ///
+    /// The result c: `c[x stride + tx d0 - p0, y stride + ty d1 - p1, m, n] = sum over channels, and the x, y, tx < kw
+    /// and ty < kh that give these indices, of a[tx, ty, m, channel] b[x, y, channel, n]`. Shapes: a
+    /// `[kw, kh, outputs, channels]`, b `[w, h, channels, images]`, c
+    /// `[(w - 1) stride - 2 p0 + (kw - 1) d0 + 1, the same of h and dimension 1, outputs, images]`. Types: a and b F32,
+    /// F16 or BF16 each, c F32; computed in F32. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn conv_transpose_2d(&self, a: &Tensor, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, b]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_conv_transpose_2d(ctx, a.raw(), b.raw(), &options.raw) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -2456,5 +3236,85 @@ impl Tensor {
     /// As [`Context::add_id`].
     pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).add_id(self, b, ids)
+    }
+
+    /// [`Context::upscale`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::upscale`].
+    pub fn upscale(&self, factor: i64, options: UpscaleOptions) -> Result<Tensor> {
+        self.context().upscale(self, factor, options)
+    }
+
+    /// [`Context::pool_1d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pool_1d`].
+    pub fn pool_1d(&self, op: Pool1dOp, k: i64, options: Pool1dOptions) -> Result<Tensor> {
+        self.context().pool_1d(self, op, k, options)
+    }
+
+    /// [`Context::pool_2d`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::pool_2d`].
+    pub fn pool_2d(&self, op: Pool2dOp, k0: i64, k1: i64, options: Pool2dOptions) -> Result<Tensor> {
+        self.context().pool_2d(self, op, k0, k1, options)
+    }
+
+    /// [`Context::im2col`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::im2col`].
+    pub fn im2col(&self, b: &Tensor, options: Im2colOptions) -> Result<Tensor> {
+        self.with(b).im2col(self, b, options)
+    }
+
+    /// [`Context::conv_1d`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_1d`].
+    pub fn conv_1d(&self, b: &Tensor, options: Conv1dOptions) -> Result<Tensor> {
+        self.with(b).conv_1d(self, b, options)
+    }
+
+    /// [`Context::conv_2d`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_2d`].
+    pub fn conv_2d(&self, b: &Tensor, options: Conv2dOptions) -> Result<Tensor> {
+        self.with(b).conv_2d(self, b, options)
+    }
+
+    /// [`Context::conv_1d_dw`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_1d_dw`].
+    pub fn conv_1d_dw(&self, b: &Tensor, options: Conv1dDwOptions) -> Result<Tensor> {
+        self.with(b).conv_1d_dw(self, b, options)
+    }
+
+    /// [`Context::conv_2d_dw`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_2d_dw`].
+    pub fn conv_2d_dw(&self, b: &Tensor, options: Conv2dDwOptions) -> Result<Tensor> {
+        self.with(b).conv_2d_dw(self, b, options)
+    }
+
+    /// [`Context::conv_transpose_1d`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_transpose_1d`].
+    pub fn conv_transpose_1d(&self, b: &Tensor, options: ConvTranspose1dOptions) -> Result<Tensor> {
+        self.with(b).conv_transpose_1d(self, b, options)
+    }
+
+    /// [`Context::conv_transpose_2d`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::conv_transpose_2d`].
+    pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
+        self.with(b).conv_transpose_2d(self, b, options)
     }
 }

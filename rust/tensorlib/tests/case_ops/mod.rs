@@ -237,6 +237,114 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let step = attrs.number("step");
             s.context.arange(start, stop, step)
         }
+        "upscale" => {
+            let factor = attrs.integer("factor");
+            let options = tensorlib::UpscaleOptions::new();
+            let mode = match attrs.text("mode") {
+                "" | "nearest" => tensorlib::UpscaleMode::Nearest,
+                "bilinear" => tensorlib::UpscaleMode::Bilinear,
+                other => panic!("mode: {other} is none of its words"),
+            };
+            let options = options.mode(mode);
+            s[0].upscale(factor, options)
+        }
+        "pool_1d" => {
+            let op = match attrs.text("op") {
+                "" | "max" => tensorlib::Pool1dOp::Max,
+                "avg" => tensorlib::Pool1dOp::Avg,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let k = attrs.integer("k");
+            let options = tensorlib::Pool1dOptions::new();
+            let options = options.s(attrs.integer("s"));
+            let options = options.p(attrs.integer("p"));
+            let options = options.count_padding(attrs.integer("count_padding") != 0);
+            s[0].pool_1d(op, k, options)
+        }
+        "pool_2d" => {
+            let op = match attrs.text("op") {
+                "" | "max" => tensorlib::Pool2dOp::Max,
+                "avg" => tensorlib::Pool2dOp::Avg,
+                other => panic!("op: {other} is none of its words"),
+            };
+            let k0 = attrs.integer("k0");
+            let k1 = attrs.integer("k1");
+            let options = tensorlib::Pool2dOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.skip_padding(attrs.integer("skip_padding") != 0);
+            s[0].pool_2d(op, k0, k1, options)
+        }
+        "im2col" => {
+            let options = tensorlib::Im2colOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            let options = options.is_2d(attrs.integer("is_2D") != 0);
+            let to = match attrs.text("to") {
+                "" | "f32" => tensorlib::Im2colTo::F32,
+                "f16" => tensorlib::Im2colTo::F16,
+                "bf16" => tensorlib::Im2colTo::Bf16,
+                other => panic!("to: {other} is none of its words"),
+            };
+            let options = options.to(to);
+            s[0].im2col(&s[1], options)
+        }
+        "conv_1d" => {
+            let options = tensorlib::Conv1dOptions::new();
+            let options = options.s(attrs.integer("s"));
+            let options = options.p(attrs.integer("p"));
+            let options = options.d(attrs.integer("d"));
+            s[0].conv_1d(&s[1], options)
+        }
+        "conv_2d" => {
+            let options = tensorlib::Conv2dOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            s[0].conv_2d(&s[1], options)
+        }
+        "conv_1d_dw" => {
+            let options = tensorlib::Conv1dDwOptions::new();
+            let options = options.s(attrs.integer("s"));
+            let options = options.p(attrs.integer("p"));
+            let options = options.d(attrs.integer("d"));
+            s[0].conv_1d_dw(&s[1], options)
+        }
+        "conv_2d_dw" => {
+            let options = tensorlib::Conv2dDwOptions::new();
+            let options = options.s0(attrs.integer("s0"));
+            let options = options.s1(attrs.integer("s1"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            s[0].conv_2d_dw(&s[1], options)
+        }
+        "conv_transpose_1d" => {
+            let options = tensorlib::ConvTranspose1dOptions::new();
+            let options = options.s(attrs.integer("s"));
+            let options = options.p(attrs.integer("p"));
+            let options = options.d(attrs.integer("d"));
+            s[0].conv_transpose_1d(&s[1], options)
+        }
+        "conv_transpose_2d" => {
+            let options = tensorlib::ConvTranspose2dOptions::new();
+            let options = options.stride(attrs.integer("stride"));
+            let options = options.p0(attrs.integer("p0"));
+            let options = options.p1(attrs.integer("p1"));
+            let options = options.d0(attrs.integer("d0"));
+            let options = options.d1(attrs.integer("d1"));
+            s[0].conv_transpose_2d(&s[1], options)
+        }
         _ => return None,
     })
 }

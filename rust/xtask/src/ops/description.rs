@@ -352,7 +352,8 @@ fn attribute(fields: &Fields) -> Result<Attribute, String> {
     fields.only(&["name", "kind", "length", "required", "range", "default", "values", "nan", "names", "doc"])?;
     let (name, kind) = (fields.text("name")?, fields.one_of("kind", &KINDS.map(|(kind, _)| kind))?);
     let kind = KINDS.iter().find(|(known, _)| *known == kind).map_or(Kind::Integer, |(_, kind)| *kind);
-    fields.check_name(&name)?;
+    // Some have capitals where they come from; `names` says what they are where these are not usual.
+    fields.check_name(&name.to_ascii_lowercase())?;
     let only_of = |key: &str, kinds: &[Kind]| match fields.there(key) {
         true if !kinds.contains(&kind) => Err(format!("{}: {key} is not of {kind:?}", fields.place)),
         there => Ok(there),

@@ -1,0 +1,59 @@
+// Elements of images as convolutions take them: for a tile of neighbouring positions of the result, of each channel and tap the elements
+// that it meets there. Taken straight from the image, so that no more than a tile is ever there of what im2col would give.
+#pragma once
+
+#include "cpu/cpu_kernel.hpp"
+#include "ops/convolution.hpp"
+
+namespace tensorlib::core {
+
+// One dimension of a convolution, or of those positions of a transposed one that the same taps belong to: tap j of position i meets element
+// i * step + first + j * tap_step, is the kernel's tap kernel_first + j * kernel_step, and adds to the result's out_first + i * out_step.
+struct TileAxis {
+    std::int64_t elements, positions, taps;
+    std::int64_t step, first, tap_step;
+    std::int64_t kernel_first, kernel_step;
+    std::int64_t out_first, out_step;
+
+    explicit TileAxis(const Sliding &windows) noexcept;
+    // Of a transposed convolution's elements phase, phase + stride, ..
+    TileAxis(const Sliding &windows, std::int64_t phase) noexcept;
+
+    std::int64_t element(std::int64_t position, std::int64_t tap) const noexcept { return position * step + first + tap * tap_step; }
+    Sliding::Range positions_of(std::int64_t tap) const noexcept { return Sliding::within(element(0, tap), step, positions, elements); }
+};
+
+// How many sets of positions there are with taps of their own: 1, or of a transposed convolution one for each remainder by the stride.
+std::int64_t phases_of(const ops::Convolution &c) noexcept;
+
+// What a panel of a tile is made of: positions in their order, x first, channels and taps as numbers k = (channel * y taps + y) * x taps +
+// x.
+struct ImageTiles {
+    TileAxis x, y;
+    std::int64_t channels;
+    TensorRef image;  // one of them: dimensions x, y, channels
+    const leaf::LeafTable &leaf;
+
+    ImageTiles(const ops::Convolution &c, std::int64_t phase, const TensorRef &b, std::int64_t number,
+               const leaf::LeafTable &leaf) noexcept;
+
+    std::int64_t positions() const noexcept { return x.positions * y.positions; }
+    std::int64_t taps() const noexcept { return x.taps * y.taps; }
+    std::int64_t products() const noexcept { return channels * taps(); }
+
+    // panel[k][i] for kc numbers k from k on and n positions from `position` on; zeros up to the panel's width, and where a tap meets
+    // nothing.
+    void gather(std::int64_t position, std::int64_t n, std::int64_t k, std::int64_t kc, std::int64_t width, float *panel) const noexcept;
+
+private:
+    struct Line;
+    void gather_line(const Line &line, std::int64_t k, std::int64_t kc, std::int64_t width, float *panel) const noexcept;
+    void gather_tap(const Line &line, std::int64_t tap, std::int64_t channel, std::int64_t n_channels, float *to,
+                    std::int64_t to_stride) const noexcept;
+};
+
+// n elements, `stride` bytes apart, as floats side by side; k times, each k_stride bytes and to_stride floats behind the one before.
+void load_runs(DType type, std::int64_t k, const std::byte *from, std::int64_t k_stride, std::int64_t stride, std::int64_t n, float *to,
+               std::int64_t to_stride, const leaf::LeafTable &leaf) noexcept;
+
+}  // namespace tensorlib::core

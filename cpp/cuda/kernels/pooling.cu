@@ -1,0 +1,107 @@
+// pool_1d, pool_2d, upscale: a thread owns an element of the result, and takes what that is made of in a fixed order: a pool's window
+// column by column, from above and from left to right, as the CPU. Neighbours write neighbours. Limited by memory, of which the caches give
+// what windows share; averages, on devices with few units for F64, by these.
+#include "ops/pooling.hpp"
+
+#include "cuda/cuda_kernel.hpp"
+#include "cuda/device/device.cuh"
+#include "cuda/device/element.cuh"
+#include "cuda/device/lane.cuh"
+#include "cuda/device/row_grid.cuh"
+#include "cuda/launch.hpp"
+#include "ops/op_facts.hpp"
+
+namespace tensorlib::core {
+
+namespace {
+
+using device::View;
+using ops::Between;
+using ops::Pool;
+
+// flat: of a pool_1d, whose rows are a's.
+__global__ void pool_windows(View a, Pool pool, bool flat, View c, DType type, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const RowIndex index = c.index(row);
+        const Sliding::Range ys = flat ? Sliding::Range{0, 1} : pool.y.taps_at(index.i1);
+        const std::int64_t first_row = flat ? index.i1 : pool.y.element(index.i1, ys.begin);
+        const char *from = a.at(first_row, index.i2, index.i3);
+        char *to = c.at(index);
+        device::for_each_unit(c.ne[0], [&](std::int64_t i) {
+            const Sliding::Range xs = pool.x.taps_at(i);
+            float most = -__builtin_huge_valf();
+            double total = 0;
+            for (std::int64_t x = xs.begin; x < xs.end; x++) {
+                const char *column = from + pool.x.element(i, x) * a.nb[0];
+                double sum = 0;
+                for (std::int64_t y = 0; y < ys.size(); y++) {
+                    const float value = device::load_element(type, column + y * a.nb[1]);
+                    if (pool.average) {
+                        sum += static_cast<double>(value);
+                    } else {
+                        most = ops::larger(most, value);
+                    }
+                }
+                total += sum;
+            }
+            if (pool.average) {
+                const std::int64_t width = pool.count_padding ? pool.x.taps : xs.size();
+                const std::int64_t height = pool.count_padding ? pool.y.taps : ys.size();
+                most = static_cast<float>(total / (static_cast<double>(width) * static_cast<double>(height)));
+            }
+            device::store_element(type, to + i * c.nb[0], most);
+        });
+    });
+}
+
+__device__ float mixed(float a, float b, float part) {
+    using device::Lane;
+    return Lane::add(Lane::mul(a, Lane::sub(1, part)), Lane::mul(b, part));
+}
+
+__global__ void upscale_image(View a, std::int64_t factor, bool nearest, View c, DType type, std::int64_t n_rows) {
+    device::for_each_row(n_rows, [&](std::int64_t row) {
+        const RowIndex index = c.index(row);
+        const Between y = nearest ? Between{index.i1 / factor, 0, 0} : ops::between(index.i1, factor, a.ne[1]);
+        const char *above = a.at(y.first, index.i2, index.i3), *below = a.at(y.second, index.i2, index.i3);
+        char *to = c.at(index);
+        device::for_each_unit(c.ne[0], [&](std::int64_t i) {
+            const Between x = nearest ? Between{i / factor, 0, 0} : ops::between(i, factor, a.ne[0]);
+            const auto column = [&](std::int64_t j) {
+                const float value = device::load_element(type, above + j * a.nb[0]);
+                return y.part == 0 ? value : mixed(value, device::load_element(type, below + j * a.nb[0]), y.part);
+            };
+            const float value = column(x.first);
+            device::store_element(type, to + i * c.nb[0], x.part == 0 ? value : mixed(value, column(x.second), x.part));
+        });
+    });
+}
+
+cudaError_t launch_pool(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, pool_windows, device::view_of(step.src[0]), ops::pool_of(*step.node),
+                  step.node->op == Op::pool_1d, device::view_of(step.dst), step.dst.type, n_rows);
+}
+
+cudaError_t launch_upscale(const Step &step, const CudaStream &stream) noexcept {
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    if (n_rows == 0 || step.dst.ne[0] == 0) return cudaSuccess;
+    const auto &attrs = attrs_of<ops::UpscaleAttrs>(*step.node);
+    const device::RowGrid grid = device::row_grid(step.dst.ne[0], n_rows);
+    return launch(stream, {step.kernel->name, grid.grid, grid.block}, upscale_image, device::view_of(step.src[0]), attrs.factor,
+                  attrs.mode == ops::UpscaleMode::nearest, device::view_of(step.dst), step.dst.type, n_rows);
+}
+
+constexpr CudaKernel table[] = {
+    {{.op = Op::pool_1d, .name = "pool", .plan = plan_always<>}, launch_pool},
+    {{.op = Op::pool_2d, .name = "pool", .plan = plan_always<>}, launch_pool},
+    {{.op = Op::upscale, .name = "upscale", .plan = plan_always<>}, launch_upscale},
+};
+
+}  // namespace
+
+const std::span<const CudaKernel> cuda_kernels::pooling = table;
+
+}  // namespace tensorlib::core

@@ -1,0 +1,242 @@
+"""Pooling, upscaling, im2col and convolutions: types, strides, padding, dilation, views, size 1 and 0, refusals."""
+
+from .model import Case
+
+INF, NAN = float("inf"), float("nan")
+SPECIAL = {1: NAN, 5: INF, 9: -INF, 12: -0.0}
+
+
+class Windowed:
+    """Cases of one operation."""
+
+    def __init__(self, op):
+        self.op = op
+
+    def case(self, label):
+        return Case(f"convolution/{self.op}_{label}")
+
+    def made(self, label, *shapes, dtypes=("f32", "f32"), put=None, **attrs):
+        """put is of the last operand."""
+        c = self.case(label)
+        leafs = [c.leaf(*ne, dtype=dtype, put=put if i + 1 == len(shapes) else None) for i, (ne, dtype) in enumerate(zip(shapes, dtypes))]
+        return c.out(c.windowed(self.op, *leafs, **attrs))
+
+    def refused(self, label, status, words, *shapes, dtypes=("f32", "f32"), **attrs):
+        c = self.case(f"error_{label}")
+        operands = [c.zero_blocks(dtype, *ne) if dtype.startswith("q") else c.leaf(*ne, dtype=dtype) for ne, dtype in zip(shapes, dtypes)]
+        return c.fails(status, (self.op, *words), self.op, *operands, **attrs)
+
+
+def upscales():
+    m = Windowed("upscale")
+    for mode in ("nearest", "bilinear"):
+        for dtype in ("f16", "bf16"):
+            yield m.made(f"{mode}_{dtype}", (4, 3), dtypes=(dtype,), factor=2, mode=mode)
+        for label, a, factor in [
+            ("twice", (5, 3, 2), 2),
+            ("three_times", (3, 4, 1, 2), 3),
+            ("five_times", (4, 2), 5),
+            ("once", (5, 4), 1),
+            ("one", (1,), 4),
+            ("row", (6,), 2),
+            ("column", (1, 5), 3),
+            ("empty", (0, 3), 2),
+            ("no_images", (4, 3, 0), 2),
+            ("long", (700, 1), 2),
+        ]:
+            yield m.made(f"{mode}_{label}", a, factor=factor, mode=mode)
+        c = m.case(f"{mode}_transposed")
+        yield c.out(c.windowed("upscale", c.transpose(c.leaf(3, 5)), factor=2, mode=mode))
+    yield m.made("nearest_special", (5, 3), put=SPECIAL, factor=2)
+    yield m.refused("factor", "INVALID_ARGUMENT", ("attribute factor is -1", "at least 1"), (4, 3), factor=-1)
+    yield m.refused("large", "INVALID_ARGUMENT", ("[4, 3] f32", "factor is", "2^63 - 1"), (4, 3), factor=1 << 62)
+    yield m.refused("type", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (4, 3), dtypes=("i32",), factor=2)
+
+
+def pools():
+    m = Windowed("pool_1d")
+    for op in ("max", "avg"):
+        for dtype in ("f16", "bf16"):
+            yield m.made(f"{op}_{dtype}", (9, 3), dtypes=(dtype,), op=op, k=3, s=2, p=1)
+        for label, a, attrs in [
+            ("side_by_side", (11, 2, 2), {"k": 3}),
+            ("overlapping", (10, 3), {"k": 4, "s": 1, "p": 3}),
+            ("far_apart", (17, 2), {"k": 2, "s": 5}),
+            ("all", (7, 2), {"k": 7}),
+            ("one", (1,), {"k": 1}),
+            ("one_and_padding", (1, 2), {"k": 3, "s": 1, "p": 1}),
+            ("no_rows", (4, 0), {"k": 2}),
+            ("long", (2600,), {"k": 1300, "s": 500, "p": 20}),
+        ]:
+            yield m.made(f"{op}_{label}", a, op=op, **attrs)
+        yield m.made(f"{op}_special", (20,), op=op, put=SPECIAL, k=3, s=1)
+    yield m.made("count_padding", (9, 3), op="avg", k=4, s=2, p=2, count_padding=True)
+    yield m.refused("window", "INVALID_ARGUMENT", ("[4, 3] f32", "4 elements", "windows of 7", "padding 1", "no window"), (4, 3), op="max", k=7, s=1, p=1)
+    yield m.refused("padding", "INVALID_ARGUMENT", ("window of 2 and padding 2", "less padding"), (4, 3), op="max", k=2, p=2)
+    yield m.refused("k", "INVALID_ARGUMENT", ("attribute k is -1", "at least 1"), (4, 3), op="max", k=-1)
+    yield m.refused("empty", "INVALID_ARGUMENT", ("0 elements",), (0, 3), op="max", k=2, p=1)
+
+    m = Windowed("pool_2d")
+    for op in ("max", "avg"):
+        for dtype in ("f16", "bf16"):
+            yield m.made(f"{op}_{dtype}", (7, 6, 2), dtypes=(dtype,), op=op, k0=3, k1=2, s0=2, s1=1, p0=1, p1=1)
+        for label, a, attrs in [
+            ("side_by_side", (8, 7, 2, 2), {"k0": 2, "k1": 3}),
+            ("overlapping", (6, 5), {"k0": 3, "k1": 4, "s0": 1, "s1": 1, "p0": 2, "p1": 3}),
+            ("all", (5, 4, 3), {"k0": 5, "k1": 4}),
+            ("wide", (1100, 3), {"k0": 3, "k1": 2, "s0": 2, "s1": 1}),
+            ("one", (1,), {"k0": 1, "k1": 1}),
+            ("no_images", (4, 3, 0), {"k0": 2, "k1": 2}),
+        ]:
+            yield m.made(f"{op}_{label}", a, op=op, **attrs)
+        c = m.case(f"{op}_transposed")
+        yield c.out(c.windowed("pool_2d", c.transpose(c.leaf(5, 6)), op=op, k0=2, k1=2))
+    yield m.made("max_special", (6, 4), op="max", put=SPECIAL, k0=2, k1=2, s0=1, s1=1)
+    yield m.made("skip_padding", (6, 5), op="avg", k0=3, k1=3, s0=2, s1=2, p0=1, p1=2, skip_padding=True)
+    yield m.refused("window", "INVALID_ARGUMENT", ("dimension 1", "3 elements", "windows of 4"), (4, 3), op="avg", k0=2, k1=4)
+
+
+def columns():
+    m = Windowed("im2col")
+    for to in ("f32", "f16", "bf16"):
+        yield m.made(f"to_{to}", (3, 2, 4, 2), (6, 5, 4), is_2D=1, to=to)
+    for dtype in ("f16", "bf16"):
+        yield m.made(dtype, (3, 2, 2, 1), (6, 5, 2), dtypes=("f32", dtype), is_2D=1, p0=1)
+    for label, a, b, attrs in [
+        ("padded", (3, 3, 2, 1), (5, 4, 2, 2), {"p0": 1, "p1": 2}),
+        ("strided", (2, 3, 2, 1), (7, 8, 2), {"s0": 3, "s1": 2}),
+        ("dilated", (3, 2, 1, 1), (8, 6), {"d0": 2, "d1": 4, "p0": 2}),
+        ("one", (1, 1, 1, 1), (1, 1), {}),
+        ("all", (4, 3, 2, 3), (4, 3, 2), {}),
+        ("no_channels", (2, 2, 0, 1), (3, 3, 0), {}),
+        ("no_images", (2, 2, 1, 1), (3, 3, 1, 0), {}),
+        ("many_channels", (1, 1, 530, 1), (3, 2, 530), {}),
+    ]:
+        yield m.made(label, a, b, is_2D=1, **attrs)
+    for label, a, b, attrs in [
+        ("signals", (3, 4, 2), (9, 4, 2), {"s0": 2, "p0": 1}),
+        ("signals_dilated", (2, 3, 1), (9, 3), {"d0": 3}),
+        ("long_signal", (2, 1, 1), (70, 1), {}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("special", (2, 2, 1, 1), (5, 4), put=SPECIAL, is_2D=1)
+    c = m.case("views")
+    yield c.out(c.windowed("im2col", c.leaf(2, 2, 3, 1), c.permute(c.leaf(3, 5, 4), 2, 0, 1, 3), is_2D=1, p1=1))
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {kw, kh, channels, outputs} and b {w, h, channels, images}",), (3, 3, 2, 1), (5, 5, 3), is_2D=1)
+    yield m.refused("window", "INVALID_ARGUMENT", ("dimension 0", "4 elements, windows of 5"), (5, 2, 1), (4, 2))
+
+
+def convolutions():
+    m = Windowed("conv_1d")
+    for types in (("f16", "f32"), ("f32", "bf16"), ("bf16", "f16")):
+        yield m.made("_".join(types), (3, 4, 5), (12, 4), dtypes=types, p=1)
+    for label, a, b, attrs in [
+        ("plain", (3, 4, 5), (11, 4, 2), {}),
+        ("strided", (4, 3, 2), (23, 3), {"s": 3, "p": 2}),
+        ("dilated", (3, 2, 4), (14, 2), {"d": 4, "p": 5}),
+        ("one", (1, 1, 1), (1, 1), {}),
+        ("all", (9, 2, 3), (9, 2), {}),
+        ("in_padding", (3, 1, 2), (1, 1), {"p": 3}),
+        ("no_channels", (3, 0, 2), (9, 0), {}),
+        ("no_outputs", (3, 2, 0), (9, 2), {}),
+        ("no_signals", (3, 2, 2), (9, 2, 0), {}),
+        ("long", (5, 2, 2), (600, 2), {"s": 2}),
+        ("many_channels", (1, 300, 2), (5, 300), {}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("special", (2, 1, 1), (20, 1), put=SPECIAL)
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {k, channels, outputs} and b {n, channels, signals}",), (3, 4, 5), (11, 3))
+    yield m.refused("window", "INVALID_ARGUMENT", ("4 elements, windows of 3", "dilation 2", "no window of 5 elements"), (3, 4, 5), (4, 4), d=2)
+    yield m.refused("empty_window", "INVALID_ARGUMENT", ("a window must have an element",), (0, 4, 5), (4, 4))
+    yield m.refused("type", "TYPE_MISMATCH", ("i32", "f32, f16 or bf16"), (3, 4, 5), (9, 4), dtypes=("i32", "f32"))
+    yield m.refused("stride", "INVALID_ARGUMENT", ("attribute s is -2", "at least 1"), (3, 4, 5), (9, 4), s=-2)
+
+    m = Windowed("conv_2d")
+    for types in (("f16", "f32"), ("f32", "bf16"), ("bf16", "f16")):
+        yield m.made("_".join(types), (3, 2, 2, 3), (6, 5, 2), dtypes=types, p0=1)
+    for label, a, b, attrs in [
+        ("plain", (3, 3, 2, 4), (7, 6, 2, 2), {}),
+        ("same", (3, 3, 3, 2), (8, 9, 3), {"p0": 1, "p1": 1}),
+        ("strided", (3, 2, 2, 2), (11, 9, 2), {"s0": 2, "s1": 3, "p0": 1}),
+        ("dilated", (2, 3, 2, 2), (8, 9, 2), {"d0": 3, "d1": 2, "p1": 1}),
+        ("pointwise", (1, 1, 20, 17), (5, 4, 20), {}),
+        ("one", (1, 1, 1, 1), (1, 1), {}),
+        ("all", (5, 4, 2, 3), (5, 4, 2), {}),
+        ("no_channels", (2, 2, 0, 2), (4, 4, 0), {}),
+        ("no_images", (2, 2, 2, 2), (4, 4, 2, 0), {}),
+        ("several_blocks", (3, 3, 30, 2), (5, 4, 30), {"p0": 1}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("special", (2, 2, 1, 1), (6, 5), put=SPECIAL)
+    c = m.case("views")
+    kernel, image = c.permute(c.leaf(2, 3, 2, 3), 3, 2, 1, 0), c.permute(c.leaf(3, 6, 5), 2, 0, 1, 3)
+    yield c.out(c.windowed("conv_2d", kernel, image, p1=1))
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {kw, kh, channels, outputs}",), (3, 3, 2, 4), (7, 6, 3))
+    yield m.refused("window", "INVALID_ARGUMENT", ("dimension 1", "2 elements, windows of 3", "stride 2, padding 0"), (3, 3, 2, 4), (7, 2, 2), s1=2)
+
+    m = Windowed("conv_1d_dw")
+    for label, a, b, attrs in [
+        ("plain", (3, 1, 4), (11, 4, 2), {}),
+        ("strided", (4, 1, 2), (23, 2), {"s": 3, "p": 2, "d": 2}),
+        ("long", (20, 1, 2), (600, 2), {"p": 10}),
+        ("no_channels", (3, 1, 0), (9, 0), {}),
+        ("one", (1, 1, 1), (1, 1), {}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("f16_bf16", (3, 1, 4), (11, 4), dtypes=("f16", "bf16"), p=2)
+    yield m.refused("kernel", "SHAPE_MISMATCH", ("a {k, 1, channels} and b {n, channels, signals}",), (3, 4, 4), (11, 4))
+
+    m = Windowed("conv_2d_dw")
+    for label, a, b, attrs in [
+        ("plain", (3, 3, 1, 4), (7, 6, 4, 2), {}),
+        ("same", (3, 3, 1, 2), (20, 5, 2), {"p0": 1, "p1": 1}),
+        ("strided", (3, 2, 1, 2), (11, 9, 2), {"s0": 2, "s1": 3, "p0": 1, "d1": 2}),
+        ("large_kernel", (5, 5, 1, 1), (9, 8), {"p0": 2, "p1": 2}),
+        ("no_images", (2, 2, 1, 2), (4, 4, 2, 0), {}),
+        ("one", (1, 1, 1, 1), (1, 1), {}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("bf16_f16", (3, 2, 1, 2), (8, 5, 2), dtypes=("bf16", "f16"), p1=1)
+    c = m.case("views")
+    yield c.out(c.windowed("conv_2d_dw", c.leaf(2, 2, 1, 3), c.permute(c.leaf(3, 6, 5), 2, 0, 1, 3), p0=1))
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {kw, kh, 1, channels}",), (3, 3, 1, 2), (7, 6, 3))
+
+
+def transposed():
+    m = Windowed("conv_transpose_1d")
+    for types in (("f16", "f32"), ("f32", "bf16"), ("bf16", "f16")):
+        yield m.made("_".join(types), (3, 2, 4), (6, 4), dtypes=types, s=2)
+    for label, a, b, attrs in [
+        ("plain", (3, 4, 2), (7, 2, 2), {}),
+        ("strided", (4, 3, 2), (6, 2), {"s": 3, "p": 1}),
+        ("dilated", (3, 2, 3), (6, 3), {"s": 2, "d": 3, "p": 2}),
+        ("same_factor", (3, 2, 1), (5, 1), {"s": 4, "d": 2}),
+        ("gaps", (2, 2, 2), (4, 2), {"s": 5}),
+        ("one", (1, 1, 1), (1, 1), {}),
+        ("no_channels", (3, 2, 0), (4, 0), {}),
+        ("no_signals", (3, 2, 2), (4, 2, 0), {}),
+        ("long", (4, 1, 1), (300, 1), {"s": 2, "p": 1}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {k, outputs, channels} and b {n, channels, signals}",), (3, 4, 2), (7, 3))
+    yield m.refused("padding", "INVALID_ARGUMENT", ("3 positions, windows of 2 with stride 1, padding 2", "no element"), (2, 4, 3), (3, 3), p=2)
+
+    m = Windowed("conv_transpose_2d")
+    for label, a, b, attrs in [
+        ("plain", (3, 2, 4, 2), (4, 5, 2, 2), {}),
+        ("twice", (2, 2, 3, 2), (4, 3, 2), {"stride": 2}),
+        ("overlapping", (4, 4, 2, 2), (3, 4, 2), {"stride": 2, "p0": 1, "p1": 1}),
+        ("dilated", (2, 3, 2, 1), (4, 3), {"stride": 3, "d0": 2, "d1": 3, "p0": 1}),
+        ("gaps", (1, 2, 2, 2), (3, 3, 2), {"stride": 3}),
+        ("one", (1, 1, 1, 1), (1, 1), {}),
+        ("no_images", (2, 2, 2, 1), (3, 3, 1, 0), {}),
+    ]:
+        yield m.made(label, a, b, **attrs)
+    yield m.made("f16_bf16", (3, 3, 2, 2), (4, 3, 2), dtypes=("f16", "bf16"), stride=2)
+    yield m.made("special", (2, 2, 1, 1), (6, 5), put=SPECIAL, stride=2)
+    yield m.refused("channels", "SHAPE_MISMATCH", ("a {kw, kh, outputs, channels}",), (2, 2, 4, 3), (3, 3, 4))
+
+
+def cases():
+    for part in (upscales, pools, columns, convolutions, transposed):
+        yield from part()
