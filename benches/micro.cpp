@@ -2,7 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|formats|accuracy|threads    a
+//     --only chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|norms|formats|accuracy|threads a
 //     section; again for another
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
@@ -70,7 +70,7 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 namespace {
 
 const std::string section_names =
-    "chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|formats|accuracy|threads";
+    "chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|reductions|norms|formats|accuracy|threads";
 
 struct Options {
     std::vector<std::string> only;  // empty: all
@@ -133,21 +133,11 @@ void report(const Options &options) {
     const struct {
         const char *name;
         void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},
-                    {"kernels", report_kernels},
-                    {"packing", report_packing},
-                    {"codes", report_codes},
-                    {"products", report_products},
-                    {"weights", report_weights},
-                    {"experts", report_experts},
-                    {"add", report_add},
-                    {"copies", report_copies},
-                    {"tiles", report_tiles},
-                    {"elementwise", report_elementwise},
-                    {"reductions", report_reductions},
-                    {"formats", report_formats},
-                    {"accuracy", report_accuracy},
-                    {"threads", report_threads}};
+    } sections[] = {
+        {"chain", report_chain},       {"kernels", report_kernels}, {"packing", report_packing},         {"codes", report_codes},
+        {"products", report_products}, {"weights", report_weights}, {"experts", report_experts},         {"add", report_add},
+        {"copies", report_copies},     {"tiles", report_tiles},     {"elementwise", report_elementwise}, {"reductions", report_reductions},
+        {"norms", report_norms},       {"formats", report_formats}, {"accuracy", report_accuracy},       {"threads", report_threads}};
     for (const std::string &only : options.only) {
         if (std::none_of(std::begin(sections), std::end(sections), [&](const auto &section) { return only == section.name; }))
             die("no section '" + only + "': " + section_names);

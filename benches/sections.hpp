@@ -56,6 +56,7 @@ void report_copies(const Bench &bench);
 void report_tiles(const Bench &bench);
 void report_elementwise(const Bench &bench);
 void report_reductions(const Bench &bench);
+void report_norms(const Bench &bench);
 void report_threads(const Bench &bench);
 void report_accuracy(const Bench &bench);
 void report_formats(const Bench &bench);
