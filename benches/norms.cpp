@@ -29,7 +29,7 @@ void report_rows(const Bench &bench) {
     report_in_turn(
         bench, a,
         {{"add", 3 * once, a.node(Op::add, {a.x, mask})},
-         {"soft_max_ext with a mask", 3 * once, a.node(Op::soft_max_ext, {a.x, mask, nullptr}, {scale})},
+         {"soft_max_ext with a mask", 3 * once, a.node(Op::soft_max_ext, {a.x, mask, core::left_out()}, {scale})},
          {"add, rms_norm, mul by a row", 3 * once, a.node(Op::mul, {a.node(Op::rms_norm, {a.node(Op::add, {a.x, mask})}, {eps}), a.row})}});
     head("a number of a row, 4096 x 4096 of F32", "x read");
     report_in_turn(bench, a,
@@ -51,8 +51,8 @@ void report_rope(const Bench &bench) {
     head("rope, 128 x 32 x 1024 of F32", "x copy");
     report_in_turn(bench, a,
                    {{"cont", twice, a.node(Op::cont, {x})},
-                    {"normal", twice, a.node(Op::rope, {x, positions, nullptr}, {Attr::of_text("mode", "normal")})},
-                    {"neox", twice, a.node(Op::rope, {x, positions, nullptr}, {Attr::of_text("mode", "neox")})}});
+                    {"normal", twice, a.node(Op::rope, {x, positions, core::left_out()}, {Attr::of_text("mode", "normal")})},
+                    {"neox", twice, a.node(Op::rope, {x, positions, core::left_out()}, {Attr::of_text("mode", "neox")})}});
 }
 
 }  // namespace
