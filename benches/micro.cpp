@@ -2,9 +2,7 @@
 //
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
-//     --only
-//     chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|convolutions|reductions|attention|formats|accuracy|threads
-//     a section; again for another
+//     --only chain                         a section; again for another: `sections` below
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
 //     --seconds S                          for each row, default 1.5
 //     --json FILE                          the rows of products and weights for programs too, an object a line
@@ -70,9 +68,34 @@ void run_read(const Limits &limits, core::ThreadPool &pool, const float *from, s
 
 namespace {
 
-const std::string section_names =
-    "chain|kernels|packing|codes|products|weights|experts|add|copies|tiles|elementwise|convolutions|reductions|attention|formats|accuracy|"
-    "threads";
+// In the order of the report.
+constexpr struct {
+    const char *name;
+    void (*report)(const Bench &);
+} sections[] = {{"chain", report_chain},
+                {"kernels", report_kernels},
+                {"packing", report_packing},
+                {"codes", report_codes},
+                {"products", report_products},
+                {"weights", report_weights},
+                {"experts", report_experts},
+                {"add", report_add},
+                {"copies", report_copies},
+                {"tiles", report_tiles},
+                {"elementwise", report_elementwise},
+                {"reductions", report_reductions},
+                {"norms", report_norms},
+                {"attention", report_attention},
+                {"convolutions", report_convolutions},
+                {"formats", report_formats},
+                {"accuracy", report_accuracy},
+                {"threads", report_threads}};
+
+std::string section_names() {
+    std::string names;
+    for (const auto &section : sections) names += (names.empty() ? "" : "|") + std::string(section.name);
+    return names;
+}
 
 struct Options {
     std::vector<std::string> only;  // empty: all
@@ -100,7 +123,7 @@ Options read_options(int argc, char **argv) {
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word + "' is no option: --levels, --only " + section_names +
+            die("'" + word + "' is no option: --levels, --only " + section_names() +
                 ", --types LIST, --seconds S, --json FILE, --openblas-core NAME");
         }
     }
@@ -132,29 +155,9 @@ void report(const Options &options) {
 
     // The chain first, while the process is fresh: once malloc has given back something large it keeps what it would
     // take from the system anew, and planning 4,000 nodes then looks several times as fast as in most programs.
-    const struct {
-        const char *name;
-        void (*report)(const Bench &);
-    } sections[] = {{"chain", report_chain},
-                    {"kernels", report_kernels},
-                    {"packing", report_packing},
-                    {"codes", report_codes},
-                    {"products", report_products},
-                    {"weights", report_weights},
-                    {"experts", report_experts},
-                    {"add", report_add},
-                    {"copies", report_copies},
-                    {"tiles", report_tiles},
-                    {"elementwise", report_elementwise},
-                    {"convolutions", report_convolutions},
-                    {"reductions", report_reductions},
-                    {"attention", report_attention},
-                    {"formats", report_formats},
-                    {"accuracy", report_accuracy},
-                    {"threads", report_threads}};
     for (const std::string &only : options.only) {
         if (std::none_of(std::begin(sections), std::end(sections), [&](const auto &section) { return only == section.name; }))
-            die("no section '" + only + "': " + section_names);
+            die("no section '" + only + "': " + section_names());
     }
     for (const auto &section : sections) {
         if (!options.only.empty() && std::find(options.only.begin(), options.only.end(), section.name) == options.only.end()) continue;

@@ -1,5 +1,5 @@
-// Rows of an operand as floats and rows of the result as they are made, for operations that take a row at a time; what follows the
-// operation runs on each row as soon as it is there.
+// Rows of an operand as floats and rows of the result as they are made, for operations that take a row at a time. The step's head makes a
+// row of the first operand just before it is read; what follows the operation runs on each row as soon as it is there.
 #pragma once
 
 #include "base/checked.hpp"
@@ -28,11 +28,18 @@ public:
         std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * 2 * row;
         row_ = reinterpret_cast<float *>(own);
         other_ = reinterpret_cast<float *>(own + row);
-        if (!step.program.empty()) program_.emplace(step, slice.leaf, ProgramRun::How{});
+        if (!step.program.empty()) program_.emplace(step.program, c_, slice.leaf, ProgramRun::How{});
+        // Every row to where to() says.
+        const TensorRef one{DType::f32, c_.ne, {sizeof(float), 0, 0, 0}, own};
+        if (!step.head.empty()) head_.emplace(step.head, in_place_ ? c_ : one, slice.leaf, ProgramRun::How{});
     }
 
-    // Row `at` of the first operand, which is of the result's shape.
-    const float *read(const RowIndex &at) const noexcept { return read(a_, at, to(at)); }
+    // Row `at` of the first operand, which is of the result's shape. To be called once for each row.
+    const float *read(const RowIndex &at) noexcept {
+        if (!head_) return read(a_, at, to(at));
+        head_->row(at, 0, c_.ne[0]);
+        return to(at);
+    }
     // Row `at` of another one, as long; until the next one is read.
     const float *read_other(const TensorRef &t, const RowIndex &at) const noexcept { return read(t, at, other_); }
     // Where the row of the result is to be made, which may be where read() put that of the first operand.
@@ -58,7 +65,7 @@ private:
     const TensorRef &a_, &c_;
     const bool in_place_;
     float *row_, *other_;
-    std::optional<ProgramRun> program_;
+    std::optional<ProgramRun> head_, program_;
 };
 
 }  // namespace tensorlib::core

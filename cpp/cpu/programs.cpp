@@ -15,13 +15,13 @@ TensorRef one_row(const TensorRef &t) noexcept {
 
 }  // namespace
 
-ProgramRun::ProgramRun(const Step &step, const leaf::LeafTable &leaf, How how) noexcept
+ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept
     : leaf_(leaf),
-      instructions_(step.program.instructions),
-      n_inputs_(step.program.inputs.size()),
+      instructions_(program.instructions),
+      n_inputs_(program.inputs.size()),
       stream_(how.stream),
-      dst_(how.flat ? one_row(step.dst) : step.dst) {
-    for (std::size_t i = 0; i < n_inputs_; i++) inputs_[i] = how.flat ? one_row(step.program.inputs[i]) : step.program.inputs[i];
+      dst_(how.flat ? one_row(dst) : dst) {
+    for (std::size_t i = 0; i < n_inputs_; i++) inputs_[i] = how.flat ? one_row(program.inputs[i]) : program.inputs[i];
 }
 
 // n elements of an input from element i0 of the result's row on, as floats: where they lie, one that stands for all, or in `buffer`.
@@ -62,8 +62,8 @@ void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t 
             }
         }
         leaf_.tiles.loops[static_cast<std::size_t>(instruction.op)](args);
-        if (!last && instruction.type != DType::f32) {
-            // As the node's own memory would have rounded it: two bytes an element.
+        if (instruction.type != DType::f32 && (!last || in_place)) {
+            // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a head's.)
             std::uint16_t rounded[tile_floats];
             const auto &format = leaf_.formats[dtype_index(instruction.type)];
             format.encode(result, nullptr, rounded, n);
@@ -91,7 +91,7 @@ void ProgramRun::row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexce
 void finish_tile(const Step &step, const leaf::LeafTable &leaf, std::int64_t batch, std::int64_t row, std::int64_t rows,
                  std::int64_t column, std::int64_t columns) noexcept {
     if (step.program.empty()) return;
-    ProgramRun run(step, leaf, {});
+    ProgramRun run(step.program, step.dst, leaf, {});
     const TensorRef &c = step.dst;
     for (std::int64_t j = column; j < column + columns; j++) run.row({j, batch % c.ne[2], batch / c.ne[2]}, row, rows);
 }

@@ -1,4 +1,5 @@
-// Running programs of elementwise operations on tiles, and what products and norms do to theirs before they leave the cache.
+// Running programs of elementwise operations on tiles: by themselves, on what products and norms have made before it leaves the cache, and
+// on what norms are about to read.
 #pragma once
 
 #include "cpu/cpu_kernel.hpp"
@@ -8,7 +9,7 @@ namespace tensorlib::core {
 // 4 KiB: the tiles of a program, two or three mostly, stay in the first-level cache beside what streams through it.
 constexpr std::int64_t tile_floats = 1024;
 
-// One thread's run of a step's program.
+// One thread's run of a program whose result goes to dst.
 class ProgramRun {
 public:
     // flat: all of the inputs and the result are taken as one long row each, which the elements of each lie in side by side. stream:
@@ -16,7 +17,7 @@ public:
     struct How {
         bool flat = false, stream = false;
     };
-    ProgramRun(const Step &step, const leaf::LeafTable &leaf, How how) noexcept;
+    ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept;
 
     // Elements [i0, i0 + n) of a row of the result.
     void row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexcept;

@@ -107,7 +107,8 @@ struct Kernel {
     // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. In one step, so that what is found
     // out by the way is found out once.
     const char *(*plan)(const Problem &problem, KernelPlan &plan) noexcept;
-    bool fuses = false;  // whether it runs the step's program on its result
+    bool fuses = false;       // whether it runs the step's program on its result
+    bool takes_head = false;  // whether it runs the step's head for its first operand
 };
 
 // A kernel's plan() of two parts: why it does not take a problem, and what it needs for one.
@@ -142,8 +143,10 @@ struct Step {
     std::span<const TensorRef> src;  // the node's; without an address where an operand is left out. Empty where all is in the program
     // Of an elementwise step, or what follows another operation, whose own result is one of the inputs then, where dst is.
     Program program;
+    // What the first operand is computed by, a row at a time, as it has no memory then: src[0] has no address. Of its shape, all of it.
+    Program head;
     // Whether several nodes run in it.
-    bool joins() const noexcept { return node != result || program.instructions.size() > 1; }
+    bool joins() const noexcept { return node != result || program.instructions.size() > 1 || !head.empty(); }
     std::span<const Rebuilt> rebuilt;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that

@@ -180,8 +180,7 @@ std::string Plan::text(Backend &backend) const {
             continue;
         }
         const Step &step = steps_[next_step++];
-        text += step.kernel->name;
-        if (step.joins()) text += (step.src.empty() ? ": " : " + ") + program_text(step.program);
+        text += step_text(step);
         for (std::size_t s = 0; s < n_stages; s++) {
             if (step.plan.n_chunks[s] == 0) continue;
             text += format_text(", %s in %lld", stage_names[s], static_cast<long long>(step.plan.n_chunks[s]));

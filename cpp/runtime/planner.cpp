@@ -17,9 +17,10 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     }
     std::vector<Choice> choices = choose_kernels(backend);
     if (backend.fuses()) {
-        std::vector<bool> takes_epilogue(choices.size());
-        for (std::size_t i = 0; i < choices.size(); i++) takes_epilogue[i] = choices[i].kernel && choices[i].kernel->fuses;
-        plan_.fusions_ = find_fusions(graph_, places_, takes_epilogue);
+        std::vector<Fusing> fusing;
+        fusing.reserve(choices.size());
+        for (const auto &[kernel, plan] : choices) fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_head});
+        plan_.fusions_ = find_fusions(graph_, places_, fusing);
     }
     make_programs(backend, choices);
     make_steps(choices);
@@ -78,41 +79,53 @@ std::vector<Choice> Planner::choose_kernels(Backend &backend) const {
 // One for each elementwise node that others do not take along.
 void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
-    std::vector<std::vector<Tensor *>> members(nodes.size());
+    std::vector<std::vector<Tensor *>> members(nodes.size()), heads(plan_.fusions_.in_head.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        if (plan_.fusions_.is_fused(i)) members[plan_.fusions_.runs_in[i]].push_back(nodes[i]);
+        if (!plan_.fusions_.is_fused(i)) continue;
+        (plan_.fusions_.is_in_head(i) ? heads : members)[plan_.fusions_.runs_in[i]].push_back(nodes[i]);
     }
     programs_.resize(nodes.size());
     std::size_t n_instructions = 0, n_inputs = 0;
+    const auto make = [&](Part &part, std::span<Tensor *const> nodes_of_it, const Tensor *producer) {
+        part.program = make_program(nodes_of_it, producer);
+        n_instructions += part.program.instructions.size();
+        n_inputs += part.program.inputs.size();
+    };
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        if (!op_def(nodes[i]->op).formula || plan_.fusions_.is_fused(i)) continue;
+        if (plan_.fusions_.is_fused(i)) continue;
+        Joined &joined = programs_[i];
+        if (!heads.empty() && !heads[i].empty()) make(joined.head, heads[i], nullptr);
+        if (!op_def(nodes[i]->op).formula) continue;
         members[i].push_back(nodes[i]);
         const auto producer = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
-        Joined &joined = programs_[i];
         if (producer != members[i].end()) joined.producer = *producer;
-        joined.program = make_program(members[i], joined.producer);
-        n_instructions += joined.program.instructions.size();
-        n_inputs += joined.program.inputs.size();
+        make(joined.program, members[i], joined.producer);
     }
     // (Room for all, as spans of these are taken.)
     plan_.instructions_.reserve(n_instructions);
     plan_.inputs_.reserve(n_inputs);
     for (std::size_t i = 0; i < nodes.size(); i++) {
         Joined &joined = programs_[i];
-        const std::size_t first_instruction = plan_.instructions_.size(), first_input = plan_.inputs_.size();
-        plan_.instructions_.insert(plan_.instructions_.end(), joined.program.instructions.begin(), joined.program.instructions.end());
-        for (const ProgramPlan::Input &input : joined.program.inputs) {
-            TensorRef ref = ref_of(*input.tensor);
-            ref.ne[0] = input.n0;
-            plan_.inputs_.push_back(ref);
-        }
-        joined.first_input = first_input;
-        joined.spans = {std::span(plan_.instructions_).subspan(first_instruction), std::span(plan_.inputs_).subspan(first_input)};
-        if (joined.spans.empty() || joined.producer) continue;
-        const Problem problem{*nodes[i], backend, backend.n_threads(), joined.spans};
+        place_program(joined.head);
+        place_program(joined.program);
+        if (joined.program.spans.empty() || joined.producer) continue;
+        const Problem problem{*nodes[i], backend, backend.n_threads(), joined.program.spans};
         choices[i] = backend.choose_kernel(problem);
         if (!choices[i].kernel) fail_without_kernel(problem);
     }
+}
+
+// Puts it behind the plan's others.
+void Planner::place_program(Part &part) {
+    const std::size_t first_instruction = plan_.instructions_.size();
+    part.first_input = plan_.inputs_.size();
+    plan_.instructions_.insert(plan_.instructions_.end(), part.program.instructions.begin(), part.program.instructions.end());
+    for (const ProgramPlan::Input &input : part.program.inputs) {
+        TensorRef ref = ref_of(*input.tensor);
+        ref.ne[0] = input.n0;
+        plan_.inputs_.push_back(ref);
+    }
+    part.spans = {std::span(plan_.instructions_).subspan(first_instruction), std::span(plan_.inputs_).subspan(part.first_input)};
 }
 
 void Planner::make_steps(const std::vector<Choice> &choices) {
@@ -135,7 +148,8 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
         step.plan = choices[computed].plan;
         step.node = &node;
         step.result = nodes[i];
-        step.program = programs_[i].spans;
+        step.program = programs_[i].program.spans;
+        step.head = programs_[i].head.spans;
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (node.writes(s) && node.src[s]->root->is_leaf()) plan_.targets_.push_back(*places_.find(node.src[s]->root));
         }
@@ -155,10 +169,13 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
         if (is_dropped(t) && std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
     };
     const bool is_program = op_def(step.node->op).formula != nullptr;
-    for (std::size_t s = 0; s < step.node->n_src && !is_program; s++) {
+    for (std::size_t s = step.head.empty() ? 0 : 1; s < step.node->n_src && !is_program; s++) {
         if (step.node->src[s] && !(step.plan.unread >> s & 1)) add(*step.node->src[s]);
     }
-    for (const ProgramPlan::Input &input : programs_[*places_.find(step.result)].program.inputs) add(*input.tensor);
+    const Joined &joined = programs_[*places_.find(step.result)];
+    for (const Part *part : {&joined.head, &joined.program}) {
+        for (const ProgramPlan::Input &input : part->program.inputs) add(*input.tensor);
+    }
     return roots;
 }
 
@@ -175,7 +192,13 @@ void Planner::place_intermediates() {
     for (const Step &step : plan_.steps_) {
         const std::size_t i = *places_.find(step.result);
         if (programs_[i].producer) continue;
-        const auto &inputs = programs_[i].program.inputs;
+        // Rows of what the head reads are read where those of the first operand would be, if they lie alike.
+        for (const ProgramPlan::Input &input : programs_[i].head.program.inputs) {
+            const Layout &of_first = step.node->src[0]->layout, &of_input = input.tensor->layout;
+            const bool alike = of_input.type == of_first.type && of_input.ne == of_first.ne && of_input.nb == of_first.nb;
+            if (alike && step.plan.overlaid & 1) overlaid[i].push_back(input.tensor);
+        }
+        const auto &inputs = programs_[i].program.program.inputs;
         for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {
             if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? step.node->src[s] : inputs[s].tensor);
         }
@@ -215,6 +238,16 @@ void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step
     plan_.in_graph_.push_back({&address, root, t.root_offset + behind});
 }
 
+void Planner::find_inputs(const Part &part, const Tensor *producer, const Step &step) {
+    for (std::size_t i = 0; i < part.program.inputs.size(); i++) {
+        const ProgramPlan::Input &input = part.program.inputs[i];
+        // The producer's is where the result is.
+        const Tensor &tensor = input.tensor == producer ? *step.result : *input.tensor;
+        TensorRef &ref = plan_.inputs_[part.first_input + i];
+        find_address(tensor, static_cast<std::size_t>(input.first) * ref.nb[0], step, ref.data);
+    }
+}
+
 void Planner::find_addresses() {
     const auto n_operands = [](const Step &step) -> std::size_t { return op_def(step.node->op).formula ? 0 : step.node->n_src; };
     std::size_t n = 0;
@@ -233,17 +266,13 @@ void Planner::find_addresses() {
         step.dst = ref_of(*step.result);
         find_address(*step.result, 0, step, step.dst.data);
         const Joined &joined = programs_[*places_.find(step.result)];
-        for (std::size_t i = 0; i < joined.program.inputs.size(); i++) {
-            const ProgramPlan::Input &input = joined.program.inputs[i];
-            // The producer's is where the result is.
-            const Tensor &tensor = input.tensor == joined.producer ? *step.result : *input.tensor;
-            TensorRef &ref = plan_.inputs_[joined.first_input + i];
-            find_address(tensor, static_cast<std::size_t>(input.first) * ref.nb[0], step, ref.data);
-        }
+        find_inputs(joined.head, nullptr, step);
+        find_inputs(joined.program, joined.producer, step);
         for (std::size_t s = 0; s < n_operands(step); s++) {
             const Tensor *source = step.node->src[s];
+            const bool is_made = s == 0 && !step.head.empty();
             plan_.operands_.push_back(source ? ref_of(*source) : TensorRef{});
-            if (source) find_address(*source, 0, step, plan_.operands_.back().data);
+            if (source && !is_made) find_address(*source, 0, step, plan_.operands_.back().data);
         }
         step.src = std::span(plan_.operands_).subspan(first_operand);
         plan_.in_block_.push_back({&step.workspace, workspace_offset_});

@@ -12,13 +12,21 @@ public:
     Planner(Plan &plan, const Graph &graph, Backend &backend);
 
 private:
+    struct Part {
+        ProgramPlan program;
+        Program spans;
+        std::size_t first_input = 0;  // among the plan's
+    };
+
     std::vector<Choice> choose_kernels(Backend &backend) const;
     void make_programs(Backend &backend, std::vector<Choice> &choices);
+    void place_program(Part &part);
     void make_steps(const std::vector<Choice> &choices);
     void place_intermediates();
     void find_addresses();
     std::vector<const Tensor *> dropped_roots(const Step &step) const;
     TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
+    void find_inputs(const Part &part, const Tensor *producer, const Step &step);
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);
 
     Plan &plan_;
@@ -26,10 +34,8 @@ private:
     TensorSet places_;  // of nodes and leafs
     // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
-        ProgramPlan program;
+        Part program, head;
         const Tensor *producer = nullptr;
-        Program spans;
-        std::size_t first_input = 0;  // among the plan's
     };
     std::vector<Joined> programs_;
     std::size_t rebuilt_offset_ = 0, workspace_offset_ = 0;

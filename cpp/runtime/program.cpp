@@ -79,9 +79,9 @@ bool try_program(std::span<Tensor *const> members, const Tensor *producer, Progr
 // A group as it grows from its last node towards the first.
 class Group {
 public:
-    Group(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, const std::vector<bool> &takes_epilogue,
+    Group(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
           std::uint32_t root)
-        : graph_(graph), places_(places), writers_(writers), takes_epilogue_(takes_epilogue), root_(root) {
+        : graph_(graph), places_(places), writers_(writers), fusing_(fusing), root_(root) {
         members_.push_back(graph.nodes()[root]);
         read_by(*members_.front());
         // From the last candidate on, so that all that may read one has been looked at.
@@ -93,6 +93,7 @@ public:
         }
     }
     std::span<Tensor *const> members() const noexcept { return members_; }
+    bool has_producer() const noexcept { return producer_; }
 
 private:
     struct Candidate {
@@ -118,7 +119,7 @@ private:
         if (writers_[candidate.node] != writers_[root_]) return false;
         if (is_elementwise(node)) return true;
         // Its floats lie where the result's will.
-        return takes_epilogue_[candidate.node] && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
+        return fusing_[candidate.node].takes_epilogue && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
     }
     void join(std::uint32_t index) {
         Tensor *node = graph_.nodes()[index];
@@ -137,30 +138,62 @@ private:
     const Graph &graph_;
     const TensorSet &places_;
     const std::vector<std::size_t> &writers_;
-    const std::vector<bool> &takes_epilogue_;
+    const std::span<const Fusing> fusing_;
     const std::uint32_t root_;
     std::vector<Tensor *> members_;
     std::vector<Candidate> candidates_;
     const Tensor *producer_ = nullptr;
 };
 
+void begin(Fusions &fusions, std::size_t n_nodes) {
+    if (!fusions.runs_in.empty()) return;
+    fusions.runs_in.resize(n_nodes);
+    std::iota(fusions.runs_in.begin(), fusions.runs_in.end(), 0u);
+}
+
+// Makes heads of groups. may_be_head[i]: node i is the last one of a group without a producer.
+void find_heads(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
+                const std::vector<bool> &may_be_head, Fusions &fusions) {
+    const auto nodes = graph.nodes();
+    std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: where the operation runs whose head the group is
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        if (!fusing[i].takes_head) continue;
+        const Graph::Place first = *places.find(nodes[i]->src[0]);
+        if (first & Graph::leaf_bit || !may_be_head[first] || graph.uses()[first] != 1) continue;
+        const std::uint32_t at = fusions.runs_in.empty() ? static_cast<std::uint32_t>(i) : fusions.runs_in[i];
+        // It would read what lies in between has written.
+        if (writers[first] != writers[at]) continue;
+        if (goes_to.empty()) goes_to.assign(nodes.size(), Graph::nowhere);
+        goes_to[first] = at;
+    }
+    if (goes_to.empty()) return;
+    begin(fusions, nodes.size());
+    fusions.in_head.resize(nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); i++) {
+        const std::uint32_t at = goes_to[fusions.runs_in[i]];
+        if (at == Graph::nowhere) continue;
+        fusions.runs_in[i] = at;
+        fusions.in_head[i] = true;
+    }
+}
+
 }  // namespace
 
-Fusions find_fusions(const Graph &graph, const TensorSet &places, const std::vector<bool> &takes_epilogue) {
+Fusions find_fusions(const Graph &graph, const TensorSet &places, std::span<const Fusing> fusing) {
     const auto nodes = graph.nodes();
     Fusions fusions;
     std::vector<std::size_t> writers(nodes.size());  // up to the node, itself included
+    std::vector<bool> may_be_head(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
     for (std::size_t i = nodes.size(); i-- > 0;) {
         if (!is_elementwise(*nodes[i]) || fusions.is_fused(i)) continue;
-        const Group group(graph, places, writers, takes_epilogue, static_cast<std::uint32_t>(i));
+        const Group group(graph, places, writers, fusing, static_cast<std::uint32_t>(i));
+        may_be_head[i] = !group.has_producer();
         if (group.members().size() == 1) continue;
-        if (fusions.runs_in.empty()) {
-            fusions.runs_in.resize(nodes.size());
-            std::iota(fusions.runs_in.begin(), fusions.runs_in.end(), 0u);
-        }
+        begin(fusions, nodes.size());
         for (const Tensor *member : group.members()) fusions.runs_in[*places.find(member)] = static_cast<std::uint32_t>(i);
     }
+    find_heads(graph, places, writers, fusing, may_be_head, fusions);
     return fusions;
 }
 
@@ -184,6 +217,13 @@ std::string program_text(const Program &program) {
         text += (text.empty() ? "" : " + ") + std::string(traits(instruction.op).name);
     }
     return text;
+}
+
+std::string step_text(const Step &step) {
+    std::string text = step.head.empty() ? "" : program_text(step.head) + " + ";
+    text += step.kernel->name;
+    if (step.program.empty() || !step.joins()) return text;
+    return text + (step.src.empty() ? ": " : " + ") + program_text(step.program);
 }
 
 }  // namespace tensorlib::core

@@ -206,7 +206,11 @@ void Trace::write_step(const Step &step, double seconds) {
     number("{\"step\":", static_cast<double>(&step - first_step_));
     buffer_ += ",\"kernel\":";
     text(step.kernel->name);
-    if (step.joins()) {
+    if (!step.head.empty()) {
+        buffer_ += ",\"head\":";
+        text(program_text(step.head));
+    }
+    if (step.joins() && !step.program.empty()) {
         buffer_ += ",\"program\":";
         text(program_text(step.program));
     }

@@ -1,5 +1,5 @@
-// Norms and soft_max: against double, over random views and types, on every level; the same bits at any number of threads; and what follows
-// joined with them against one by one, bit for bit. What is refused is in the cases.
+// Norms and soft_max: against double, over random views and types, on every level; the same bits at any number of threads; and what comes
+// before and follows, joined with them, against one by one, bit for bit. What is refused is in the cases.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
@@ -275,6 +275,116 @@ TEST(Norms, and_what_follows_have_the_bits_of_one_by_one) {
             }
         }
     }
+}
+
+// ---- What comes before: a residual, a weight and a bias, an activation. Groups have no head.
+
+// Whether a program runs before the operation.
+bool has_head(Op op, core::Graph &graph, core::Backend &backend) {
+    return core::plan_text(graph, backend).find(" + " + std::string(core::op_name(op))) != std::string::npos;
+}
+
+TEST(Norms, and_what_comes_before_have_the_bits_of_one_by_one) {
+    const auto &joined = support::all_backends();
+    const auto apart = support::make_backends(false);
+    Random random(29);
+    for (int draw = 0; draw < support::repeats(60, 2000); draw++) {
+        for (const Call &call : all_calls()) {
+            Builder build;
+            build.draw = mostly_numbers;
+            Ne ne = support::some_shape(random);
+            if (call.op == Op::group_norm) ne[2] = std::max(ne[2], groups);
+            const auto type = [&] { return one_of(random, support::float_types); };
+            const auto a = [&] { return build.operand(ne, type(), random); };
+            const auto row = [&] { return build.leaf({ne[0], 1, 1, 1}, type(), random); };
+            const auto copy = [&] { return build.node(Op::cont, {build.leaf(ne, DType::f32, random)}); };
+            const auto norm = [&](Tensor *of) { return node(build, call, operands(build, call, of, random)); };
+            Tensor *residual = build.operand(ne, DType::f32, random), *sum = build.node(Op::add, {copy(), residual});
+            const struct {
+                Tensor *end;
+                bool has_head;
+            } ends[] = {
+                {norm(build.node(Op::add, {a(), residual})), true},
+                {norm(build.node(Op::silu, {a()})), true},
+                // With what follows; each result is rounded to its type.
+                {build.node(Op::mul, {norm(build.node(Op::add, {build.node(Op::mul, {a(), row()}), row()})), row()}), true},
+                // The result may lie on an operand of the head, which no other node reads.
+                {build.node(Op::cont, {norm(build.node(Op::add, {copy(), row()}))}), true},
+                {build.node(Op::cont, {norm(build.node(Op::mul, {copy(), copy()}))}), true},
+                // Read by two.
+                {build.node(Op::add, {norm(sum), sum}), false},
+            };
+            const std::size_t level = random() % joined.size(), threads = random() % joined[0].all.size();
+            for (const auto &end : ends) {
+                const auto graph = build.graph({end.end});
+                core::Backend &one_by_one = *apart[level].all[threads], &together = *joined[level].all[threads];
+                core::compute(*graph, one_by_one);
+                const std::vector<float> want = support::values_of(end.end);
+                core::compute(*graph, together);
+                ASSERT_TRUE(support::same_values(support::values_of(end.end), want)) << core::plan_text(*graph, together);
+                EXPECT_EQ(has_head(call.op, *graph, together), end.has_head && call.op != Op::group_norm)
+                    << core::plan_text(*graph, together);
+            }
+        }
+    }
+}
+
+class Heads : public testing::Test {
+protected:
+    Heads() {
+        build.draw = [](Random &random) { return static_cast<float>(random() % 1000) / 256 - 2; };
+        for (Tensor **t : {&a, &b}) *t = build.leaf(ne, DType::f32, random);
+        row = build.leaf({ne[0], 1, 1, 1}, DType::f32, random);
+    }
+
+    Random random{31};
+    Builder build;
+    const Ne ne{37, 6, 2, 1};
+    Tensor *a, *b, *row;
+    core::Backend &cpu = *support::all_backends()[0].all[1];
+
+    Tensor *sum() { return build.node(Op::add, {a, b}); }
+    Tensor *rms_norm(Tensor *of) { return build.node(Op::rms_norm, {of}, {Attr::of_number("eps", eps)}); }
+    Tensor *soft_max_ext(Tensor *of, Tensor *mask) { return build.node(Op::soft_max_ext, {of, mask, core::left_out()}); }
+    std::string plan(Tensor *end) {
+        const auto graph = build.graph({end});
+        core::compute(*graph, cpu);
+        return core::plan_text(*graph, cpu);
+    }
+};
+
+TEST_F(Heads, are_in_the_plans_text_and_take_no_memory) {
+    const std::string text = plan(build.node(Op::mul, {rms_norm(sum()), row}));
+    EXPECT_NE(text.find("add + rms_norm + mul"), std::string::npos) << text;
+    EXPECT_NE(text.find("intermediates 0 bytes"), std::string::npos) << text;
+}
+
+TEST_F(Heads, are_chains_that_the_operation_alone_reads_as_its_first_operand) {
+    const auto joins = [&](Tensor *end) { return plan(end).find("add + ") != std::string::npos; };
+    EXPECT_TRUE(joins(rms_norm(build.node(Op::mul, {sum(), row}))));
+    EXPECT_TRUE(joins(soft_max_ext(sum(), b)));
+    EXPECT_FALSE(joins(soft_max_ext(a, sum())));
+    Tensor *twice = sum();
+    EXPECT_FALSE(joins(soft_max_ext(twice, twice)));
+    EXPECT_FALSE(joins(rms_norm(build.node(Op::view, {sum()}, {Attr::of_ints("ne", ne)}))));
+    Tensor *output = sum(), *normed = rms_norm(output);
+    const auto graph = build.graph({output, normed});
+    EXPECT_EQ(core::plan_text(*graph, cpu).find("add + "), std::string::npos);
+}
+
+// Between the addition and soft_max its operand is written.
+TEST_F(Heads, do_not_read_what_is_written_behind_them) {
+    const std::vector<float> before = support::values_of(a);
+    Tensor *written = build.node(Op::cpy, {b, a}), *end = soft_max_ext(sum(), written);
+    const std::string text = plan(end);
+    EXPECT_EQ(text.find("add + "), std::string::npos) << text;
+    const std::vector<float> got = support::values_of(end);
+    core::write_f32(*a, before.data(), before.size());
+    const auto apart = support::make_backends(false);
+    const auto graph = build.graph({end});
+    core::compute(*graph, *apart[0].all[1]);
+    EXPECT_EQ(got, support::values_of(end));
+    EXPECT_NE(before, support::values_of(a));
 }
 
 }  // namespace

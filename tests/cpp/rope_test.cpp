@@ -200,7 +200,7 @@ TEST(Rope, turned_back_is_what_it_was) {
     }
 }
 
-TEST(Rope, and_what_follows_have_the_bits_of_one_by_one) {
+TEST(Rope, and_what_is_joined_has_the_bits_of_one_by_one) {
     const auto &joined = support::all_backends();
     const auto apart = support::make_backends(false);
     Random random(11);
@@ -209,8 +209,10 @@ TEST(Rope, and_what_follows_have_the_bits_of_one_by_one) {
         const Ne ne = some_rows(random);
         const DType type = one_of(random, support::float_types);
         const Options o = drawn_options(ne[0], random);
-        Tensor *turned = build.node(
-            Op::rope, {build.operand(ne, type, random), drawn_positions(build, o, ne, random).tensor, core::left_out()}, o.attrs());
+        const bool has_head = random() % 2;
+        Tensor *x = build.operand(ne, type, random);
+        if (has_head) x = build.node(Op::mul, {x, build.leaf({ne[0], 1, 1, 1}, type, random)});
+        Tensor *turned = build.node(Op::rope, {x, drawn_positions(build, o, ne, random).tensor, core::left_out()}, o.attrs());
         Tensor *end = random() % 2 ? build.node(Op::scale, {turned}, {Attr::of_number("scale", 0.125)})
                                    : build.node(Op::add, {turned, build.operand(ne, type, random)});
         const auto graph = build.graph({end});
@@ -219,7 +221,9 @@ TEST(Rope, and_what_follows_have_the_bits_of_one_by_one) {
         const std::vector<float> want = support::values_of(end);
         core::compute(*graph, *joined[level].all[threads]);
         ASSERT_TRUE(support::same_values(support::values_of(end), want)) << core::plan_text(*graph, *joined[level].all[threads]);
-        EXPECT_EQ(core::plan_text(*graph, *joined[level].all[threads]).find("rope + ") != std::string::npos, type == DType::f32);
+        const std::string text = core::plan_text(*graph, *joined[level].all[threads]);
+        EXPECT_EQ(text.find("rope + ") != std::string::npos, type == DType::f32) << text;
+        EXPECT_EQ(text.find("mul + rope") != std::string::npos, has_head) << text;
     }
 }
 

@@ -4,9 +4,8 @@
 #     ./run.sh [--tiny]        --tiny: for a simulated GPU, on which a suite has run every program: the benchmark with its
 #                              sizes, one C++ program, and the cases in C and Zig
 #
-# Needs bash, coreutils and a driver, and tar and gzip for a packed compute-sanitizer; `cargo xtask gpu` has packed the
-# rest. Every step has a time limit, and all of them one together. The exit status is 0 if nothing failed. Each
-# program's output is kept in logs/.
+# Needs bash, coreutils, tar, gzip and a driver; `cargo xtask gpu` has packed the rest. Every step has a time limit, and
+# all of them one together. The exit status is 0 if nothing failed. Each program's output is kept in logs/.
 set -u
 cd "$(dirname "$0")" || exit 2
 export LD_LIBRARY_PATH="$PWD/lib" TENSORLIB_CASES="$PWD/cases"
@@ -21,6 +20,11 @@ case "${1-}" in
 esac
 mkdir -p logs || exit 2
 : >results.md || exit 2
+# Each time: a later package may have come into the same folder.
+if ! { [[ -f contents.tar.gz ]] && rm -rf bin lib cases && tar -xzf contents.tar.gz; }; then
+    echo "contents.tar.gz is not here or cannot be unpacked: cargo xtask gpu packs it" >&2
+    exit 2
+fi
 passed=0 failed=0 skipped=0
 
 say() { printf '%s\n' "$@" | tee -a results.md; }

@@ -74,7 +74,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
     float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
     const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
     std::int64_t decoded_batch = -1;
-    FloatRows columns{};
+    RowsAsFloats columns{};
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
         const Batch batch = batch_at(step, unit / blocks);
         if (unit / blocks != decoded_batch) {
@@ -85,7 +85,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
         for (std::int64_t m = first; m < last;) {
             const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, last - m);
             const char *row = batch.a + m * static_cast<std::ptrdiff_t>(a.nb[1]);
-            const FloatRows rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
+            const RowsAsFloats rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
             for (std::int64_t n = 0; n < N;) {
                 const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, N - n);
                 tiles[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride, batch.c + m + n * M,
@@ -119,8 +119,8 @@ DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept
     return nullptr;
 }
 
-FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
-                     const leaf::LeafTable &leaf) noexcept {
+RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
+                        const leaf::LeafTable &leaf) noexcept {
     if (!decode) return {first, static_cast<std::ptrdiff_t>(t.nb[1])};
     for (std::int64_t i = 0; i < n; i++) {
         const auto row = static_cast<std::size_t>(i);

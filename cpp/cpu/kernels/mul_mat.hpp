@@ -125,12 +125,12 @@ using DotTiles = const leaf::LeafTable::DotF32 (*)[leaf::max_dot_columns];
 DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept;
 
 // n rows as floats one after the other: where they lie so, themselves, else decoded into `to`, row_floats apart.
-struct FloatRows {
+struct RowsAsFloats {
     const char *first;
     std::ptrdiff_t stride;
 };
-FloatRows float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
-                     const leaf::LeafTable &leaf) noexcept;
+RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
+                        const leaf::LeafTable &leaf) noexcept;
 
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }

@@ -91,7 +91,7 @@ void multiply_dots(const FloatBlocking &b, const Step &step, const Slice &slice,
     for (std::int64_t m = rows.begin; m < rows.end;) {
         const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, rows.end - m);
         const auto *first = reinterpret_cast<const char *>(row_address(a, {m, run.expert, 0}));
-        const FloatRows weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.leaf);
+        const RowsAsFloats weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.leaf);
         for (std::int64_t place = run.first; place < run.end;) {
             const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, run.end - place);
             tiles[R - 1][width - 1](b.K, weights.first, weights.stride, reinterpret_cast<const char *>(b.column(step, place)),

@@ -73,7 +73,7 @@ Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const lea
 
 void run_norm(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
-    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         const Scaling s = scaling_of(*step.node, n, x, slice.leaf);
         slice.leaf.norms.normalise(n, x, s.center, s.factor, rows.to(at));
@@ -140,7 +140,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
 void run_soft_max(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
-    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
         const double sum = leaf.exponentials(n, x, slice.leaf.comparisons.largest(n, x), y);
@@ -153,7 +153,7 @@ void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
     const auto &attrs = attrs_of<SoftMaxExtAttrs>(*step.node);
     const TensorRef &mask = step.src[1], &sinks = step.src[2];
-    for_each_row(step, slice, [&](const FloatRows &rows, const RowIndex &at) {
+    for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at), *m = nullptr;
         float *y = rows.to(at), slope = 0;
         if (mask.data) {
@@ -171,12 +171,14 @@ void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::norm, .name = "norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
-    {{.op = Op::rms_norm, .name = "rms_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
-    {{.op = Op::l2_norm, .name = "l2_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true}, run_norm},
+    {{.op = Op::norm, .name = "norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
+    {{.op = Op::rms_norm, .name = "rms_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
+    {{.op = Op::l2_norm, .name = "l2_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
     {{.op = Op::group_norm, .name = "group_norm", .plan = plan_always<plan_groups>, .fuses = true}, run_groups},
-    {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true}, run_soft_max},
-    {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true}, run_soft_max_ext},
+    {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+     run_soft_max},
+    {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+     run_soft_max_ext},
 };
 
 }  // namespace

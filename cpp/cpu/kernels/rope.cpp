@@ -105,7 +105,7 @@ void run_rope(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::rope, .name = "rope", .plan = plan_always<plan_rope>, .fuses = true}, run_rope},
+    {{.op = Op::rope, .name = "rope", .plan = plan_always<plan_rope>, .fuses = true, .takes_head = true}, run_rope},
 };
 
 }  // namespace

@@ -94,3 +94,7 @@ def logits(row, scale, mask, factor):
         return [x * scale for x in row], [U * abs(x * scale) if math.isfinite(x) else 0.0 for x in row]
     sums = [x * scale + m * factor for x, m in zip(row, mask)]
     return sums, [U * (abs(x * scale) + 2 * abs(m * factor) + abs(s)) if math.isfinite(s) else 0.0 for x, m, s in zip(row, mask, sums)]
+
+
+def weights(row, scale, mask, factor, sink):
+    return soft_max(*logits(row, scale, mask, factor), sink)

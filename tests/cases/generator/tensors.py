@@ -252,7 +252,7 @@ def soft_max_ext(ident, a, mask, sinks, scale, max_bias):
         masked = mask and exact_values(mask.line((i1, head % mask.ne[2], i3 % mask.ne[3])))
         factor = row_formulas.slope(head, a.ne[2], max_bias)
         sink = sinks.get((head, 0, 0, 0))[0] if sinks else None
-        return row_formulas.soft_max(*row_formulas.logits(exact_values(a.line(rest)), ROUND["f32"](scale), masked, factor), sink)
+        return row_formulas.weights(exact_values(a.line(rest)), ROUND["f32"](scale), masked, factor, sink)
 
     rows = Rows(compute, a.dtype)
     return Tensor(ident, a.dtype, a.ne, [t for t in (a, mask, sinks) if t], lambda index: rows.at(index[1:], index[0]))

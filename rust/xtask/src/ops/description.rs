@@ -524,7 +524,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert!(second(r#"role = "read", never = """#).contains("operands[1]: never is empty"));
         assert!(second(r#"role = "read", default = 1"#)
             .contains("no key \"default\": valid are name, role, optional, never"));
-        assert!(second(r#"role = "indices""#).contains("b holds numbers of something: never = "));
+        assert!(second(r#"role = "indices""#).contains("b holds whole numbers: never = "));
         assert!(second(r#"role = "written", optional = true"#).contains("twice: the result is a view of b"));
         assert!(second(r#"role = "viewed", optional = true"#).contains("twice: the result is a view of b"));
         assert!(error(r#"{ name = "a", role = "read", optional = true }"#).contains("twice: a is the first operand"));

@@ -22,8 +22,7 @@ all operations, and of rounding: [semantics.md](semantics.md).
 }
 
 fn chapter(op: &Op) -> String {
-    let operands: Vec<&str> = op.operands.iter().map(|o| o.name.as_str()).collect();
-    let mut text = format!("\n### {}({})\n{}.\n\n", op.name, operands.join(", "), op.doc);
+    let mut text = format!("\n### {}\n{}.\n\n", heading(op), op.doc);
     let _ = writeln!(text, "    {}\n", op.formula);
     let types = types(op);
     let mut parts = vec![("Class", &op.class), ("Shapes", &op.shapes), ("Types", &types)];
@@ -55,6 +54,17 @@ fn chapter(op: &Op) -> String {
         op.attributes.iter().for_each(|attribute| text += &row(attribute));
     }
     text
+}
+
+fn heading(op: &Op) -> String {
+    let operands: Vec<&str> = op.operands.iter().map(|o| o.name.as_str()).collect();
+    format!("{}({})", op.name, operands.join(", "))
+}
+
+/// What a heading is called in a link, as GitHub and others name them.
+pub fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || "_- ".contains(*c));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
 /// The operands' types and the result's.
@@ -104,11 +114,24 @@ fn row(attribute: &Attribute) -> String {
     format!("| `{name}`{} | {takes} | {doc} |\n", if *required { ", required" } else { "" })
 }
 
-/// The table of README.md.
+/// The table of README.md: a family a row, whose operations lead to their chapters here.
 pub fn table(families: &[Family]) -> String {
-    let mut text = String::from("| operation | the result | types |\n|---|---|---|\n");
-    for op in families.iter().flat_map(|family| &family.ops) {
-        let _ = writeln!(text, "| `{}` | {} | {} |", op.name, op.doc, types(op));
+    let mut text = String::from("| family | operations |\n|---|---|\n");
+    for family in families {
+        let link = |op: &Op| format!("[`{}`](docs/ops.md#{})", op.name, anchor(&heading(op)));
+        let links: Vec<String> = family.ops.iter().map(link).collect();
+        let _ = writeln!(text, "| {} | {} |", family.title, links.join(", "));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::anchor;
+
+    #[test]
+    fn anchors_are_those_of_headings() {
+        assert_eq!(anchor("rms_norm(a, b)"), "rms_norma-b");
+        assert_eq!(anchor("Norms and soft_max"), "norms-and-soft_max");
+    }
 }
