@@ -93,7 +93,10 @@ constexpr struct {
 
 std::string section_names() {
     std::string names;
-    for (const auto &section : sections) names += (names.empty() ? "" : "|") + std::string(section.name);
+    for (const auto &section : sections) {
+        if (!names.empty()) names += '|';
+        names += section.name;
+    }
     return names;
 }
 
