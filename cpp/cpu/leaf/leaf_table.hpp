@@ -188,14 +188,14 @@ struct LeafTable {
 
     // Attention of `gemm.rows` queries at a time, which lie side by side: s [n][rows] are their products with n keys.
     struct Attention {
-        // Each product x becomes cap tanh(x) where cap is above 0, then slopes[q] mask[key][q] is added where there is a mask; then e ^ (x -
-        // m), m the largest so far. largest, sum and factor [rows]: the sum is brought to m and these are added; factor is what all that was
-        // summed before has to be multiplied with.
+        // Each product x becomes cap tanh(x) where cap is above 0, then slopes[q] mask[key][q] is added where there is a mask; then e ^ (x
+        // - m), m the largest so far. largest, sum and factor [rows]: the sum is brought to m and these are added; factor is what all that
+        // was summed before has to be multiplied with.
         void (*weights)(int64_t n, float *s, float cap, const float *mask, const float *slopes, float *largest, float *sum, float *factor);
         // y[n][rows] *= factor[rows].
         void (*rescale)(int64_t n, float *y, const float *factor);
-        // y[j][n] += sum over keys of w[j][key] v[key][n], v's rows of elements of a type side by side; one kernel for each number of columns
-        // j. Strides of v in bytes. Null where the level does not have the type.
+        // y[j][n] += sum over keys of w[j][key] v[key][n], v's rows of elements of a type side by side; one kernel for each number of
+        // columns j. Strides of v in bytes. Null where the level does not have the type.
         using Weighted = void (*)(int64_t keys, int64_t n, const char *v, ptrdiff_t v_stride, const float *w, ptrdiff_t ldw, float *y,
                                   ptrdiff_t ldy);
         int columns;
