@@ -908,15 +908,18 @@ type FlashAttnExtOptions struct {
 }
 
 // FlashAttnExt is attention: for each query the mean of the values, weighted by
-// the soft_max of its products with the keys.
+// the softmax of its products with the keys.
 //
 // The result c: c[d, h, t, b] = sum over j of w[j] v[d, j, h', b'], w the
-// soft_max over j of x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
-// mask[j, t]; with sinks e^sinks[h] is one more of the soft_max's summands, of
+// softmax over j of x[j] = scale (q[., t, h, b] . k[., j, h', b']) + slope(h)
+// mask[j, t]; with sinks e^sinks[h] is one more of the softmax's summands, of
 // no value. With logit_softcap s above 0 the product's part is s tanh(scale (q
-// . k) / s). slope(h) is that of `soft_max_ext`. h' = h / (heads / heads') is
-// the head of keys and values that query head h shares with others, b' in the
-// same way. Shapes: q (n, tokens, heads, batch), k (n, keys, heads', batch'), v
+// . k) / s). slope(h) = 1 where max_bias is 0, else with p the largest power of
+// 2 that is no more than the heads 2^(-max_bias (h + 1) / p) for h < p, and
+// 2^(-max_bias (2 (h - p) + 1) / (2 p)) beyond (Press, Smith and Lewis, Train
+// Short, Test Long, 2022). h' = h / (heads / heads') is the head of keys and
+// values that query head h shares with others, b' in the same way. Shapes: q
+// (n, tokens, heads, batch), k (n, keys, heads', batch'), v
 // (m, keys, heads', batch'): heads' divides heads and batch' batch; mask
 // (keys, tokens', x, y): tokens' at least tokens (further rows are not read), x
 // dividing heads and y batch; sinks (heads); c (m, heads, tokens, batch).

@@ -858,7 +858,7 @@ inline constexpr OpFacts flash_attn_ext{
     .gradient =
         "with w the weights and e = w (v^T g - sum over j of w v^T g): dq = scale e k; dk = scale e^T q; dv = w^T g, each summed over the "
         "heads and batches that share it; dmask = slope e",
-    .doc = "Attention: for each query the mean of the values, weighted by the soft_max of its products with the keys",
+    .doc = "Attention: for each query the mean of the values, weighted by the softmax of its products with the keys",
 };
 
 // ---- reductions
