@@ -77,7 +77,7 @@ Rotation rotation_of(const Tensor &node) noexcept {
     rotation.neighbours = attrs.mode == RopeMode::normal;
     rotation.direction = attrs.inverse ? -1 : 1;
     rotation.size = static_cast<float>(attrs.attn_factor * (attrs.ext_factor > 0 ? 1 + 0.1 * std::log(1 / attrs.freq_scale) : 1));
-    if (attrs.mode == RopeMode::mrope) std::ranges::copy(attrs.sections.span(), rotation.sections.begin());
+    if (attrs.mode == RopeMode::mrope) std::ranges::copy(attrs.sections.span(), rotation.sections);
     const auto n = static_cast<double>(2 * rotation.pairs);
     rotation.step = std::pow(attrs.freq_base, -2 / std::max(n, 1.0));
     rotation.scale = attrs.freq_scale;

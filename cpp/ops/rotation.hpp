@@ -4,7 +4,6 @@
 #include "dtype/host_device.hpp"
 #include "graph/tensor.hpp"
 
-#include <array>
 #include <cstdint>
 
 namespace tensorlib::core::ops {
@@ -15,7 +14,8 @@ struct Rotation {
     double direction = 1;     // or -1
     float size = 1;           // m
     // So many pairs have the first position, the second and so on; all 0: each has the only one.
-    std::array<std::int64_t, 4> sections{};
+    // (No std::array: its [] is of the host alone.)
+    std::int64_t sections[4] = {};
     double step = 1;  // freq_base^(-2 / n_dims)
     double scale = 1, extended = 0, low = 0, high = 0;
 
@@ -34,7 +34,7 @@ struct Rotation {
         if (all == 0) return 0;
         std::int64_t at = pair % all;
         int section = 0;
-        while (at >= sections[static_cast<std::size_t>(section)]) at -= sections[static_cast<std::size_t>(section++)];
+        while (at >= sections[section]) at -= sections[section++];
         return section;
     }
 };
