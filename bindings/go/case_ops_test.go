@@ -66,6 +66,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"group_norm":         1,
 		"soft_max":           1,
 		"soft_max_ext":       3,
+		"log_soft_max":       1,
 		"rope":               3,
 		"flash_attn_ext":     5,
 		"sum":                1,
@@ -239,6 +240,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			MaxBias: s.number("max_bias"),
 		}
 		made, err = c.SoftMaxExt(src[0], src[1], src[2], options)
+	case "log_soft_max":
+		made, err = c.LogSoftMax(src[0])
 	case "rope":
 		options := &RopeOptions{
 			Mode:       RopeMode(s.choice("mode", "normal", "neox", "mrope")),

@@ -806,6 +806,20 @@ func (c *Context) SoftMaxExt(a, mask, sinks *Tensor, options *SoftMaxExtOptions)
 	})
 }
 
+// LogSoftMax is the logarithms of the weights that [Context.SoftMax] makes of
+// each row of a.
+//
+// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m
+// the largest of a[r]. Shapes: c has a's shape. Types: F32, F16 or BF16; sums
+// as by [Context.Sum], the rest in F32, rounded once. -infinity stays
+// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN.
+// The result is of a's type.
+func (c *Context) LogSoftMax(a *Tensor) (*Tensor, error) {
+	return c.construct("log_soft_max", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_log_soft_max(c.ptr, a.ptr)
+	})
+}
+
 // RopeMode is what [Context.Rope] takes: which elements are pairs: normal 2 k
 // and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs have
 // positions by sections; normal is the default.

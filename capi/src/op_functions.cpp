@@ -223,6 +223,8 @@ tl_tensor *tl_soft_max_ext(tl_context *ctx, tl_tensor *a, tl_tensor *mask, tl_te
     });
 }
 
+tl_tensor *tl_log_soft_max(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::log_soft_max, {a}); }
+
 tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tensor *freq_factors, const tl_rope_params *params) {
     return constructed(ctx, [&](core::Context &context) {
         const tl_rope_params options = options_of(params, "rope");

@@ -193,6 +193,8 @@ Tensor ContextOps::soft_max_ext(const Tensor &a, const std::optional<Tensor> &ma
     return Nodes::make(*this, core::Op::soft_max_ext, {&a, if_given(mask), if_given(sinks)}, attrs);
 }
 
+Tensor ContextOps::log_soft_max(const Tensor &a) const { return Nodes::make(*this, core::Op::log_soft_max, {&a}); }
+
 Tensor ContextOps::rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors,
                         const RopeOptions &options) const {
     const core::Attr attrs[] = {
@@ -573,6 +575,8 @@ Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const st
     return Nodes::youngest_of({&a, if_given(mask), if_given(sinks)}).soft_max_ext(a, mask, sinks, options);
 }
 
+Tensor log_soft_max(const Tensor &a) { return Nodes::youngest_of({&a}).log_soft_max(a); }
+
 Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options) {
     return Nodes::youngest_of({&a, &positions, if_given(freq_factors)}).rope(a, positions, freq_factors, options);
 }
@@ -749,6 +753,8 @@ Tensor TensorOps::group_norm(std::int64_t groups, double eps) const {
 }
 
 Tensor TensorOps::soft_max() const { return tensorlib::soft_max(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::log_soft_max() const { return tensorlib::log_soft_max(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::sum() const { return tensorlib::sum(static_cast<const Tensor &>(*this)); }
 

@@ -61,6 +61,7 @@ constexpr OpDef rms_norm{facts::rms_norm, {.infer = eps_infer<RmsNormAttrs>, .co
 constexpr OpDef l2_norm{facts::l2_norm, {.infer = eps_infer<L2NormAttrs>, .cost = row_cost<3>}};
 constexpr OpDef group_norm{facts::group_norm, {.infer = with_attrs<GroupNormAttrs, group_norm_infer>, .cost = row_cost<6>}};
 constexpr OpDef soft_max{facts::soft_max, {.infer = plain_infer, .cost = row_cost<24>}};
+constexpr OpDef log_soft_max{facts::log_soft_max, {.infer = plain_infer, .cost = row_cost<24>}};
 constexpr OpDef soft_max_ext{facts::soft_max_ext, {.infer = with_attrs<SoftMaxExtAttrs, soft_max_ext_infer>, .cost = row_cost<26>}};
 
 }  // namespace tensorlib::core::ops

@@ -806,6 +806,16 @@ inline constexpr OpFacts soft_max_ext{
     .doc = "Each row of a, scaled and masked, as weights that sum to 1 (attention's weights)",
 };
 
+inline constexpr Operand log_soft_max_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts log_soft_max{
+    .op = Op::log_soft_max,
+    .name = "log_soft_max",
+    .operands = log_soft_max_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g - e^c sum(g) by rows",
+    .doc = "The logarithms of the weights that soft_max makes of each row of a",
+};
+
 // ---- attention
 
 inline constexpr Operand rope_operands[] = {

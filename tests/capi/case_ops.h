@@ -317,6 +317,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_soft_max_ext(ctx, s[0], s[1], s[2], &params);
         return true;
     }
+    if (strcmp(op, "log_soft_max") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_log_soft_max(ctx, s[0]);
+        return true;
+    }
     if (strcmp(op, "rope") == 0) {
         operands(run, words, n, 3, s);
         int64_t sections[4];

@@ -86,6 +86,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.max_bias = attrs.number("max_bias");
         return tl::soft_max_ext(s.at(0), s.at_if_given(1), s.at_if_given(2), options);
     }
+    if (op == "log_soft_max") return s.at(0).log_soft_max();
     if (op == "rope") {
         tl::RopeOptions options;
         options.mode = static_cast<tl::RopeMode>(attrs.choice("mode", {"normal", "neox", "mrope"}));

@@ -88,6 +88,28 @@ WantedRow soft_max(const Row &row, const Row &offs, std::optional<double> sink) 
     return all;
 }
 
+// The sum is off by its additions and by each power, within an ulp of a difference that is rounded; its logarithm by as much as the sum
+// relative to itself. Then a rounding each of the logarithm, the difference and the result, which has the magnitudes of both.
+WantedRow log_soft_max(const Row &row) {
+    const double most = largest_of(row);
+    const bool spoilt = std::ranges::any_of(row, [](double x) { return std::isnan(x) || x == HUGE_VAL; });
+    if (spoilt || most == -HUGE_VAL) return WantedRow(row.size(), nothing());
+    double total = 0, off = 0;
+    for (const double x : row) {
+        if (x == -HUGE_VAL) continue;
+        const double e = std::exp(x - most);
+        total += e;
+        off += e * (2 * u + u * (most - x));
+    }
+    const double log_sum = std::log(total), relative = off / total + sum_bound(row.size());
+    WantedRow all;
+    for (const double x : row) {
+        const double value = x - most - log_sum;
+        all.push_back({value, x == -HUGE_VAL ? 0 : 1.01 * (relative + 2 * u * std::fabs(value))});
+    }
+    return all;
+}
+
 // ---- Calls
 
 struct Call {
@@ -107,6 +129,7 @@ const std::vector<Call> &all_calls() {
         {Op::l2_norm, {of_eps}},
         {Op::group_norm, {Attr::of_int("groups", groups), of_eps}},
         {Op::soft_max},
+        {Op::log_soft_max},
         {Op::soft_max_ext, {of_scale}},
         {Op::soft_max_ext, {of_scale, Attr::of_number("max_bias", max_bias)}, true},
         {Op::soft_max_ext, {of_scale}, true, true},
@@ -164,6 +187,7 @@ WantedRow wanted(const Call &call, const std::vector<Tensor *> &src) {
         if (call.op == Op::l2_norm)
             append(scaled(row, [&](double squares) { return 1 / (std::sqrt(squares) < double{eps} ? double{eps} : std::sqrt(squares)); }));
         if (call.op == Op::soft_max) append(soft_max(row, offs, {}));
+        if (call.op == Op::log_soft_max) append(log_soft_max(row));
         if (call.op != Op::soft_max_ext) continue;
         const std::int64_t i1 = r % n[1], head = r / n[1] % n[2], i3 = r / n[1] / n[2];
         for (std::size_t i = 0; i < row.size(); i++) {

@@ -372,6 +372,7 @@ pub extern fn tl_soft_max_ext(
     sinks: ?*tl_tensor,
     params: ?*const tl_soft_max_ext_params,
 ) ?*tl_tensor;
+pub extern fn tl_log_soft_max(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub const tl_rope_mode = i32;
 pub const TL_ROPE_MODE_NORMAL: tl_rope_mode = 0;
 pub const TL_ROPE_MODE_NEOX: tl_rope_mode = 1;

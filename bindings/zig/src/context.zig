@@ -223,6 +223,7 @@ pub const Context = struct {
     pub const groupNorm = op_functions.groupNorm;
     pub const softMax = op_functions.softMax;
     pub const softMaxExt = op_functions.softMaxExt;
+    pub const logSoftMax = op_functions.logSoftMax;
     pub const rope = op_functions.rope;
     pub const flashAttnExt = op_functions.flashAttnExt;
     pub const sum = op_functions.sum;

@@ -588,6 +588,15 @@ pub fn softMaxExt(
     return self.construct(c.tl_soft_max_ext, .{ a.handle, Tensor.handleOrNone(mask), Tensor.handleOrNone(sinks), &params });
 }
 
+/// The logarithms of the weights that `softMax` makes of each row of a.
+///
+/// The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]. Shapes: c has
+/// a's shape. Types: f32, f16 or bf16; sums as by `sum`, the rest in f32, rounded once. -infinity stays -infinity;
+/// a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+pub fn logSoftMax(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_log_soft_max, .{a.handle});
+}
+
 /// Which elements are pairs: normal 2 k and 2 k + 1; neox and mrope k and k + n_dims / 2, and with mrope pairs
 /// have positions by sections; normal is the default.
 pub const RopeMode = enum(i32) { normal, neox, mrope };

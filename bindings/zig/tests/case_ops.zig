@@ -65,6 +65,7 @@ const Name = enum {
     group_norm,
     soft_max,
     soft_max_ext,
+    log_soft_max,
     rope,
     flash_attn_ext,
     sum,
@@ -166,6 +167,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .group_norm => 1,
         .soft_max => 1,
         .soft_max_ext => 3,
+        .log_soft_max => 1,
         .rope => 3,
         .flash_attn_ext => 5,
         .sum => 1,
@@ -274,6 +276,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .scale = try op.number("scale"),
             .max_bias = try op.number("max_bias"),
         }),
+        .log_soft_max => return try ctx.logSoftMax(src[0].?),
         .rope => return try ctx.rope(src[0].?, src[1].?, src[2], .{
             .mode = try op.choice(tl.RopeMode, "mode"),
             .n_dims = try op.integer("n_dims"),

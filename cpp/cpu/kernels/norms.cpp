@@ -1,5 +1,6 @@
-// norm, rms_norm, l2_norm, group_norm, soft_max, soft_max_ext: a row, or a group of rows, after the other, each by one thread: sums in the
-// first pass or two, the result in the last, while the row is in the cache. What follows runs on a row as soon as it is there.
+// norm, rms_norm, l2_norm, group_norm, soft_max, log_soft_max, soft_max_ext: a row, or a group of rows, after the other, each by one
+// thread: sums in the first pass or two, the result in the last, while the row is in the cache. What follows runs on a row as soon as it is
+// there.
 //
 // Memory is the bound: a row is read from it once and written once.
 #include "cpu/float_rows.hpp"
@@ -148,6 +149,18 @@ void run_soft_max(const Step &step, const Slice &slice) noexcept {
     });
 }
 
+void run_log_soft_max(const Step &step, const Slice &slice) noexcept {
+    const std::int64_t n = step.dst.ne[0];
+    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
+        const float *x = rows.read(at);
+        float *y = rows.to(at);
+        // Differences first: the result may lie on x, and m + log would be too large a number to take from x.
+        leaf.normalise(n, x, slice.leaf.comparisons.largest(n, x), 1, y);
+        leaf.normalise(n, y, static_cast<float>(std::log(slice.leaf.losses.exp_sum(n, y, 0))), 1, y);
+    });
+}
+
 void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
@@ -177,6 +190,8 @@ constexpr CpuKernel table[] = {
     {{.op = Op::group_norm, .name = "group_norm", .plan = plan_always<plan_groups>, .fuses = true}, run_groups},
     {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
      run_soft_max},
+    {{.op = Op::log_soft_max, .name = "log_soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+     run_log_soft_max},
     {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
      run_soft_max_ext},
 };

@@ -4,9 +4,10 @@
 // Threads stride through the row, so that a warp's elements lie side by side. Sums and maxima are
 // those of device/block.cuh, whose order depends on the shape alone.
 //
-//   norm_rows       a row of dimension 0: norm, rms_norm, l2_norm
-//   norm_groups     some of dimension 2, all of dimensions 0 and 1: group_norm
-//   soft_max_rows   the largest, the sum of exponentials, the weights: exponentials are computed twice rather than kept
+//   norm_rows           a row of dimension 0: norm, rms_norm, l2_norm
+//   norm_groups         some of dimension 2, all of dimensions 0 and 1: group_norm
+//   soft_max_rows       the largest, the sum of exponentials, the weights: exponentials are computed twice rather than kept
+//   log_soft_max_rows   the largest, the sum of exponentials, the differences less its logarithm
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/block.cuh"
 #include "cuda/device/device.cuh"
@@ -117,6 +118,25 @@ __global__ void soft_max_rows(Operand a, Operand c, Weights w, std::int64_t n_ro
     }
 }
 
+__global__ void log_soft_max_rows(Operand a, Operand c, std::int64_t n_rows) {
+    const std::int64_t n = c.view.ne[0];
+    for (std::int64_t row = blockIdx.x; row < n_rows; row += gridDim.x) {
+        const RowIndex at = c.view.index(row);
+        const char *x = a.view.at(at);
+        char *y = c.view.at(at);
+        const auto value = [&](std::int64_t i) { return device::load_element(a.type, x + i * a.view.nb[0]); };
+        double most = -math::infinity;
+        for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x) most = ::fmax(most, static_cast<double>(value(i)));
+        const auto largest = static_cast<float>(device::block_largest(most));
+        // (The largest and the logarithm are not added up: that sum's rounding may be as large as the result.)
+        const auto difference = [&](std::int64_t i) { return device::Lane::sub(value(i), largest); };
+        const double sum = device::block_sum_of(n, [&](std::int64_t i) { return exp(Number(difference(i))).reg; });
+        const auto log_sum = static_cast<float>(::log(sum));
+        for (std::int64_t i = threadIdx.x; i < n; i += blockDim.x)
+            device::store_element(c.type, y + i * c.view.nb[0], difference(i) - log_sum);
+    }
+}
+
 Operand operand_of(const TensorRef &t) noexcept { return {device::view_of(t), t.type}; }
 
 // A block for each of `units` of n elements, as far as a grid goes.
@@ -154,6 +174,13 @@ cudaError_t launch_soft_max(const Step &step, const CudaStream &stream) noexcept
     return launch_weights(step, stream, {.mask = {}, .sinks = {}, .scale = 1, .max_bias = 0});
 }
 
+cudaError_t launch_log_soft_max(const Step &step, const CudaStream &stream) noexcept {
+    if (step.node->layout.n_elements() == 0) return cudaSuccess;
+    const std::int64_t n_rows = step.node->layout.n_rows();
+    return launch(stream, launch_of(step, n_rows, step.dst.ne[0]), log_soft_max_rows, operand_of(step.src[0]), operand_of(step.dst),
+                  n_rows);
+}
+
 cudaError_t launch_soft_max_ext(const Step &step, const CudaStream &stream) noexcept {
     const auto &attrs = attrs_of<SoftMaxExtAttrs>(*step.node);
     return launch_weights(step, stream,
@@ -166,6 +193,7 @@ constexpr CudaKernel table[] = {
     {{.op = Op::l2_norm, .name = "norm_rows", .plan = plan_always<>}, launch_rows<Norm::l2, L2NormAttrs>},
     {{.op = Op::group_norm, .name = "norm_groups", .plan = plan_always<>}, launch_groups},
     {{.op = Op::soft_max, .name = "soft_max_rows", .plan = plan_always<>}, launch_soft_max},
+    {{.op = Op::log_soft_max, .name = "log_soft_max_rows", .plan = plan_always<>}, launch_log_soft_max},
     {{.op = Op::soft_max_ext, .name = "soft_max_rows", .plan = plan_always<>}, launch_soft_max_ext},
 };
 

@@ -321,6 +321,7 @@ public:
     Tensor soft_max(const Tensor &a) const;
     Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
                         const SoftMaxExtOptions &options = {}) const;
+    Tensor log_soft_max(const Tensor &a) const;
     Tensor rope(const Tensor &a, const Tensor &positions, const std::optional<Tensor> &freq_factors, const RopeOptions &options = {}) const;
     Tensor flash_attn_ext(const Tensor &q, const Tensor &k, const Tensor &v, const std::optional<Tensor> &mask,
                           const std::optional<Tensor> &sinks, const FlashAttnExtOptions &options = {}) const;
@@ -404,6 +405,7 @@ public:
     Tensor l2_norm(double eps) const;
     Tensor group_norm(std::int64_t groups, double eps) const;
     Tensor soft_max() const;
+    Tensor log_soft_max() const;
     Tensor sum() const;
     Tensor sum_rows() const;
     Tensor mean() const;
@@ -657,6 +659,10 @@ Tensor soft_max(const Tensor &a);
 // is of a's type. mask and sinks may be std::nullopt: left out.
 Tensor soft_max_ext(const Tensor &a, const std::optional<Tensor> &mask, const std::optional<Tensor> &sinks,
                     const SoftMaxExtOptions &options = {});
+// The logarithms of the weights that soft_max makes of each row of a. The result c: c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] -
+// m)), m the largest of a[r]. Shapes: c has a's shape. Types: F32, F16 or BF16; sums as by sum, the rest in F32, rounded once. -infinity
+// stays -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+Tensor log_soft_max(const Tensor &a);
 // Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding). In the result pair k of n_dims /
 // 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k]
 // (freq_scale (1 - r(k)) + r(k)). Without ext_factor r = 0 and m = attn_factor; with it (YaRN: Peng and others, 2023) m = attn_factor (1 +

@@ -794,6 +794,13 @@ extern "C" {
         params: *const tl_soft_max_ext_params,
     ) -> *mut tl_tensor;
 
+    /// The logarithms of the weights that tl_soft_max() makes of each row of a. The result c: `c[i, r] =
+    /// a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`. Shapes: c has a's shape.
+    /// Types: F32, F16 or BF16; sums as by tl_sum(), the rest in F32, rounded once. -infinity stays
+    /// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's
+    /// type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_log_soft_max(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
     /// Pairs of each row of a turned by angles that grow with the row's position (rotary position
     /// embedding). In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y
     /// cos t) for t = position w(k), w(k) = freq_base^(-2 k / n_dims) / freq_factors[k] (freq_scale (1 -

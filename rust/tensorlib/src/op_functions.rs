@@ -1931,6 +1931,19 @@ impl Context {
         )
     }
 
+    /// The logarithms of the weights that [`Context::soft_max`] makes of each row of a.
+    ///
+    /// The result c: `c[i, r] = a[i, r] - m - log(sum over j of e^(a[j, r] - m)), m the largest of a[r]`. Shapes: c has
+    /// a's shape. Types: F32, F16 or BF16; sums as by [`Context::sum`], the rest in F32, rounded once. -infinity stays
+    /// -infinity; a row of nothing else, or with NaN or infinity in it, becomes NaN. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn log_soft_max(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_log_soft_max(ctx, a.raw()) })
+    }
+
     /// Pairs of each row of a turned by angles that grow with the row's position (rotary position embedding).
     ///
     /// In the result `pair k of n_dims / 2, (x, y), becomes m (x cos t - y sin t, x sin t + y cos t) for t = position
@@ -3039,6 +3052,14 @@ impl Tensor {
         options: SoftMaxExtOptions,
     ) -> Result<Tensor> {
         youngest(self, &[mask, sinks]).soft_max_ext(self, mask, sinks, options)
+    }
+
+    /// [`Context::log_soft_max`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::log_soft_max`].
+    pub fn log_soft_max(&self) -> Result<Tensor> {
+        self.context().log_soft_max(self)
     }
 
     /// [`Context::rope`] with this tensor as a.

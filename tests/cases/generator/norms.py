@@ -1,4 +1,4 @@
-"""norms: norm, rms_norm, l2_norm, group_norm, soft_max and soft_max_ext; odd rows, F16 and BF16, views, special values, what follows, refusals."""
+"""norms: norm, rms_norm, l2_norm, group_norm, soft_max, log_soft_max and soft_max_ext; odd rows, F16 and BF16, views, special values, what follows, refusals."""
 
 import math
 
@@ -7,7 +7,7 @@ from .model import Case
 INF, NAN = float("inf"), float("nan")
 
 EPS = {"norm": 1e-5, "rms_norm": 1e-6, "l2_norm": 1e-6}
-ROWS = {**{name: {"eps": eps} for name, eps in EPS.items()}, "soft_max": {}}
+ROWS = {**{name: {"eps": eps} for name, eps in EPS.items()}, "soft_max": {}, "log_soft_max": {}}
 
 
 def rows(name, attrs):

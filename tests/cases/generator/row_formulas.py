@@ -81,6 +81,19 @@ def soft_max(row, offs=None, sink=None):
     return [(p / total, MORE * p / total * (e + relative) + (2 * STEP if p else 0.0)) for p, e in powers]
 
 
+def log_soft_max(row):
+    if not row or any(math.isnan(x) or x == INF for x in row) or max(row) == -INF:
+        return [(NAN, 0.0)] * len(row)
+    differences = [x - max(row) for x in row]
+    powers = [math.exp(d) for d in differences]
+    total = math.fsum(powers)
+    log_sum = math.log(total)
+    # The sum is off by its additions and by each power, within an ulp of a difference that is rounded; its logarithm by as much as the
+    # sum relative to itself. Then a rounding each of the logarithm, the difference and the result, which has the magnitudes of both.
+    relative = sum_bound(len(row)) + math.fsum(p * (2 * U - U * d) for p, d in zip(powers, differences) if p) / total
+    return [(d - log_sum, MORE * (relative + 2 * U * (log_sum - d)) if math.isfinite(d) else 0.0) for d in differences]
+
+
 def slope(head, heads, max_bias):
     if max_bias == 0:
         return 1.0

@@ -121,6 +121,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.max_bias(attrs.number("max_bias"));
             s[0].soft_max_ext(s.if_given(1), s.if_given(2), options)
         }
+        "log_soft_max" => s[0].log_soft_max(),
         "rope" => {
             let options = tensorlib::RopeOptions::new();
             let mode = match attrs.text("mode") {
