@@ -192,11 +192,14 @@ void Planner::place_intermediates() {
     for (const Step &step : plan_.steps_) {
         const std::size_t i = *places_.find(step.result);
         if (programs_[i].producer) continue;
-        // Rows of what the head reads are read where those of the first operand would be, if they lie alike.
+        // Rows of what the head reads are read where those of the first operand would be, if they lie alike. But not what the node reads as
+        // well, as a mask: the head may have written there.
         for (const ProgramPlan::Input &input : programs_[i].head.program.inputs) {
             const Layout &of_first = step.node->src[0]->layout, &of_input = input.tensor->layout;
             const bool alike = of_input.type == of_first.type && of_input.ne == of_first.ne && of_input.nb == of_first.nb;
-            if (alike && step.plan.overlaid & 1) overlaid[i].push_back(input.tensor);
+            bool is_read = false;
+            for (const Tensor *source : step.node->sources()) is_read = is_read || source->root == input.tensor->root;
+            if (alike && !is_read && step.plan.overlaid & 1) overlaid[i].push_back(input.tensor);
         }
         const auto &inputs = programs_[i].program.program.inputs;
         for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {

@@ -407,6 +407,17 @@ TEST_F(Heads, are_chains_that_the_operation_alone_reads_as_its_first_operand) {
     EXPECT_EQ(core::plan_text(*graph, cpu).find("add + "), std::string::npos);
 }
 
+// The sum may lie where x does, but not while x is still a mask.
+TEST_F(Heads, do_not_write_what_the_operation_reads_after_them) {
+    Tensor *x = build.node(Op::cont, {a}), *end = build.node(Op::cont, {soft_max_ext(build.node(Op::add, {x, b}), x)});
+    const std::string text = plan(end);
+    EXPECT_NE(text.find("add + "), std::string::npos) << text;
+    const std::vector<float> got = support::values_of(end);
+    const auto apart = support::make_backends(false);
+    core::compute(*build.graph({end}), *apart[0].all[1]);
+    EXPECT_EQ(got, support::values_of(end));
+}
+
 // Between the addition and soft_max its operand is written.
 TEST_F(Heads, do_not_read_what_is_written_behind_them) {
     const std::vector<float> before = support::values_of(a);
