@@ -5,11 +5,13 @@
 #include "base/checked.hpp"
 #include "cpu/programs.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace tensorlib::core {
 
-// One thread's. Rows that are not floats side by side are decoded into its part of the workspace, and results that are none are made there.
+// One thread's. Rows that are not floats side by side are decoded into its part of the workspace, and results that are none are made there;
+// so are those of a large result, which go past the caches from there.
 class FloatRows {
 public:
     // Bytes of all threads' parts.
@@ -22,19 +24,31 @@ public:
         return a.type == c.type && a.nb == c.nb ? 1 : 0;
     }
 
-    FloatRows(const Step &step, const Slice &slice) noexcept
-        : leaf_(slice.leaf), a_(step.src[0]), c_(step.dst), in_place_(is_row_of_floats(c_)) {
+    // may_stream: not where making a row takes longer than its lines take to come into the cache.
+    FloatRows(const Step &step, const Slice &slice, bool may_stream = true) noexcept
+        : leaf_(slice.leaf),
+          a_(step.src[0]),
+          c_(step.dst),
+          streams_(may_stream && streams_rows(step)),
+          in_place_(is_row_of_floats(c_) && !streams_) {
         const std::size_t row = row_bytes(*step.node);
         std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * 2 * row;
         row_ = reinterpret_cast<float *>(own);
         other_ = reinterpret_cast<float *>(own + row);
-        if (!step.program.empty()) program_.emplace(step.program, c_, slice.leaf, ProgramRun::How{});
-        // Every row to where to() says.
+        // Where every row is made that is not made in the result.
         const TensorRef one{DType::f32, c_.ne, {sizeof(float), 0, 0, 0}, own};
         if (!step.head.empty()) head_.emplace(step.head, in_place_ ? c_ : one, slice.leaf, ProgramRun::How{});
+        if (step.program.empty()) return;
+        program_.emplace(step.program, c_, slice.leaf, ProgramRun::How{.stream = streams_});
+        if (streams_) program_->read_instead(c_.data, one);
     }
+    ~FloatRows() {
+        if (streams_) leaf_.copies.stream_end();
+    }
+    FloatRows(const FloatRows &) = delete;
+    FloatRows &operator=(const FloatRows &) = delete;
 
-    // Row `at` of the first operand, which is of the result's shape. To be called once for each row.
+    // Row `at` of the first operand, which is of the result's shape. With a head to be called once for each row.
     const float *read(const RowIndex &at) noexcept {
         if (!head_) return read(a_, at, to(at));
         head_->row(at, 0, c_.ne[0]);
@@ -44,16 +58,50 @@ public:
     const float *read_other(const TensorRef &t, const RowIndex &at) const noexcept { return read(t, at, other_); }
     // Where the row of the result is to be made, which may be where read() put that of the first operand.
     float *to(const RowIndex &at) const noexcept { return in_place_ ? reinterpret_cast<float *>(row_address(c_, at)) : row_; }
+    // Row `at` of the result is x, less center, times factor; and it is done.
+    void normalised(const float *x, float center, float factor, const RowIndex &at) noexcept {
+        const auto normalise = leaf_.norms.normalise;
+        if (program_) {
+            // What is made is still in the first-level cache.
+            for (std::int64_t i = 0, n = c_.ne[0]; i < n; i += tile_floats) {
+                const std::int64_t count = std::min(tile_floats, n - i);
+                normalise(count, x + i, center, factor, to(at) + i, false);
+                program_->row(at, i, count);
+            }
+        } else if (streams_) {
+            normalise(c_.ne[0], x, center, factor, reinterpret_cast<float *>(row_address(c_, at)), true);
+        } else {
+            normalise(c_.ne[0], x, center, factor, to(at), false);
+            done(at);
+        }
+    }
+    // Whether that is in the result, always.
+    bool in_place() const noexcept { return in_place_; }
     // It is made.
     void done(const RowIndex &at) noexcept {
-        if (!in_place_) store_row(c_, row_address(c_, at), 0, c_.ne[0], row_, leaf_);
-        if (program_) program_->row(at, 0, c_.ne[0]);
+        if (program_) {
+            program_->row(at, 0, c_.ne[0]);
+        } else if (streams_) {
+            leaf_.copies.stream(c_.ne[0] * static_cast<std::int64_t>(sizeof(float)), row_, row_address(c_, at));
+        } else if (!in_place_) {
+            store_row(c_, row_address(c_, at), 0, c_.ne[0], row_, leaf_);
+        }
     }
 
 private:
     static std::size_t row_bytes(const Tensor &node) noexcept {
         return round_up(static_cast<std::size_t>(node.layout.ne[0]) * sizeof(float), 64);
     }
+    // Rows that are whole lines, or long beside a line, and short enough to stay in the second-level cache until they are done; unless the
+    // result lies where an operand does, whose lines are in the cache.
+    static bool streams_rows(const Step &step) noexcept {
+        const std::size_t row = step.dst.nb[1], line = 64;
+        const auto is_result = [&](const TensorRef &t) { return t.data == step.dst.data; };
+        return is_row_of_floats(step.dst) && streams(*step.result) && (row >= shortest_stream || row % line == 0) && row <= longest_row &&
+               !std::ranges::any_of(step.src, is_result) && !std::ranges::any_of(step.head.inputs, is_result);
+    }
+    static constexpr std::size_t longest_row = std::size_t{256} << 10;
+
     const float *read(const TensorRef &t, const RowIndex &at, float *buffer) const noexcept {
         const std::byte *row = row_address(t, at);
         if (is_row_of_floats(t)) return reinterpret_cast<const float *>(row);
@@ -63,7 +111,7 @@ private:
 
     const leaf::LeafTable &leaf_;
     const TensorRef &a_, &c_;
-    const bool in_place_;
+    const bool streams_, in_place_;
     float *row_, *other_;
     std::optional<ProgramRun> head_, program_;
 };

@@ -19,6 +19,12 @@ public:
     };
     ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept;
 
+    // Inputs at this address are read from there instead.
+    void read_instead(const std::byte *address, const TensorRef &there) noexcept {
+        for (std::size_t i = 0; i < n_inputs_; i++) {
+            if (inputs_[i].data == address) inputs_[i] = there;
+        }
+    }
     // Elements [i0, i0 + n) of a row of the result.
     void row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexcept;
     void end() noexcept {

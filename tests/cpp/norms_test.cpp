@@ -254,6 +254,41 @@ TEST(Norms, of_many_rows_have_the_same_bits_at_any_number_of_threads) {
     }
 }
 
+// Results that go past the caches, of rows that lie on whole lines or not, with and without what is joined, as those that do not.
+TEST(Norms, of_large_results_have_the_bits_of_small_ones) {
+    constexpr std::int64_t n = 4100, all = 4096, some = 8;  // 64 MiB and a little
+    Random random(37);
+    Builder build;
+    build.draw = support::any_value;
+    Tensor *few = build.leaf({n, some, 1, 1}, DType::f32, random), *row = build.leaf({n, 1, 1, 1}, DType::f32, random);
+    const std::vector<float> rows = support::values_of(few);
+    std::vector<float> values;
+    while (values.size() < static_cast<std::size_t>(n * all)) values.insert(values.end(), rows.begin(), rows.end());
+    Tensor *many = build.leaf({n, all, 1, 1}, DType::f32, values);
+    const auto ends = [&](Tensor *a) {
+        const Attr of_eps = Attr::of_number("eps", eps);
+        const std::int64_t blocks = a->layout.ne[1] / some, ne[] = {n, some, blocks};
+        Tensor *planes = build.node(Op::reshape, {a}, {Attr::of_ints("ne", ne)});
+        return std::vector<Tensor *>{build.node(Op::norm, {a}, {of_eps}), build.node(Op::soft_max, {a}),
+                                     build.node(Op::mul, {build.node(Op::l2_norm, {a}, {of_eps}), row}),
+                                     build.node(Op::rms_norm, {build.node(Op::add, {a, row})}, {of_eps}),
+                                     build.node(Op::group_norm, {planes}, {Attr::of_int("groups", blocks), of_eps})};
+    };
+    const std::vector<Tensor *> of_many = ends(many), of_few = ends(few);
+    for (const auto &level : support::all_backends()) {
+        core::Backend &cpu = *level.all[1];
+        for (std::size_t i = 0; i < of_many.size(); i++) {
+            Tensor *large = of_many[i], *small = of_few[i];
+            core::compute(*build.graph({large}), cpu);
+            core::compute(*build.graph({small}), cpu);
+            const std::vector<float> got = support::values_of(large), want = support::values_of(small);
+            for (std::size_t at = 0; at < got.size(); at += want.size()) {
+                ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + static_cast<std::ptrdiff_t>(at))) << i << " at " << at;
+            }
+        }
+    }
+}
+
 // ---- What follows: weight and bias, an activation, a residual, a scale.
 
 // Whether a program runs behind the operation.

@@ -39,7 +39,7 @@ void load_query(const Shape &shape, const Step &step, const Group &group, const 
                 const leaf::LeafTable &leaf) noexcept {
     const TensorRef &q = step.src[0];
     load_row(q, row_address(q, {column.token, column.head, group.batch}), 0, shape.n, to, leaf);
-    leaf.norms.normalise(shape.n, to, 0, shape.query_factor(), to);
+    leaf.norms.normalise(shape.n, to, 0, shape.query_factor(), to, false);
 }
 
 const std::byte *mask_row(const Step &step, const Group &group, const Column &column) noexcept {
@@ -114,7 +114,7 @@ void store_result(const Shape &shape, const Step &step, const Group &group, cons
         sum = (factor == 0 ? 0 : sum * factor) + std::exp(static_cast<double>(sink) - most);
     }
     auto *to = reinterpret_cast<float *>(row_address(step.dst, {column.head, column.token, group.batch}));
-    leaf.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to);
+    leaf.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to, false);
 }
 
 void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept {

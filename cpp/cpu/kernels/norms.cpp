@@ -31,16 +31,15 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), c.n_elements() * work, p.n_threads);
 }
 
-// Calls row(rows, at) for each row of the slice.
+// Calls row(rows, at), which gives the row of the result, for each row of the slice.
 template <class Row>
-void for_each_row(const Step &step, const Slice &slice, Row row) noexcept {
+void for_each_row(const Step &step, const Slice &slice, Row row, bool may_stream = true) noexcept {
     if (step.dst.ne[0] == 0) return;
     const Range part = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
-    FloatRows rows(step, slice);
+    FloatRows rows(step, slice, may_stream);
     for (std::int64_t r = part.begin; r < part.end; r++) {
         const RowIndex at = row_index(step.dst.ne, r);
         row(rows, at);
-        rows.done(at);
     }
 }
 
@@ -77,7 +76,7 @@ void run_norm(const Step &step, const Slice &slice) noexcept {
     for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         const Scaling s = scaling_of(*step.node, n, x, slice.leaf);
-        slice.leaf.norms.normalise(n, x, s.center, s.factor, rows.to(at));
+        rows.normalised(x, s.center, s.factor, at);
     });
 }
 
@@ -125,14 +124,11 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
         const double sum = sum_of([&](const float *x) { return slice.leaf.sums.sum(n, x); });
         const Scaling s = standard(sum, count, attrs_of<GroupNormAttrs>(*step.node).eps,
                                    [&](float center) { return sum_of([&](const float *x) { return leaf.squares(n, x, center); }); });
-        if (whole && step.program.empty() && is_row_of_floats(c)) {
-            leaf.normalise(n, rows.read({0, first, i3}), s.center, s.factor, rows.to({0, first, i3}));
+        if (whole && step.program.empty() && rows.in_place()) {
+            leaf.normalise(n, rows.read({0, first, i3}), s.center, s.factor, rows.to({0, first, i3}), false);
             continue;
         }
-        for_each([&](const RowIndex &at) {
-            leaf.normalise(c.ne[0], rows.read(at), s.center, s.factor, rows.to(at));
-            rows.done(at);
-        });
+        for_each([&](const RowIndex &at) { rows.normalised(rows.read(at), s.center, s.factor, at); });
     }
 }
 
@@ -141,12 +137,14 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
 void run_soft_max(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
-    for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
+    const auto row = [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
         const double sum = leaf.exponentials(n, x, slice.leaf.comparisons.largest(n, x), y);
-        leaf.normalise(n, y, 0, static_cast<float>(1 / sum), y);
-    });
+        rows.normalised(y, 0, static_cast<float>(1 / sum), at);
+    };
+    // Past the caches it takes 12 % longer: e ^ x leaves memory the time to fetch the lines that are written.
+    for_each_row(step, slice, row, false);
 }
 
 void run_log_soft_max(const Step &step, const Slice &slice) noexcept {
@@ -156,8 +154,8 @@ void run_log_soft_max(const Step &step, const Slice &slice) noexcept {
         const float *x = rows.read(at);
         float *y = rows.to(at);
         // Differences first: the result may lie on x, and m + log would be too large a number to take from x.
-        leaf.normalise(n, x, slice.leaf.comparisons.largest(n, x), 1, y);
-        leaf.normalise(n, y, static_cast<float>(std::log(slice.leaf.losses.exp_sum(n, y, 0))), 1, y);
+        leaf.normalise(n, x, slice.leaf.comparisons.largest(n, x), 1, y, false);
+        rows.normalised(y, static_cast<float>(std::log(slice.leaf.losses.exp_sum(n, y, 0))), 1, at);
     });
 }
 
@@ -179,7 +177,7 @@ void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
         if (sink) most = std::max(most, *sink);
         double sum = leaf.exponentials(n, y, most, y);
         if (sink) sum += std::exp(static_cast<double>(*sink) - static_cast<double>(most));
-        leaf.normalise(n, y, 0, static_cast<float>(1 / sum), y);
+        rows.normalised(y, 0, static_cast<float>(1 / sum), at);
     });
 }
 

@@ -167,8 +167,8 @@ struct LeafTable {
     struct Norms {
         // The sum of (x - center)^2, in the order of Sums::sum, as all sums here.
         double (*squares)(int64_t n, const float *x, float center);
-        // y = (x - center) factor.
-        void (*normalise)(int64_t n, const float *x, float center, float factor, float *y);
+        // y = (x - center) factor; with `stream` past the caches where that can be, as Copies::stream does.
+        void (*normalise)(int64_t n, const float *x, float center, float factor, float *y, bool stream);
         // y = x scale + mask slope, mask null where there is none; and the largest.
         float (*logits)(int64_t n, const float *x, float scale, const float *mask, float slope, float *y);
         // y = e ^ (x - largest), and the sum.

@@ -3,6 +3,7 @@
 // A row lies in the first- or second-level cache after the first pass, so memory is the bound of that, and one load of a register a cycle
 // that of the others; e ^ x takes some 20 operations. Sums are those of parts.hpp.
 #include "cpu/leaf/parts.hpp"
+#include "cpu/leaf/streams.hpp"
 
 #include "math/exponential.hpp"
 
@@ -29,11 +30,20 @@ double squares(int64_t n, const float *x, float center) {
         });
 }
 
-void normalise(int64_t n, const float *x, float center, float factor, float *y) {
+template <bool stream>
+void normalise_row(int64_t n, const float *x, float center, float factor, float *y) {
     const Vec::Reg c = Vec::broadcast(center), f = Vec::broadcast(factor);
     int64_t i = 0;
-    for (; i + W <= n; i += W) Vec::store(y + i, Vec::mul(Vec::sub(Vec::load(x + i), c), f));
+    for (; i + W <= n; i += W) store<stream>(y + i, Vec::mul(Vec::sub(Vec::load(x + i), c), f));
     if (const int left = static_cast<int>(n - i)) Vec::store_part(y + i, Vec::mul(Vec::sub(Vec::load_part(x + i, left), c), f), left);
+}
+
+void normalise(int64_t n, const float *x, float center, float factor, float *y, bool stream) {
+    if (stream && can_stream(y)) {
+        normalise_row<true>(n, x, center, factor, y);
+    } else {
+        normalise_row<false>(n, x, center, factor, y);
+    }
 }
 
 // The largest of at(i) for all registers. Where there is NaN, any.

@@ -5,6 +5,7 @@
 //
 // What lies before a run is a chain of additions of 4 cycles, for 64 bytes; the permutations are the bound, one for 2 to 3 floats.
 #include "cpu/leaf/parts.hpp"
+#include "cpu/leaf/streams.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -41,18 +42,6 @@ struct Run {
     Vec::Reg last() const { return Vec::last(part[registers - 1]); }
 };
 
-// Whole registers past the caches where they are to, and there is such a store.
-template <bool stream>
-inline void store(float *to, Vec::Reg v) {
-#if defined(TL_HAS_STREAM)
-    if constexpr (stream) {
-        Vec::stream(to, v);
-        return;
-    }
-#endif
-    Vec::store(to, v);
-}
-
 template <bool stream>
 void run_blocks(int64_t n, const float *x, double before, float *to) {
     for (int64_t block = 0; block < n; block += running_block) {
@@ -80,7 +69,7 @@ void run_blocks(int64_t n, const float *x, double before, float *to) {
 }
 
 void running(int64_t n, const float *x, double before, float *to, bool stream) {
-    if (stream && reinterpret_cast<uintptr_t>(to) % sizeof(Vec::Reg) == 0) {
+    if (stream && can_stream(to)) {
         run_blocks<true>(n, x, before, to);
     } else {
         run_blocks<false>(n, x, before, to);
