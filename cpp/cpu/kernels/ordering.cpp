@@ -122,7 +122,7 @@ void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
         const SortEntry *sorted = sort_part(step, reader, row, {0, n}, entries, entries + n);
-        std::transform(sorted, sorted + n, places_of_row(step, row), place_of);
+        std::transform(sorted, sorted + n, places_of_row(step, row), [](SortEntry entry) { return place_of(entry); });
     }
 }
 
@@ -271,7 +271,7 @@ std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std:
 void store_sorted(const Step &step, std::int64_t row, SortEntry *entries) noexcept {
     const std::int64_t k = k_of(*step.node);
     std::sort(entries, entries + k);
-    std::transform(entries, entries + k, places_of_row(step, row), place_of);
+    std::transform(entries, entries + k, places_of_row(step, row), [](SortEntry entry) { return place_of(entry); });
 }
 
 void run_top_k(const Step &step, const Slice &slice) noexcept {
