@@ -1,10 +1,10 @@
 //! Which tensors of a model `quantize` takes: not those of --skip, and not those of types that GGUF lacks.
 
-use crate::entry::Entry;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
-use crate::types::Stored;
 use std::collections::HashSet;
+use tensorlib_models::files::Entry;
+use tensorlib_models::files::Stored;
 
 /// Endings of names that scales of 8-bit floats have behind the name of their weight, and in place of its last word
 /// `weight`.

@@ -2,17 +2,16 @@
 //! added in the order of the pieces, so they do not depend on the number of threads.
 
 use crate::args::Compare;
-use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
-use crate::source::{pieces, Piece, Source};
+use crate::open;
 use crate::text::{printable, shape, Table};
-use crate::types::Stored;
 use serde_json::{json, Value as Json};
 use std::collections::HashMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 use tensorlib::Kind;
+use tensorlib_models::files::{pieces, Entry, Piece, Source, Stored};
 
 /// Elements that a thread compares at once: 2 x 4 MiB of floats. A multiple of every block.
 const PIECE: usize = 1 << 20;
@@ -84,7 +83,7 @@ struct Findings {
 
 /// Runs the command.
 pub fn run(options: &Compare, out: &mut dyn Write) -> Outcome<Exit> {
-    let (a, b) = (Source::open(&options.a)?, Source::open(&options.b)?);
+    let (a, b) = (open::source(&options.a)?, open::source(&options.b)?);
     let mut found = matched(&a, &b);
     // Where there are no others, that is no comparison.
     if let ([], [(of_a, of_b), ..]) = (&found.pairs[..], &found.unread[..]) {

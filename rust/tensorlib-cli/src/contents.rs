@@ -1,9 +1,8 @@
 //! What `inspect` tells of a file, whichever way it is printed: metadata with their types' names, sums per type of
 //! tensor.
 
-use crate::entry::Entry;
-use crate::source::Source;
 use tensorlib::{Array, Value};
+use tensorlib_models::files::{Entry, Source};
 
 /// Sums over the tensors of one type.
 pub struct TypeTotal {

@@ -80,17 +80,23 @@ impl Failure {
     }
 }
 
+impl From<tensorlib_models::Error> for Failure {
+    fn from(error: tensorlib_models::Error) -> Self {
+        use tensorlib_models::ErrorKind as Kind;
+        let exit = match error.kind() {
+            Kind::Io => Exit::Io,
+            Kind::Format => Exit::Format,
+            Kind::Memory => Exit::Memory,
+            Kind::Internal => Exit::Internal,
+            _ => Exit::Refused,
+        };
+        Failure { exit, message: error.to_string(), hint: error.hint().map(String::from) }
+    }
+}
+
 impl From<tensorlib::Error> for Failure {
     fn from(error: tensorlib::Error) -> Self {
-        use tensorlib::Error as E;
-        let (exit, hint) = match &error {
-            E::Io(_) => (Exit::Io, None),
-            E::Format(_) => (Exit::Format, Some("the file is damaged, or was not copied to its end: get it again")),
-            E::OutOfMemory(_) => (Exit::Memory, Some("close other programs, or use a machine with more memory")),
-            E::Internal(_) | E::Other { .. } | E::Device(_) => (Exit::Internal, Some("please report this")),
-            _ => (Exit::Refused, None),
-        };
-        Failure { exit, message: error.to_string(), hint: hint.map(String::from) }
+        tensorlib_models::Error::from(error).into()
     }
 }
 

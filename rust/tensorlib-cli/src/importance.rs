@@ -4,12 +4,12 @@
 //! `NAME.in_sum2` with sums of squares and `NAME.counts` with how many there were, for each matrix of a stack of
 //! experts; the weight is their mean. A matrix without a count says nothing, and gets ones.
 
-use crate::entry::Entry;
 use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::open;
 use crate::plan::Step;
-use crate::source::{pieces, Source};
 use std::collections::HashMap;
 use std::path::Path;
+use tensorlib_models::files::{pieces, Entry, Source};
 
 const SUMS: &str = ".in_sum2";
 const COUNTS: &str = ".counts";
@@ -25,7 +25,7 @@ impl Importance {
 
     /// Reads a file, and compares it with the tensors that are to be encoded.
     pub fn open(path: &Path, steps: &[Step]) -> Outcome<Self> {
-        let source = Source::open(path)?;
+        let source = open::source(path)?;
         let mut read: HashMap<String, (Entry, Vec<f32>)> = HashMap::new();
         for entry in source.entries() {
             let values = whole(&source, &entry).map_err(|e| e.about(path.display()))?;

@@ -2,14 +2,14 @@
 
 use crate::args::Inspect;
 use crate::contents::{metadata, totals, value_type};
-use crate::entry::Entry;
 use crate::failure::{Exit, Outcome};
 use crate::inspect_json;
-use crate::source::Source;
+use crate::open;
 use crate::text::{bytes, count, shape, Table};
 use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, Value};
+use tensorlib_models::files::{Entry, Source};
 
 /// Elements of an array, and characters of a text, that are shown without --full.
 const SHOWN_ELEMENTS: usize = 6;
@@ -20,7 +20,7 @@ pub fn run(options: &Inspect, out: &mut dyn Write) -> Outcome<Exit> {
     // All are opened first, and what fails is said last: a name that is wrong is not to be lost behind pages of others.
     let (mut files, mut failed) = (Vec::new(), Vec::new());
     for path in &options.files {
-        match Source::open(path) {
+        match open::source(path) {
             Ok(source) => files.push((path.as_path(), source)),
             Err(failure) => failed.push((path.as_path(), failure)),
         }

@@ -3,11 +3,11 @@
 use crate::args::Inspect;
 use crate::contents::{metadata, totals, value_type, TypeTotal};
 use crate::failure::{Failure, Outcome};
-use crate::source::Source;
 use serde_json::{json, Map, Value as Json};
 use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, Value};
+use tensorlib_models::files::Source;
 
 /// Prints `{"files": [...], "failed": [...]}`.
 pub fn print(

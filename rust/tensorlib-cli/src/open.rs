@@ -1,26 +1,18 @@
-//! Files to read from, opened where they are regular ones.
+//! The way to the files that commands are given.
 
-use crate::failure::{Exit, Failure, Outcome};
-use std::fs::File;
+use crate::failure::{warn, Exit, Failure, Outcome};
 use std::path::Path;
+use tensorlib_models::files::Source;
 
-/// Opens a regular file.
-pub fn open_regular(path: &Path) -> Outcome<File> {
+/// Opens a model's files, and says on standard error what is odd about them.
+pub fn source(path: &Path) -> Outcome<Source> {
     if path == Path::new("-") {
         let message = "-: standard input cannot be read: a model is read at many places, not from front to back";
         return Err(Failure::new(Exit::Usage, message).hint("write it to a file first; a file of that name is ./-"));
     }
-    // Before it is opened: that would wait for a pipe's other end.
-    let info = std::fs::metadata(path).map_err(|e| Failure::io(path, "opened", &e))?;
-    if info.is_dir() {
-        let message = format!("{}: is a folder: a file is valid", path.display());
-        return Err(
-            Failure::new(Exit::Io, message).hint("name a file in it: .gguf, .safetensors or .safetensors.index.json")
-        );
-    }
-    if !info.is_file() {
-        let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());
-        return Err(Failure::new(Exit::Io, message).hint("write it to a file first: it is read at many places"));
-    }
-    File::open(path).map_err(|e| Failure::io(path, "opened", &e))
+    // SAFETY: that nobody changes or shortens a file while it is read is a promise that the tool passes on to its user
+    // (README, "Files that change"): a copy in memory would not do for files larger than that.
+    let source = unsafe { Source::open_mapped(path)? };
+    source.warnings().iter().for_each(warn);
+    Ok(source)
 }

@@ -6,11 +6,11 @@
 
 use crate::args::Quantize;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::shards::parsed;
 use crate::signals;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use tensorlib_models::files::parsed;
 
 /// What is copied to standard output at once.
 const COPIED: usize = 1 << 20;

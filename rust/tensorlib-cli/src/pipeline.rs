@@ -9,10 +9,10 @@ use crate::importance::Importance;
 use crate::plan::Step;
 use crate::progress::Progress;
 use crate::signals;
-use crate::source::{pieces, Piece, Source};
 use std::borrow::Cow;
 use std::sync::mpsc::{sync_channel, SyncSender};
 use tensorlib::{Backend, GgufWriter};
+use tensorlib_models::files::{pieces, Piece, Source};
 
 /// Bytes that are copied at once.
 const COPIED: usize = 4 << 20;
@@ -95,7 +95,7 @@ fn read_all<'a>(job: &Job<'a>, sender: &SyncSender<Chunk<'a>>) {
 /// None: nobody listens.
 fn copy<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>>) -> Option<()> {
     for piece in pieces(at.entry.nbytes, 1, 1, COPIED) {
-        let data = job.source.bytes(&at.entry, piece.start, piece.n).map(Data::Bytes);
+        let data = job.source.bytes(&at.entry, piece.start, piece.n).map(Data::Bytes).map_err(Failure::from);
         sender.send(Chunk { step, first: piece.start == 0, input: piece.n as u64, data }).ok()?;
     }
     Some(())
@@ -104,7 +104,8 @@ fn copy<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>
 fn decode<'a>(job: &Job<'a>, step: usize, at: &Step, sender: &SyncSender<Chunk<'a>>) -> Option<()> {
     let limit = piece_size(job.backend.n_threads());
     for piece in pieces(at.entry.elements(), at.entry.row(), job.importance.groups(&at.entry), limit) {
-        let data = job.source.values(&at.entry, &piece).map(|values| Data::Floats(values, piece));
+        let data =
+            job.source.values(&at.entry, &piece).map(|values| Data::Floats(values, piece)).map_err(Failure::from);
         let input = at.entry.stored.nbytes(piece.n as u64);
         sender.send(Chunk { step, first: piece.start == 0, input, data }).ok()?;
     }

@@ -1,10 +1,10 @@
 //! What `quantize` makes of each tensor: decided before a byte is written, so that `--dry-run` shows the same.
 
-use crate::entry::Entry;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
-use crate::types::{is_quantised, nbytes, Stored};
+use crate::types::is_quantised;
 use tensorlib::{DType, Kind};
+use tensorlib_models::files::{nbytes, Entry, Stored};
 
 /// What becomes of a tensor.
 #[derive(Clone, Debug)]

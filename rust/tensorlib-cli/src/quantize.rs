@@ -4,17 +4,18 @@ use crate::args::Quantize;
 use crate::choice::choose;
 use crate::failure::{warn, Exit, Outcome};
 use crate::importance::Importance;
+use crate::open;
 use crate::output::Output;
 use crate::pipeline::{self, Job};
 use crate::plan::{plan, Step, Wishes};
 use crate::progress::Progress;
 use crate::quantize_report::{print_plan, summary, warn_of_losses};
 use crate::signals;
-use crate::source::Source;
 use crate::types::{file_type, is_quantised};
 use std::io::{self, Write};
 use std::path::Path;
 use tensorlib::{Array, BackendOptions, GgufWriter, GgufWriterOptions, Value};
+use tensorlib_models::files::Source;
 
 const FILE_TYPE: &str = "general.file_type";
 const QUANTIZATION: &str = "general.quantization_version";
@@ -23,7 +24,7 @@ const QUANTIZATION_VERSION: u32 = 2;
 
 /// Runs the command.
 pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
-    let source = Source::open(&options.input)?;
+    let source = open::source(&options.input)?;
     let output = Output::check(options, &source.paths(&options.input))?;
     let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
     let wishes = Wishes { dtype: options.dtype, keep: &options.keep, requantize: options.allow_requantize };

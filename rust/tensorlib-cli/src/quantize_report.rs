@@ -2,15 +2,15 @@
 
 use crate::args::Quantize;
 use crate::choice::Why;
-use crate::entry::Entry;
 use crate::failure::{warn, Outcome};
 use crate::plan::Step;
 use crate::progress::rate;
-use crate::shards::listed;
 use crate::text::{bytes, count, shape, Table};
 use crate::types::is_quantised;
 use std::collections::BTreeMap;
 use std::io::Write;
+use tensorlib_models::files::listed;
+use tensorlib_models::files::Entry;
 
 /// A tensor that is left out, and why.
 type LeftOut = (Entry, Why);

@@ -3,6 +3,7 @@
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod error;
+pub mod files;
 pub mod tokenizer;
 
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};

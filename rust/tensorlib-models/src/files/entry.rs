@@ -1,7 +1,7 @@
 //! A tensor as its file describes it.
 
-use crate::failure::{Exit, Failure, Outcome};
-use crate::types::Stored;
+use super::stored::Stored;
+use crate::{Error, Result};
 use tensorlib::DType;
 
 /// What is known of a tensor without reading its data.
@@ -41,10 +41,13 @@ impl Entry {
     }
 
     /// The engine's type that its values are read as, or an error that says there is none.
-    pub fn known_type(&self) -> Outcome<DType> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) where there is none.
+    pub fn known_type(&self) -> Result<DType> {
         self.stored.dtype().ok_or_else(|| {
             let message = format!("tensor '{}' is of type {}: the engine has none", self.name, self.type_name);
-            Failure::new(Exit::Refused, message).hint("convert that tensor to f32, f16, bf16 or i8 before")
+            Error::unsupported(message).with_hint("convert that tensor to f32, f16, bf16 or i8 before")
         })
     }
 }

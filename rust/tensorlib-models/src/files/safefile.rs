@@ -3,11 +3,11 @@
 //! The crate of the format reads the header and checks it (sizes, offsets without gaps and overlaps); that the file
 //! goes on as far as the header says is checked here, so that a file which was cut is found before work begins.
 
-use crate::entry::Entry;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::fp8::Fp8;
-use crate::open::open_regular;
-use crate::types::Stored;
+use super::entry::Entry;
+use super::fp8::Fp8;
+use super::open::open_regular;
+use super::stored::Stored;
+use crate::{Error, Result};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -30,9 +30,9 @@ pub struct SafeFile {
 
 impl SafeFile {
     /// Reads and checks the header.
-    pub fn open(path: &Path) -> Outcome<Self> {
+    pub fn open(path: &Path) -> Result<Self> {
         let mut file = open_regular(path)?;
-        let io = |e| Failure::io(path, "read", &e);
+        let io = |e| Error::io(path, "read", &e);
         let format = |what: String| format_error(path, &what);
         let size = file.metadata().map_err(io)?.len();
         if size < 8 {
@@ -73,20 +73,20 @@ impl SafeFile {
     }
 
     /// `n` bytes of the data from `at` on.
-    pub fn read(&self, at: u64, n: usize) -> Outcome<Vec<u8>> {
+    pub fn read(&self, at: u64, n: usize) -> Result<Vec<u8>> {
         let mut bytes = vec![0; n];
         // A thread that panicked while it read has left no state but a position, which is set anew.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.data_start + at))
             .and_then(|_| file.read_exact(&mut bytes))
-            .map_err(|e| Failure::io(&self.path, "read", &e))?;
+            .map_err(|e| Error::io(&self.path, "read", &e))?;
         Ok(bytes)
     }
 }
 
-fn format_error(path: &Path, what: &str) -> Failure {
-    Failure::new(Exit::Format, format!("safetensors: {}: {what}", path.display()))
-        .hint("the file is damaged, or was not copied to its end: get it again")
+fn format_error(path: &Path, what: &str) -> Error {
+    Error::format(format!("safetensors: {}: {what}", path.display()))
+        .with_hint("the file is damaged, or was not copied to its end: get it again")
 }
 
 fn entry(name: String, info: &TensorInfo, file: usize) -> Entry {

@@ -1,7 +1,7 @@
 //! Which files make one model: parts numbered in their names, or shards that an index names.
 
-use crate::failure::{Exit, Failure, Outcome};
-use crate::open::open_regular;
+use super::open::open_regular;
+use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -25,15 +25,15 @@ pub struct Numbered {
 }
 
 /// The files numbered like this one, itself included; none where its name has no number.
-pub fn beside(path: &Path, suffix: &str) -> Outcome<Option<Numbered>> {
+pub fn beside(path: &Path, suffix: &str) -> Result<Option<Numbered>> {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((stem, number, count)) = name.and_then(|name| parsed(name, suffix)) else { return Ok(None) };
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut width = [number, count].into_iter().filter(|n| n.starts_with('0')).map(str::len).max().unwrap_or(0);
     let mut there = BTreeMap::new();
     let entries = std::fs::read_dir(folder).map_err(|e| {
-        let failure = Failure::io(folder, "read", &e);
-        failure.about(format_args!("{}: the other shards are looked for", path.display()))
+        let error = Error::io(folder, "read", &e);
+        error.about(format_args!("{}: the other shards are looked for", path.display()))
     })?;
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -43,7 +43,7 @@ pub fn beside(path: &Path, suffix: &str) -> Outcome<Option<Numbered>> {
             let (number, path) = (number.parse().unwrap_or(0), path.with_file_name(&name));
             if let Some(other) = there.insert(number, path.clone()) {
                 let message = format!("{}: has the number of {}", path.display(), other.display());
-                return Err(Failure::new(Exit::Io, message).hint("one of both is not of this model: move it away"));
+                return Err(Error::no_file(message).with_hint("one of both is not of this model: move it away"));
             }
         }
     }
@@ -70,7 +70,7 @@ impl Numbered {
     }
 
     /// All of them, or an error that names what is missing.
-    pub fn complete(&self) -> Outcome<Vec<PathBuf>> {
+    pub fn complete(&self) -> Result<Vec<PathBuf>> {
         let (stem, end, width) = (&self.stem, &self.end, self.width);
         let first = usize::from(!self.there.contains_key(&0));
         let missing = (first..first + self.count).filter(|n| !self.there.contains_key(n));
@@ -80,8 +80,8 @@ impl Numbered {
         }
         let (path, count) = (self.like.display(), self.count);
         let message = format!("{path}: is one of {count} shards, and beside it there is no {}", listed(names));
-        Err(Failure::new(Exit::Io, message)
-            .hint("get the missing ones too; a shard is read alone under a name that does not count it"))
+        Err(Error::no_file(message)
+            .with_hint("get the missing ones too; a shard is read alone under a name that does not count it"))
     }
 }
 
@@ -93,14 +93,14 @@ pub struct Index {
 
 impl Index {
     /// Reads it; shards lie in its folder or below.
-    pub fn read(path: &Path) -> Outcome<Self> {
+    pub fn read(path: &Path) -> Result<Self> {
         let bad = |what: String| {
             let message = format!("{}: {what}", path.display());
-            Failure::new(Exit::Format, message).hint("an index has a weight_map from tensors' names to shards' files")
+            Error::format(message).with_hint("an index has a weight_map from tensors' names to shards' files")
         };
         let mut text = Vec::new();
         let file = open_regular(path)?;
-        file.take(MAX_INDEX + 1).read_to_end(&mut text).map_err(|e| Failure::io(path, "read", &e))?;
+        file.take(MAX_INDEX + 1).read_to_end(&mut text).map_err(|e| Error::io(path, "read", &e))?;
         if text.len() as u64 > MAX_INDEX {
             return Err(bad(format!("is JSON of more than {MAX_INDEX} bytes: an index is smaller")));
         }
@@ -126,7 +126,7 @@ impl Index {
     }
 
     /// The shards, each once, or an error that names those that are not there.
-    pub fn shards(&self) -> Outcome<Vec<PathBuf>> {
+    pub fn shards(&self) -> Result<Vec<PathBuf>> {
         let mut names: Vec<&String> = self.map.values().collect();
         names.sort_unstable();
         names.dedup();
@@ -137,7 +137,7 @@ impl Index {
         }
         let names = listed(missing.into_iter().cloned().collect());
         let message = format!("{}: names shards that are not beside it: {names}", self.path.display());
-        Err(Failure::new(Exit::Io, message).hint("get the missing ones too"))
+        Err(Error::no_file(message).with_hint("get the missing ones too"))
     }
 
     /// The tensors that it names, each with its shard.

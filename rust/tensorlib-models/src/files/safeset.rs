@@ -1,10 +1,10 @@
 //! A model's safetensors files as one: a file alone; the shards `NAME-00001-of-00003.safetensors`, of which any stands for
 //! all; or the shards that an index names.
 
-use crate::entry::Entry;
-use crate::failure::{warn, Exit, Failure, Outcome};
-use crate::safefile::SafeFile;
-use crate::shards::{beside, listed, Index};
+use super::entry::Entry;
+use super::safefile::SafeFile;
+use super::shards::{beside, listed, Index};
+use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -12,11 +12,15 @@ use std::path::{Path, PathBuf};
 pub struct SafeSet {
     files: Vec<SafeFile>,
     entries: Vec<Entry>,
+    warnings: Vec<String>,
 }
 
 impl SafeSet {
     /// Opens a file, and all others of its model.
-    pub fn open(path: &Path) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind) where one of the files is missing or cannot be read, [`ErrorKind::Format`](crate::ErrorKind).
+    pub fn open(path: &Path) -> Result<Self> {
         let paths = match beside(path, ".safetensors")? {
             Some(shards) => shards.complete()?,
             None => vec![path.to_path_buf()],
@@ -25,34 +29,38 @@ impl SafeSet {
     }
 
     /// Opens the shards that an index names, and checks that they are what it says.
-    pub fn open_index(path: &Path) -> Outcome<Self> {
+    ///
+    /// # Errors
+    /// As [`SafeSet::open`]; [`ErrorKind::Format`](crate::ErrorKind) too where index and shards contradict each other.
+    pub fn open_index(path: &Path) -> Result<Self> {
         let index = Index::read(path)?;
-        let set = Self::open_all(&index.shards()?)?;
-        set.check(&index)?;
+        let mut set = Self::open_all(&index.shards()?)?;
+        set.warnings = set.check(&index)?;
         Ok(set)
     }
 
-    fn open_all(paths: &[PathBuf]) -> Outcome<Self> {
-        let files = paths.iter().map(|path| SafeFile::open(path)).collect::<Outcome<Vec<_>>>()?;
+    fn open_all(paths: &[PathBuf]) -> Result<Self> {
+        let files = paths.iter().map(|path| SafeFile::open(path)).collect::<Result<Vec<_>>>()?;
         let entries: Vec<Entry> = files.iter().enumerate().flat_map(|(i, file)| file.entries(i)).collect();
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for entry in &entries {
             if let Some(other) = seen.insert(&entry.name, entry.file) {
                 let (first, second) = (files[other].path().display(), files[entry.file].path().display());
                 let message = format!("{second}: tensor '{}' is in {first} too", entry.name);
-                return Err(Failure::new(Exit::Format, message)
-                    .hint("the shards are not of one model, or one was copied over another: get them again"));
+                return Err(Error::format(message)
+                    .with_hint("the shards are not of one model, or one was copied over another: get them again"));
             }
         }
-        Ok(SafeSet { files, entries })
+        Ok(SafeSet { files, entries, warnings: Vec::new() })
     }
 
-    fn check(&self, index: &Index) -> Outcome<()> {
+    /// An error where the shards are not what the index says, and a warning where they are more.
+    fn check(&self, index: &Index) -> Result<Vec<String>> {
         let there: HashMap<&str, &Path> =
             self.entries.iter().map(|t| (t.name.as_str(), self.files[t.file].path())).collect();
         let wrong = |what: String| {
             let message = format!("{}: weight_map: {what}", index.path().display());
-            Failure::new(Exit::Format, message).hint("index and shards are not of one model, or of two versions of it")
+            Error::format(message).with_hint("index and shards are not of one model, or of two versions of it")
         };
         for (tensor, shard) in index.tensors() {
             match there.get(tensor) {
@@ -72,14 +80,16 @@ impl SafeSet {
         }
         let unnamed: Vec<String> =
             self.entries.iter().filter(|t| !index.names(&t.name)).map(|t| format!("'{}'", t.name)).collect();
-        if !unnamed.is_empty() {
-            let (n, path) = (unnamed.len(), index.path().display());
-            warn(format_args!(
-                "{path}: tensors of its shards that it does not name are taken too, {n}: {}",
-                listed(unnamed)
-            ));
+        if unnamed.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        let (n, path) = (unnamed.len(), index.path().display());
+        Ok(vec![format!("{path}: tensors of its shards that it does not name are taken too, {n}: {}", listed(unnamed))])
+    }
+
+    /// What is odd and stops nothing.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// How many files there are.
@@ -107,7 +117,10 @@ impl SafeSet {
     }
 
     /// `n` bytes of a tensor from its byte `at` on.
-    pub fn read(&self, entry: &Entry, at: u64, n: usize) -> Outcome<Vec<u8>> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind).
+    pub fn read(&self, entry: &Entry, at: u64, n: usize) -> Result<Vec<u8>> {
         self.files[entry.file].read(entry.offset + at, n)
     }
 }

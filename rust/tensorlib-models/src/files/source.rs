@@ -1,11 +1,11 @@
 //! A model's tensors, from GGUF or safetensors, read in pieces.
 
-use crate::entry::Entry;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::open::open_regular;
-use crate::safeset::SafeSet;
-use crate::shards;
-use crate::types::Stored;
+use super::entry::Entry;
+use super::open::open_regular;
+use super::safeset::SafeSet;
+use super::shards;
+use super::stored::Stored;
+use crate::{Error, Result};
 use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -54,15 +54,33 @@ pub fn pieces(elements: u64, row: usize, groups: usize, limit: usize) -> Vec<Pie
 }
 
 impl Source {
-    /// Opens a file; its first bytes tell what it is.
-    pub fn open(path: &Path) -> Outcome<Self> {
+    /// Opens a file, a part of a model or the index of its shards; its first bytes tell what it is. GGUF files are read
+    /// into memory.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind), [`ErrorKind::Memory`](crate::ErrorKind).
+    pub fn open(path: &Path) -> Result<Self> {
+        Self::open_by(path, |path| Gguf::open(path))
+    }
+
+    /// [`Source::open`], but GGUF files are mapped: their pages are loaded when they are touched.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    ///
+    /// # Safety
+    /// That of [`Gguf::open_mapped`]: nobody may change the files while this, or a tensor over them, exists.
+    pub unsafe fn open_mapped(path: &Path) -> Result<Self> {
+        // SAFETY: as the caller promises.
+        Self::open_by(path, |path| unsafe { Gguf::open_mapped(path) })
+    }
+
+    fn open_by(path: &Path, open_gguf: impl FnOnce(&Path) -> tensorlib::Result<Gguf>) -> Result<Self> {
         let mut file = open_regular(path)?;
         let mut head = Vec::new();
-        file.by_ref().take(9).read_to_end(&mut head).map_err(|e| Failure::io(path, "read", &e))?;
+        file.by_ref().take(9).read_to_end(&mut head).map_err(|e| Error::io(path, "read", &e))?;
         if head.starts_with(b"GGUF") {
-            // SAFETY: that nobody changes or shortens a file while it is read is a promise that the tool passes on to
-            // its user (README, "Files that change"): a copy in memory would not do for files larger than that.
-            return Ok(Source::Gguf(unsafe { Gguf::open_mapped(path)? }));
+            return Ok(Source::Gguf(open_gguf(path)?));
         }
         // A text, which a safetensors file is not: its first 8 bytes are a length, with zeros at its end.
         if head.trim_ascii_start().starts_with(b"{") && !head.contains(&0) {
@@ -73,8 +91,7 @@ impl Source {
         }
         let what = if head.is_empty() { "is empty".into() } else { format!("begins with {}", shown(&head)) };
         let message = format!("{}: {what}: it is neither GGUF nor safetensors", path.display());
-        Err(Failure::new(Exit::Format, message)
-            .hint("a GGUF file begins with the letters GGUF; was it copied to its end?"))
+        Err(Error::format(message).with_hint("a GGUF file begins with the letters GGUF; was it copied to its end?"))
     }
 
     /// The files that it is read from, as far as their names tell; `opened` is the one that was asked for.
@@ -88,6 +105,14 @@ impl Source {
             Source::Safetensors(set) => all.extend(set.paths()),
         }
         all
+    }
+
+    /// What was odd about the files and stops nothing, a line each.
+    pub fn warnings(&self) -> &[String] {
+        match self {
+            Source::Gguf(_) => &[],
+            Source::Safetensors(set) => set.warnings(),
+        }
     }
 
     /// How many files it is made of.
@@ -126,22 +151,27 @@ impl Source {
     }
 
     /// `n` bytes of a tensor from its byte `at` on: of a GGUF file where they lie, of the other a copy.
-    pub fn bytes(&self, entry: &Entry, at: u64, n: usize) -> Outcome<Cow<'_, [u8]>> {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Internal`](crate::ErrorKind) for bytes that the tensor has not.
+    pub fn bytes(&self, entry: &Entry, at: u64, n: usize) -> Result<Cow<'_, [u8]>> {
         match self {
             Source::Safetensors(set) => set.read(entry, at, n).map(Cow::Owned),
             Source::Gguf(file) => {
                 let data = file.tensor_info(&entry.name).map_or(&[][..], |t| t.data);
                 let at = usize::try_from(at).unwrap_or(usize::MAX);
                 let part = data.get(at..).and_then(|rest| rest.get(..n));
-                part.map(Cow::Borrowed).ok_or_else(|| {
-                    Failure::new(Exit::Internal, format!("tensor '{}' has no bytes {at} to {at} + {n}", entry.name))
-                })
+                part.map(Cow::Borrowed)
+                    .ok_or_else(|| Error::internal(format!("tensor '{}' has no bytes {at} to {at} + {n}", entry.name)))
             }
         }
     }
 
     /// A piece as floats.
-    pub fn values(&self, entry: &Entry, piece: &Piece) -> Outcome<Vec<f32>> {
+    ///
+    /// # Errors
+    /// As [`Source::bytes`]; [`ErrorKind::Unsupported`](crate::ErrorKind) for a type that the engine has not.
+    pub fn values(&self, entry: &Entry, piece: &Piece) -> Result<Vec<f32>> {
         entry.known_type()?;
         let at = entry.stored.nbytes(piece.start);
         let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);

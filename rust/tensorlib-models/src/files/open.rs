@@ -1,0 +1,22 @@
+//! Files to read from, opened where they are regular ones.
+
+use crate::{Error, Result};
+use std::fs::File;
+use std::path::Path;
+
+/// Opens a regular file.
+pub fn open_regular(path: &Path) -> Result<File> {
+    // Before it is opened: that would wait for a pipe's other end.
+    let info = std::fs::metadata(path).map_err(|e| Error::io(path, "opened", &e))?;
+    if info.is_dir() {
+        let message = format!("{}: is a folder: a file is valid", path.display());
+        return Err(
+            Error::no_file(message).with_hint("name a file in it: .gguf, .safetensors or .safetensors.index.json")
+        );
+    }
+    if !info.is_file() {
+        let message = format!("{}: is a device, pipe or socket: a regular file is valid", path.display());
+        return Err(Error::no_file(message).with_hint("write it to a file first: it is read at many places"));
+    }
+    File::open(path).map_err(|e| Error::io(path, "opened", &e))
+}
