@@ -2,8 +2,16 @@
 //! [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+mod decoder;
+mod encoder;
 mod error;
 pub mod files;
+mod package;
+mod parts;
+mod settings;
 pub mod tokenizer;
+mod weights;
 
+pub use decoder::{Decoder, DecoderOptions, Session};
+pub use encoder::{Encoder, EncoderOptions, Pooling};
 pub use error::{Error, ErrorKind, Result};

@@ -1,0 +1,63 @@
+//! Gemma 2 and 3: norms on both sides of a part, embeddings times the root of the width, windows in most layers.
+
+use super::names;
+use crate::decoder::rope::Rope;
+use crate::decoder::shape::{Activation, Shape};
+use crate::settings::{Key, Settings};
+use crate::weights::HubNames;
+use crate::Result;
+
+const ATTENTION_CAP: Key = Key("attn_logit_softcapping", "attn_logit_softcapping");
+const FINAL_CAP: Key = Key("final_logit_softcapping", "final_logit_softcapping");
+const QUERY_SCALE: Key = Key("", "query_pre_attn_scalar");
+const LOCAL_BASE: Key = Key("", "rope_local_base_freq");
+const PATTERN: Key = Key("", "sliding_window_pattern");
+
+/// Gemma 2: every second layer has a window, the first among them.
+pub fn gemma2(settings: &Settings) -> Result<Shape> {
+    let mut shape = common(settings, 46)?.with_window(settings, |layer| layer % 2 == 0)?;
+    // Files of the first days do not say them.
+    shape.attention_softcap = settings.number_if(ATTENTION_CAP)?.unwrap_or(50.0);
+    shape.final_softcap = settings.number_if(FINAL_CAP)?.unwrap_or(30.0);
+    Ok(shape)
+}
+
+/// Gemma 3: five layers of six have a window, and a rotation of their own.
+pub fn gemma3(settings: &Settings) -> Result<Shape> {
+    let every = settings.count_if(PATTERN)?.unwrap_or(6);
+    let shape = common(settings, 62)?.with_window(settings, |layer| (layer + 1) % every != 0)?;
+    let base = settings.number_if(LOCAL_BASE)?.unwrap_or(10_000.0);
+    let window_rope = Some(Rope::plain(base, shape.head, true));
+    Ok(Shape { head_norms: true, window_rope, ..shape })
+}
+
+/// `largest`: the layers of the largest model, whose products are scaled by the width of a head's share.
+fn common(settings: &Settings, largest: i64) -> Result<Shape> {
+    let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
+    let of_file = if shape.layers == largest { shape.width / shape.heads } else { shape.head };
+    let scale = settings.number_if(QUERY_SCALE)?.unwrap_or(of_file as f64);
+    if scale <= 0.0 {
+        return Err(settings.refuse(QUERY_SCALE, format!("is {scale}: a number above 0 is valid")));
+    }
+    Ok(Shape {
+        attention_scale: 1.0 / scale.sqrt(),
+        embedding_scale: (shape.width as f64).sqrt(),
+        activation: Activation::Gelu,
+        post_norms: true,
+        ..shape
+    })
+}
+
+/// Folders have the factors of norms less 1.
+pub fn hub_names() -> HubNames {
+    names::with(part, true)
+}
+
+fn part(part: &str) -> Option<&'static str> {
+    Some(match part {
+        "post_attention_norm" => "post_attention_layernorm",
+        "ffn_norm" => "pre_feedforward_layernorm",
+        "post_ffw_norm" => "post_feedforward_layernorm",
+        _ => return None,
+    })
+}

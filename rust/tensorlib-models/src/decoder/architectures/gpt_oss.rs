@@ -1,0 +1,26 @@
+//! gpt-oss: experts with biases, a logit of no key for each head, windows in every second layer.
+
+use crate::decoder::rope::Rope;
+use crate::decoder::shape::{Activation, Routing, Shape};
+use crate::settings::{Key, Settings};
+use crate::{Error, Result};
+
+const EXPERTS: Key = Key("expert_count", "");
+const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
+
+/// What the settings of a GGUF file say.
+pub fn shape(settings: &Settings) -> Result<Shape> {
+    let rope = Rope::read(settings, Shape::head(settings)?, true)?;
+    let shape = Shape::read(settings, rope)?.with_window(settings, |layer| layer % 2 == 0)?;
+    let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::OfUsed)?;
+    if shape.experts.is_none() {
+        return Err(settings.refuse(EXPERTS, "is missing: a whole number is expected"));
+    }
+    Ok(Shape { activation: Activation::SwigluOai, sinks: true, ffn_norm: "post_attention_norm", ..shape })
+}
+
+/// Folders hold blocks of 4-bit floats in an order of their own.
+pub fn of_hub(_: &Settings) -> Result<Shape> {
+    Err(Error::unsupported("architecture 'gpt_oss': folders of it are not read")
+        .with_hint("a GGUF file of the model is: those of architecture gpt-oss"))
+}

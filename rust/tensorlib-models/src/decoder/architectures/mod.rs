@@ -1,0 +1,44 @@
+//! What is particular to each architecture: a file each.
+
+mod gemma;
+mod gpt_oss;
+mod llama;
+mod names;
+mod phi3;
+mod qwen;
+
+use super::shape::Shape;
+use crate::settings::Settings;
+use crate::weights::HubNames;
+use crate::{Error, Result};
+
+/// An architecture: its names, what its settings say, and the names of its tensors in hub folders.
+struct Architecture {
+    /// As `general.architecture` and `model_type` have it.
+    names: &'static [&'static str],
+    shape: fn(&Settings) -> Result<Shape>,
+    hub_names: fn() -> HubNames,
+}
+
+const ALL: [Architecture; 9] = [
+    Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
+    Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
+    Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
+    Architecture { names: &["qwen3moe", "qwen3_moe"], shape: qwen::qwen3moe, hub_names: qwen::moe_names },
+    Architecture { names: &["gemma2"], shape: gemma::gemma2, hub_names: gemma::hub_names },
+    Architecture { names: &["gemma3", "gemma3_text"], shape: gemma::gemma3, hub_names: gemma::hub_names },
+    Architecture { names: &["phi3"], shape: phi3::shape, hub_names: phi3::hub_names },
+    Architecture { names: &["gpt-oss", "gptoss"], shape: gpt_oss::shape, hub_names: names::plain },
+    Architecture { names: &["gpt_oss"], shape: gpt_oss::of_hub, hub_names: names::plain },
+];
+
+/// The decoder that the settings describe, and its names.
+pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
+    let name = settings.architecture();
+    let Some(found) = ALL.iter().find(|a| a.names.contains(&name)) else {
+        let known: Vec<&str> = ALL.iter().flat_map(|a| a.names).copied().collect();
+        let message = format!("architecture '{name}' is no decoder that is known: {} are", known.join(", "));
+        return Err(Error::unsupported(message));
+    };
+    Ok(((found.shape)(settings)?, (found.hub_names)()))
+}

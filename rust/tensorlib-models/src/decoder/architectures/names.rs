@@ -1,0 +1,75 @@
+//! The names that tensors of most decoders have in hub folders.
+
+use crate::weights::{HubName, HubNames};
+
+/// What stands before `layers` and its like: of a decoder alone, and of one that also sees pictures.
+const PREFIXES: [&str; 3] = ["model.", "language_model.model.", "model.language_model."];
+
+/// Llama's names.
+pub fn plain() -> HubNames {
+    with(|_| None, false)
+}
+
+/// Llama's names but for those parts of a layer that `other` knows.
+pub fn with(other: fn(&str) -> Option<&'static str>, norms_less_one: bool) -> HubNames {
+    HubNames { of: Box::new(move |name| HubName::One(candidates(name, other))), norms_less_one }
+}
+
+/// `blk.3.attn_q.weight` as layer, part and end.
+pub fn layer_part(name: &str) -> Option<(&str, &str, &str)> {
+    let (layer, rest) = name.strip_prefix("blk.")?.split_once('.')?;
+    let (part, end) = rest.rsplit_once('.')?;
+    Some((layer, part, end))
+}
+
+fn candidates(name: &str, other: fn(&str) -> Option<&'static str>) -> Vec<String> {
+    let Some((layer, part, end)) = layer_part(name) else {
+        return match name {
+            "token_embd.weight" => behind_prefixes("embed_tokens.weight"),
+            "output_norm.weight" => behind_prefixes("norm.weight"),
+            "output.weight" => vec!["lm_head.weight".into(), "language_model.lm_head.weight".into()],
+            other => vec![other.into()],
+        };
+    };
+    let part = match other(part).unwrap_or(part) {
+        "attn_norm" => "input_layernorm",
+        "attn_q" => "self_attn.q_proj",
+        "attn_k" => "self_attn.k_proj",
+        "attn_v" => "self_attn.v_proj",
+        "attn_output" => "self_attn.o_proj",
+        "attn_q_norm" => "self_attn.q_norm",
+        "attn_k_norm" => "self_attn.k_norm",
+        "ffn_norm" => "post_attention_layernorm",
+        "ffn_gate" => "mlp.gate_proj",
+        "ffn_up" => "mlp.up_proj",
+        "ffn_down" => "mlp.down_proj",
+        theirs => theirs,
+    };
+    behind_prefixes(&format!("layers.{layer}.{part}.{end}"))
+}
+
+/// The name behind each prefix.
+pub fn behind_prefixes(name: &str) -> Vec<String> {
+    PREFIXES.iter().map(|prefix| format!("{prefix}{name}")).collect()
+}
+
+/// The names of an expert's matrices in each layer: `experts` of them stacked, or Llama's.
+pub fn with_experts(
+    experts: usize,
+    expert: fn(&str) -> Option<(&'static str, &'static str)>,
+    router: &'static str,
+) -> HubNames {
+    let of = move |name: &str| {
+        let Some((layer, part, end)) = layer_part(name) else { return HubName::One(candidates(name, |_| None)) };
+        if part == "ffn_gate_inp" {
+            return HubName::One(behind_prefixes(&format!("layers.{layer}.{router}.{end}")));
+        }
+        match expert(part) {
+            Some((folder, matrix)) => HubName::Stack(
+                (0..experts).map(|i| format!("model.layers.{layer}.{folder}.{i}.{matrix}.{end}")).collect(),
+            ),
+            None => HubName::One(candidates(name, |_| None)),
+        }
+    };
+    HubNames { of: Box::new(of), norms_less_one: false }
+}

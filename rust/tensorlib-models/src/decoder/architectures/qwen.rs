@@ -1,0 +1,54 @@
+//! Qwen 2, 2.5 and 3. Biases of queries, keys and values are tensors that are there or not.
+
+use super::names;
+use crate::decoder::rope::Rope;
+use crate::decoder::shape::{Routing, Shape};
+use crate::settings::{Key, Settings};
+use crate::weights::HubNames;
+use crate::Result;
+
+const EXPERTS: Key = Key("expert_count", "num_experts");
+const EXPERT_FFN: Key = Key("expert_feed_forward_length", "moe_intermediate_size");
+const NORMALISED: Key = Key("", "norm_topk_prob");
+const USES_WINDOW: Key = Key("", "use_sliding_window");
+const FIRST_WINDOW: Key = Key("", "max_window_layers");
+const MAX_EXPERTS: usize = 1024;
+
+/// Qwen 2 and 2.5.
+pub fn qwen2(settings: &Settings) -> Result<Shape> {
+    let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
+    // The first layers see everything, where there is a window at all.
+    if settings.is_hub() && settings.flag_if(USES_WINDOW)? != Some(true) {
+        return Ok(shape);
+    }
+    let first = settings.count_if(FIRST_WINDOW)?.unwrap_or(0);
+    shape.with_window(settings, |layer| layer >= first)
+}
+
+/// Qwen 3: queries and keys through norms.
+pub fn qwen3(settings: &Settings) -> Result<Shape> {
+    Ok(Shape { head_norms: true, ..qwen2(settings)? })
+}
+
+/// Qwen 3 with experts.
+pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
+    // GGUF does not say; all of these models divide by the sum.
+    let normalised = settings.flag_if(NORMALISED)?.unwrap_or(!settings.is_hub());
+    let routing = if normalised { Routing::Normalised } else { Routing::Plain };
+    qwen3(settings)?.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
+}
+
+/// Experts are matrices by themselves.
+pub fn moe_names() -> HubNames {
+    names::with_experts(MAX_EXPERTS, expert, "mlp.gate")
+}
+
+fn expert(part: &str) -> Option<(&'static str, &'static str)> {
+    let matrix = match part {
+        "ffn_gate_exps" => "gate_proj",
+        "ffn_down_exps" => "down_proj",
+        "ffn_up_exps" => "up_proj",
+        _ => return None,
+    };
+    Some(("mlp.experts", matrix))
+}

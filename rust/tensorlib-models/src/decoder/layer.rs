@@ -1,0 +1,192 @@
+//! One layer of a decoder: attention and feed-forward.
+
+use super::cache::Cache;
+use super::experts::ExpertFfn;
+use super::shape::{Activation, Shape};
+use crate::parts::{Linear, Norm, NormKind};
+use crate::weights::Weights;
+use crate::Result;
+use tensorlib::{Context, FlashAttnExtOptions, GluOp, GluOptions, RopeOptions, Tensor};
+
+enum Projections {
+    Apart { query: Linear, key: Linear, value: Linear },
+    Fused(Linear),
+}
+
+enum Ffn {
+    Gated { gate: Linear, up: Linear, down: Linear },
+    Fused { gate_up: Linear, down: Linear },
+    Experts(Box<ExpertFfn>),
+}
+
+/// What all layers of a run share.
+pub struct Run<'a> {
+    pub ctx: &'a Context,
+    pub shape: &'a Shape,
+    pub cache: &'a Cache,
+    /// The tokens' positions, which are their rows in the cache.
+    pub positions: Tensor,
+    /// Which keys each token sees: [keys, tokens].
+    pub mask: Tensor,
+    /// The same of layers with a window.
+    pub window_mask: Option<Tensor>,
+    pub tokens: i64,
+    pub keys: i64,
+    pub exact: bool,
+}
+
+/// A layer's weights.
+pub struct Layer {
+    number: usize,
+    norm: Norm,
+    projections: Projections,
+    head_norms: Option<(Norm, Norm)>,
+    sinks: Option<Tensor>,
+    output: Linear,
+    post_norm: Option<Norm>,
+    ffn_norm: Norm,
+    ffn: Ffn,
+    post_ffn_norm: Option<Norm>,
+    rope: RopeOptions,
+    factors: Option<Tensor>,
+    windowed: bool,
+}
+
+impl Layer {
+    /// The tensors `blk.NUMBER.*`; `factors` are those of its rotation.
+    pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
+        let name = |part: &str| format!("blk.{number}.{part}");
+        let norm = |part: &str, n| Norm::load(weights, &name(part), n, NormKind::Rms, shape.eps);
+        let linear = |part: &str, inputs, outputs| Linear::load(weights, &name(part), inputs, outputs);
+        let Shape { width, heads, kv_heads, head, value_head, ffn, .. } = *shape;
+        let (queries, keys, values) = (heads * head, kv_heads * head, kv_heads * value_head);
+        let projections = match shape.fused {
+            true => Projections::Fused(linear("attn_qkv", width, queries + keys + values)?),
+            false => Projections::Apart {
+                query: linear("attn_q", width, queries)?,
+                key: linear("attn_k", width, keys)?,
+                value: linear("attn_v", width, values)?,
+            },
+        };
+        let ffn = match (&shape.experts, shape.fused) {
+            (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            (None, true) => {
+                Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
+            }
+            (None, false) => Ffn::Gated {
+                gate: linear("ffn_gate", width, ffn)?,
+                up: linear("ffn_up", width, ffn)?,
+                down: linear("ffn_down", ffn, width)?,
+            },
+        };
+        let post = |part: &str| shape.post_norms.then(|| norm(part, width)).transpose();
+        let windowed = shape.is_windowed(number);
+        let rope = shape.window_rope.as_ref().filter(|_| windowed).unwrap_or(&shape.rope).options();
+        Ok(Layer {
+            number,
+            norm: norm("attn_norm", width)?,
+            projections,
+            head_norms: match shape.head_norms {
+                true => Some((norm("attn_q_norm", head)?, norm("attn_k_norm", head)?)),
+                false => None,
+            },
+            sinks: shape.sinks.then(|| weights.get(&name("attn_sinks.weight"), &[heads])).transpose()?,
+            output: linear("attn_output", heads * value_head, width)?,
+            post_norm: post("post_attention_norm")?,
+            ffn_norm: norm(shape.ffn_norm, width)?,
+            ffn,
+            post_ffn_norm: post("post_ffw_norm")?,
+            rope,
+            factors,
+            windowed,
+        })
+    }
+
+    /// The layer's result of x, [width, tokens].
+    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let ctx = run.ctx;
+        let mut attended = self.attention(run, &self.norm.of(ctx, x)?)?;
+        if let Some(norm) = &self.post_norm {
+            attended = norm.of(ctx, &attended)?;
+        }
+        let x = ctx.add(&attended, x)?;
+        let mut fed = self.feed(run, &self.ffn_norm.of(ctx, &x)?)?;
+        if let Some(norm) = &self.post_ffn_norm {
+            fed = norm.of(ctx, &fed)?;
+        }
+        Ok(ctx.add(&fed, &x)?)
+    }
+
+    fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let (ctx, shape) = (run.ctx, run.shape);
+        let (q, k, v) = self.project(run, x)?;
+        let (mut q, mut k) = (q, k);
+        if let Some((query, key)) = &self.head_norms {
+            (q, k) = (query.of(ctx, &q)?, key.of(ctx, &k)?);
+        }
+        let q = ctx.rope(&q, &run.positions, self.factors.as_ref(), self.rope)?;
+        let k = ctx.rope(&k, &run.positions, self.factors.as_ref(), self.rope)?;
+        let k = ctx.reshape(&k, [shape.kv_heads * shape.head, run.tokens])?;
+        let k = run.cache.put_keys(ctx, self.number, &k, &run.positions, shape.kv_heads, run.keys)?;
+        let v = run.cache.put_values(ctx, self.number, &v, &run.positions, shape.kv_heads, run.keys)?;
+        let mask = run.window_mask.as_ref().filter(|_| self.windowed).unwrap_or(&run.mask);
+        let options = FlashAttnExtOptions::new().scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
+        let q = ctx.permute(&q, [0, 2, 1, 3])?;
+        let c = ctx.flash_attn_ext(&q, &k, &v, Some(mask), self.sinks.as_ref(), options)?;
+        let c = ctx.reshape(&c, [shape.heads * shape.value_head, run.tokens])?;
+        self.output.of(ctx, &c, run.exact)
+    }
+
+    /// Queries and keys as [head, heads, tokens], values as [heads * head, tokens].
+    fn project(&self, run: &Run, x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+        let (ctx, shape, n) = (run.ctx, run.shape, run.tokens);
+        match &self.projections {
+            Projections::Apart { query, key, value } => {
+                let of = |part: &Linear| part.of(ctx, x, run.exact);
+                let q = ctx.reshape(&of(query)?, [shape.head, shape.heads, n])?;
+                let k = ctx.reshape(&of(key)?, [shape.head, shape.kv_heads, n])?;
+                Ok((q, k, of(value)?))
+            }
+            Projections::Fused(all) => {
+                let all = all.of(ctx, x, run.exact)?;
+                let (row, head) = (all.strides()[1], shape.head as usize * all.dtype().size());
+                let heads = |first: i64, n_heads: i64| {
+                    ctx.view(&all, [shape.head, n_heads, n], &[head, row], first as usize * head)
+                };
+                let (q, k) = (heads(0, shape.heads)?, heads(shape.heads, shape.kv_heads)?);
+                let first = (shape.heads + shape.kv_heads) * shape.head;
+                let v = ctx.narrow(&all, 0, first, shape.kv_heads * shape.value_head)?;
+                Ok((q, k, v))
+            }
+        }
+    }
+
+    fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let ctx = run.ctx;
+        let linear = |part: &Linear, x: &Tensor| part.of(ctx, x, run.exact);
+        match &self.ffn {
+            Ffn::Gated { gate, up, down } => {
+                let hidden = gated(ctx, run.shape.activation, &linear(gate, x)?, &linear(up, x)?)?;
+                linear(down, &hidden)
+            }
+            Ffn::Fused { gate_up, down } => {
+                let both = linear(gate_up, x)?;
+                linear(down, &ctx.glu(&both, None, glu_of(run.shape.activation), GluOptions::new())?)
+            }
+            Ffn::Experts(experts) => experts.of(run, x),
+        }
+    }
+}
+
+fn glu_of(activation: Activation) -> GluOp {
+    match activation {
+        Activation::Silu => GluOp::Swiglu,
+        Activation::Gelu => GluOp::Geglu,
+        Activation::SwigluOai => GluOp::SwigluOai,
+    }
+}
+
+/// The gate through the activation, times the rest.
+pub fn gated(ctx: &Context, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+    Ok(ctx.glu(gate, Some(up), glu_of(activation), GluOptions::new().split(true))?)
+}

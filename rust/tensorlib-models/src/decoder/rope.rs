@@ -1,0 +1,187 @@
+//! Rotary positions: what settings say of them, and the factors of frequencies that long contexts take.
+
+use crate::settings::{Key, Settings};
+use crate::weights::Weights;
+use crate::{Error, Result};
+use std::f64::consts::PI;
+use tensorlib::{RopeMode, RopeOptions, Tensor};
+
+const BASE: Key = Key("rope.freq_base", "rope_theta");
+const DIMS: Key = Key("rope.dimension_count", "");
+const PARTIAL: Key = Key("", "partial_rotary_factor");
+const KIND: Key = Key("rope.scaling.type", "rope_scaling.rope_type");
+const OLD_KIND: Key = Key("", "rope_scaling.type");
+const FACTOR: Key = Key("rope.scaling.factor", "rope_scaling.factor");
+const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
+const TRAINED_OF_MODEL: Key = Key("", "original_max_position_embeddings");
+const ATTENTION: Key = Key("rope.scaling.attn_factor", "rope_scaling.attention_factor");
+const BETA_FAST: Key = Key("rope.scaling.yarn_beta_fast", "rope_scaling.beta_fast");
+const BETA_SLOW: Key = Key("rope.scaling.yarn_beta_slow", "rope_scaling.beta_slow");
+const LOW: Key = Key("", "rope_scaling.low_freq_factor");
+const HIGH: Key = Key("", "rope_scaling.high_freq_factor");
+const LONG: Key = Key("", "rope_scaling.long_factor");
+const SHORT: Key = Key("", "rope_scaling.short_factor");
+const CONTEXT: Key = super::shape::CONTEXT;
+
+/// Where the factors of frequencies come from.
+#[derive(Clone, Debug, PartialEq)]
+enum Factors {
+    None,
+    /// A tensor of a GGUF file, where it is there.
+    InFile,
+    /// These.
+    Are(Vec<f32>),
+    /// Two lists, of which the long one is for contexts above the one that the model was trained for.
+    LongAndShort {
+        long: Option<Vec<f64>>,
+        short: Option<Vec<f64>>,
+        trained: i64,
+    },
+}
+
+/// The rotation of one kind of layers.
+#[derive(Clone, Debug)]
+pub struct Rope {
+    neox: bool,
+    dims: i64,
+    base: f64,
+    /// The factor of positions.
+    scale: f64,
+    yarn: bool,
+    trained: i64,
+    attention: f64,
+    beta_fast: f64,
+    beta_slow: f64,
+    factors: Factors,
+}
+
+impl Rope {
+    /// What the settings say of heads with so many elements. `neox`: pairs are halves of the head apart, as they are in
+    /// every hub folder.
+    pub fn read(settings: &Settings, head: i64, neox: bool) -> Result<Self> {
+        let partial = settings.number_if(PARTIAL)?.unwrap_or(1.0);
+        let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * partial) as i64);
+        if dims < 2 || dims % 2 != 0 || dims > head {
+            return Err(settings.refuse(
+                DIMS,
+                format!("{dims} of a head's {head} elements turn: an even number up to {head} is valid"),
+            ));
+        }
+        let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
+        if !settings.is_hub() {
+            rope.factors = Factors::InFile;
+        }
+        let factor = settings.number_if(FACTOR)?.unwrap_or(1.0);
+        if factor < 1e-3 {
+            return Err(settings.refuse(FACTOR, format!("is {factor}: a number above 0 is valid")));
+        }
+        let trained = match settings.count_if(TRAINED)? {
+            Some(n) => n,
+            None => settings.count_if(TRAINED_OF_MODEL)?.map_or_else(|| settings.count(CONTEXT), Ok)?,
+        };
+        let kind = match settings.text_if(KIND)? {
+            Some(kind) => Some(kind),
+            None => settings.text_if(OLD_KIND)?,
+        };
+        match kind.as_deref() {
+            None | Some("none" | "default") => {}
+            Some("linear") => rope.scale = 1.0 / factor,
+            Some("yarn") => {
+                (rope.scale, rope.yarn, rope.trained) = (1.0 / factor, true, trained);
+                rope.beta_fast = settings.number_if(BETA_FAST)?.unwrap_or(32.0);
+                rope.beta_slow = settings.number_if(BETA_SLOW)?.unwrap_or(1.0);
+                if let Some(attention) = settings.number_if(ATTENTION)? {
+                    // The operation multiplies by YaRN's own factor, which a folder's number has in it already.
+                    let own = 1.0 + 0.1 * factor.ln();
+                    rope.attention = if settings.is_hub() { attention / own } else { attention };
+                }
+            }
+            Some("llama3") => rope.factors = Factors::Are(llama3(settings, &rope, factor, trained)?),
+            Some("longrope" | "su") => {
+                let (long, short) = (settings.numbers_if(LONG)?, settings.numbers_if(SHORT)?);
+                rope.factors = Factors::LongAndShort { long, short, trained };
+                let stretched = settings.count(CONTEXT)? as f64 / trained as f64;
+                let own = if stretched > 1.0 { (1.0 + stretched.ln() / (trained as f64).ln()).sqrt() } else { 1.0 };
+                rope.attention = settings.number_if(ATTENTION)?.unwrap_or(own);
+            }
+            Some(other) => {
+                let name = settings.name(KIND);
+                let known = "none, linear, yarn, llama3 and longrope";
+                return Err(Error::unsupported(format!("{name}: is '{other}': {known} are known")));
+            }
+        }
+        Ok(rope)
+    }
+
+    /// Without any scaling.
+    pub fn plain(base: f64, dims: i64, neox: bool) -> Self {
+        Rope {
+            neox,
+            dims,
+            base,
+            scale: 1.0,
+            yarn: false,
+            trained: 0,
+            attention: 1.0,
+            beta_fast: 32.0,
+            beta_slow: 1.0,
+            factors: Factors::None,
+        }
+    }
+
+    /// The operation's options.
+    pub fn options(&self) -> RopeOptions {
+        let options = RopeOptions::new()
+            .mode(if self.neox { RopeMode::Neox } else { RopeMode::Normal })
+            .n_dims(self.dims)
+            .freq_base(self.base)
+            .freq_scale(self.scale)
+            .attn_factor(self.attention);
+        if !self.yarn {
+            return options;
+        }
+        options.ext_factor(1.0).n_ctx_orig(self.trained).beta_fast(self.beta_fast).beta_slow(self.beta_slow)
+    }
+
+    /// The factors of frequencies for contexts of so many tokens.
+    pub fn factors(&self, weights: &Weights, context: i64) -> Result<Option<Tensor>> {
+        let n = self.dims / 2;
+        let list = match &self.factors {
+            Factors::None => return Ok(None),
+            Factors::InFile => return weights.find("rope_freqs.weight", &[n]),
+            Factors::Are(values) => values.clone(),
+            Factors::LongAndShort { long, short, trained } => {
+                let (name, list) = match context > *trained {
+                    true => ("rope_factors_long.weight", long),
+                    false => ("rope_factors_short.weight", short),
+                };
+                let Some(list) = list else { return weights.get(name, &[n]).map(Some) };
+                list.iter().map(|x| *x as f32).collect()
+            }
+        };
+        if list.len() as i64 != n {
+            return Err(Error::format(format!(
+                "rope_scaling: {} factors of frequencies: {n} are expected",
+                list.len()
+            )));
+        }
+        Ok(Some(weights.context().tensor([n], &list)?))
+    }
+}
+
+/// Llama 3's factors: waves that are long beside the trained context are stretched wholly, short ones not at all, those
+/// between by a share that grows with their frequency.
+fn llama3(settings: &Settings, rope: &Rope, factor: f64, trained: i64) -> Result<Vec<f32>> {
+    let (low, high) = (settings.number_if(LOW)?.unwrap_or(1.0), settings.number_if(HIGH)?.unwrap_or(4.0));
+    if !(low > 0.0 && high > low) {
+        return Err(settings
+            .refuse(HIGH, format!("is {high}: above low_freq_factor, which is {low}, and that above 0 is valid")));
+    }
+    let of = |pair: i64| {
+        let wave = 2.0 * PI * rope.base.powf(2.0 * pair as f64 / rope.dims as f64);
+        let turns = trained as f64 / wave;
+        let share = ((turns - low) / (high - low)).clamp(0.0, 1.0);
+        (1.0 / ((1.0 - share) / factor + share)) as f32
+    };
+    Ok((0..rope.dims / 2).map(of).collect())
+}

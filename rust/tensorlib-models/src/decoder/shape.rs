@@ -1,0 +1,178 @@
+//! What a decoder is, in numbers and choices: what the files of `architectures` fill in, and nothing else knows of an
+//! architecture's name.
+
+use super::rope::Rope;
+use crate::settings::{Key, Settings};
+use crate::Result;
+
+pub const WIDTH: Key = Key("embedding_length", "hidden_size");
+pub const LAYERS: Key = Key("block_count", "num_hidden_layers");
+pub const HEADS: Key = Key("attention.head_count", "num_attention_heads");
+pub const KV_HEADS: Key = Key("attention.head_count_kv", "num_key_value_heads");
+pub const HEAD: Key = Key("attention.key_length", "head_dim");
+pub const VALUE_HEAD: Key = Key("attention.value_length", "head_dim");
+pub const FFN: Key = Key("feed_forward_length", "intermediate_size");
+pub const CONTEXT: Key = Key("context_length", "max_position_embeddings");
+pub const EPS: Key = Key("attention.layer_norm_rms_epsilon", "rms_norm_eps");
+pub const WINDOW: Key = Key("attention.sliding_window", "sliding_window");
+pub const LAYER_TYPES: Key = Key("", "layer_types");
+pub const EXPERTS_USED: Key = Key("expert_used_count", "num_experts_per_tok");
+
+/// What gates go through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    Silu,
+    Gelu,
+    /// gpt-oss' own.
+    SwigluOai,
+}
+
+/// How the weights of the experts that a token uses come from the router's products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Routing {
+    /// The softmax over all experts, of those used divided by their sum.
+    Normalised,
+    /// The softmax over all experts.
+    Plain,
+    /// The softmax over those used.
+    OfUsed,
+}
+
+/// Layers whose feed-forward part is several, of which each token uses some.
+#[derive(Clone, Debug)]
+pub struct Experts {
+    pub count: i64,
+    pub used: i64,
+    pub ffn: i64,
+    pub routing: Routing,
+}
+
+/// Layers whose tokens see the last keys only.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// How many, the token's own included.
+    pub keys: i64,
+    /// Which layers.
+    pub layers: Vec<bool>,
+}
+
+/// A decoder. Layers are: norm, attention, sum; norm, feed-forward, sum.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub layers: i64,
+    pub width: i64,
+    pub heads: i64,
+    pub kv_heads: i64,
+    /// Elements of a head's queries and keys, and of its values.
+    pub head: i64,
+    pub value_head: i64,
+    pub ffn: i64,
+    /// The most tokens that the model was made for.
+    pub context: i64,
+    pub eps: f64,
+    pub rope: Rope,
+    /// Of layers with a window, where it is another.
+    pub window_rope: Option<Rope>,
+    pub window: Option<Window>,
+    pub attention_scale: f64,
+    /// What products of queries and keys stay below; 0: they do not.
+    pub attention_softcap: f64,
+    /// What logits stay below; 0: they do not.
+    pub final_softcap: f64,
+    pub embedding_scale: f64,
+    pub activation: Activation,
+    pub experts: Option<Experts>,
+    /// Queries, keys and values are one matrix, gates and the rest are one.
+    pub fused: bool,
+    /// Queries and keys go through a norm, head by head.
+    pub head_norms: bool,
+    /// Attention and feed-forward go through a norm before they are added.
+    pub post_norms: bool,
+    /// Each head has a logit of no key.
+    pub sinks: bool,
+    /// The name of the norm before the feed-forward part.
+    pub ffn_norm: &'static str,
+}
+
+impl Shape {
+    /// What all have; the rest as in Llama.
+    pub fn read(settings: &Settings, rope: Rope) -> Result<Self> {
+        let (layers, width, heads) = (settings.count(LAYERS)?, settings.count(WIDTH)?, settings.count(HEADS)?);
+        let kv_heads = settings.count_if(KV_HEADS)?.unwrap_or(heads);
+        if heads % kv_heads != 0 {
+            return Err(settings.refuse(KV_HEADS, format!("is {kv_heads}: a divisor of the {heads} heads is valid")));
+        }
+        let head = Self::head(settings)?;
+        Ok(Shape {
+            layers,
+            width,
+            heads,
+            kv_heads,
+            head,
+            value_head: settings.count_if(VALUE_HEAD)?.unwrap_or(head),
+            ffn: settings.count(FFN)?,
+            context: settings.count(CONTEXT)?,
+            eps: settings.number(EPS)?,
+            rope,
+            window_rope: None,
+            window: None,
+            attention_scale: 1.0 / (head as f64).sqrt(),
+            attention_softcap: 0.0,
+            final_softcap: 0.0,
+            embedding_scale: 1.0,
+            activation: Activation::Silu,
+            experts: None,
+            fused: false,
+            head_norms: false,
+            post_norms: false,
+            sinks: false,
+            ffn_norm: "ffn_norm",
+        })
+    }
+
+    /// Elements of a head.
+    pub fn head(settings: &Settings) -> Result<i64> {
+        if let Some(head) = settings.count_if(HEAD)? {
+            return Ok(head);
+        }
+        let (width, heads) = (settings.count(WIDTH)?, settings.count(HEADS)?);
+        if width % heads != 0 {
+            return Err(settings.refuse(WIDTH, format!("is {width}: a multiple of the {heads} heads is valid")));
+        }
+        Ok(width / heads)
+    }
+
+    /// A window of the layers that config.json lists, or else of those that `is_windowed` says.
+    pub fn with_window(mut self, settings: &Settings, is_windowed: impl Fn(i64) -> bool) -> Result<Self> {
+        let Some(keys) = settings.count_if(WINDOW)? else { return Ok(self) };
+        let layers: Vec<bool> = match settings.texts_if(LAYER_TYPES)? {
+            Some(types) if types.len() as i64 == self.layers => {
+                types.iter().map(|t| t == "sliding_attention").collect()
+            }
+            Some(types) => {
+                let what = format!("has {} entries: one for each of the {} layers is valid", types.len(), self.layers);
+                return Err(settings.refuse(LAYER_TYPES, what));
+            }
+            None => (0..self.layers).map(is_windowed).collect(),
+        };
+        self.window = layers.contains(&true).then_some(Window { keys, layers });
+        Ok(self)
+    }
+
+    /// Experts, where there are some.
+    pub fn with_experts(mut self, settings: &Settings, count: Key, ffn: Key, routing: Routing) -> Result<Self> {
+        let Some(count_of) = settings.count_if(count)? else { return Ok(self) };
+        let used = settings.count(EXPERTS_USED)?;
+        if used > count_of {
+            return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
+        }
+        let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
+        self.experts = Some(Experts { count: count_of, used, ffn, routing });
+        Ok(self)
+    }
+
+    /// Whether a layer has a window.
+    pub fn is_windowed(&self, layer: usize) -> bool {
+        self.window.as_ref().is_some_and(|window| window.layers.get(layer).copied().unwrap_or(false))
+    }
+}

@@ -1,0 +1,88 @@
+//! Which lines are computed together.
+
+use std::ops::Range;
+
+/// Tokens of a batch: enough columns for products at full speed, and few enough that a layer's activations stay small.
+const TOKENS: usize = 4096;
+
+/// Lines of one length, one behind the other in the batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Tokens of each.
+    pub length: usize,
+    /// How many lines.
+    pub lines: usize,
+    /// Tokens of the batch before them.
+    pub start: usize,
+}
+
+/// Lines that are computed together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// The lines' numbers, in the order in which their tokens lie.
+    pub lines: Vec<usize>,
+    /// The same lines by length.
+    pub groups: Vec<Group>,
+}
+
+impl Batch {
+    /// How many tokens it has.
+    pub fn tokens(&self) -> usize {
+        self.groups.iter().map(|group| group.length * group.lines).sum()
+    }
+
+    /// The tokens of each line: its number and where they lie.
+    pub fn places(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
+        let ranges = self.groups.iter().flat_map(|group| {
+            (0..group.lines).map(move |i| {
+                let start = group.start + i * group.length;
+                start..start + group.length
+            })
+        });
+        self.lines.iter().copied().zip(ranges)
+    }
+}
+
+/// Lines of these lengths, longest first, so that the first batch takes the most memory. A line without tokens is in none.
+pub fn batches(lengths: &[usize]) -> Vec<Batch> {
+    let mut order: Vec<usize> = (0..lengths.len()).filter(|line| lengths[*line] > 0).collect();
+    order.sort_by_key(|line| std::cmp::Reverse(lengths[*line]));
+    let mut all: Vec<Batch> = Vec::new();
+    for line in order {
+        let length = lengths[line];
+        if all.last().is_none_or(|batch| batch.tokens() + length > TOKENS) {
+            all.push(Batch { lines: Vec::new(), groups: Vec::new() });
+        }
+        if let Some(batch) = all.last_mut() {
+            let start = batch.tokens();
+            match batch.groups.last_mut().filter(|group| group.length == length) {
+                Some(group) => group.lines += 1,
+                None => batch.groups.push(Group { length, lines: 1, start }),
+            }
+            batch.lines.push(line);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_has_its_tokens_once() {
+        let lengths: Vec<usize> = (0..300).map(|i| (i * 37) % 61).chain([5000, 4096, 1]).collect();
+        let mut seen = vec![false; lengths.len()];
+        for batch in batches(&lengths) {
+            assert!(batch.tokens() <= TOKENS || batch.lines.len() == 1);
+            let mut end = 0;
+            for (line, range) in batch.places() {
+                assert_eq!((range.start, range.len()), (end, lengths[line]));
+                assert!(!std::mem::replace(&mut seen[line], true));
+                end = range.end;
+            }
+            assert_eq!(end, batch.tokens());
+        }
+        assert!(seen.iter().zip(&lengths).all(|(seen, length)| *seen == (*length > 0)));
+    }
+}

@@ -1,0 +1,68 @@
+//! What layers are made of: products with weights, norms.
+
+use crate::weights::Weights;
+use crate::Result;
+use tensorlib::{Context, Tensor};
+
+/// A product with a matrix, and a bias where there is one.
+pub struct Linear {
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Linear {
+    /// `NAME.weight`, [inputs, outputs], and `NAME.bias`, [outputs], where it is there.
+    pub fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64) -> Result<Self> {
+        Ok(Linear {
+            weight: weights.get(&format!("{name}.weight"), &[inputs, outputs])?,
+            bias: weights.find(&format!("{name}.bias"), &[outputs])?,
+        })
+    }
+
+    /// Of x's columns. `exact`: no kernel may round them.
+    pub fn of(&self, ctx: &Context, x: &Tensor, exact: bool) -> Result<Tensor> {
+        let product = if exact { ctx.mul_mat_exact(&self.weight, x)? } else { ctx.mul_mat(&self.weight, x)? };
+        Ok(match &self.bias {
+            Some(bias) => ctx.add(&product, bias)?,
+            None => product,
+        })
+    }
+}
+
+/// The kinds of norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NormKind {
+    /// Rows less their mean, by their standard deviation.
+    Layer,
+    /// Rows by the root of their mean square.
+    Rms,
+}
+
+/// A norm with its factors, and a bias where there is one.
+pub struct Norm {
+    kind: NormKind,
+    eps: f64,
+    weight: Tensor,
+    bias: Option<Tensor>,
+}
+
+impl Norm {
+    /// `NAME.weight` and, where it is there, `NAME.bias`, [n] both.
+    pub fn load(weights: &Weights, name: &str, n: i64, kind: NormKind, eps: f64) -> Result<Self> {
+        let weight = weights.get(&format!("{name}.weight"), &[n])?;
+        Ok(Norm { kind, eps, weight, bias: weights.find(&format!("{name}.bias"), &[n])? })
+    }
+
+    /// Of x's rows.
+    pub fn of(&self, ctx: &Context, x: &Tensor) -> Result<Tensor> {
+        let scaled = match self.kind {
+            NormKind::Layer => ctx.norm(x, self.eps)?,
+            NormKind::Rms => ctx.rms_norm(x, self.eps)?,
+        };
+        let product = ctx.mul(&scaled, &self.weight)?;
+        Ok(match &self.bias {
+            Some(bias) => ctx.add(&product, bias)?,
+            None => product,
+        })
+    }
+}

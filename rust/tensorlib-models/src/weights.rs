@@ -1,0 +1,212 @@
+//! A model's tensors as leafs, by the names that GGUF files have for them.
+
+use crate::files::{pieces, Entry, SafeSet, Source};
+use crate::{Error, Result};
+use std::collections::HashMap;
+use tensorlib::{Backend, Context, DType, Gguf, Kind, Tensor};
+
+/// Bytes, or floats, of a tensor that are read at a time.
+const PIECE: usize = 4 << 20;
+/// Matrices that are never converted: rows of them are added as they are, and they are small.
+const SMALL: [&str; 2] = ["position_embd.weight", "token_types.weight"];
+
+/// Where a hub folder has what a GGUF file has under one name.
+pub enum HubName {
+    /// One tensor; the first of these names that is there.
+    One(Vec<String>),
+    /// A tensor for each expert, stacked in this order.
+    Stack(Vec<String>),
+}
+
+/// What an architecture says of its folders.
+pub struct HubNames {
+    /// GGUF's name to theirs.
+    pub of: Box<dyn Fn(&str) -> HubName + Send + Sync>,
+    /// Whether the factors of norms are stored less 1.
+    pub norms_less_one: bool,
+}
+
+enum Files {
+    Gguf(Gguf),
+    Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
+}
+
+/// The tensors of one model. Leafs live in one context, on the backend's device, and are constants.
+pub struct Weights {
+    files: Files,
+    context: Context,
+    backend: Backend,
+    stored_as: Option<DType>,
+}
+
+impl Weights {
+    /// Of these files. `stored_as` is the type that matrices are converted to when they are loaded.
+    pub fn new(source: Source, names: HubNames, backend: &Backend, stored_as: Option<DType>) -> Result<Self> {
+        let files = match source {
+            Source::Gguf(file) => Files::Gguf(file),
+            Source::Safetensors(set) => {
+                let entries = set.entries().iter().enumerate().map(|(i, e)| (e.name.clone(), i)).collect();
+                Files::Hub { set, entries, names }
+            }
+        };
+        let context = Context::on(backend);
+        context.set_name("weights")?;
+        Ok(Weights { files, context, backend: backend.clone(), stored_as })
+    }
+
+    /// The context of all leafs. It is to be frozen when all are there.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// The tensor of this name and shape.
+    pub fn get(&self, name: &str, shape: &[i64]) -> Result<Tensor> {
+        self.find(name, shape)?.ok_or_else(|| {
+            let there = self.called(name);
+            Error::format(format!("tensor '{there}' is missing: {shape:?} is expected"))
+        })
+    }
+
+    /// The same, where it is there.
+    pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
+        let leaf = match &self.files {
+            Files::Gguf(file) => {
+                let Some(info) = file.tensor_info(name) else { return Ok(None) };
+                check(name, &info.shape, info.dtype.name(), shape)?;
+                self.converted(name, file.tensor(&self.context, name)?)?
+            }
+            Files::Hub { set, entries, names } => {
+                let find = |name: &String| entries.get(name).map(|i| &set.entries()[*i]);
+                let parts: Vec<&Entry> = match (names.of)(name) {
+                    HubName::One(candidates) => candidates.iter().find_map(find).into_iter().collect(),
+                    HubName::Stack(all) => all.iter().map_while(find).collect(),
+                };
+                if parts.is_empty() {
+                    return Ok(None);
+                }
+                let plus = if names.norms_less_one && name.ends_with("norm.weight") { 1.0 } else { 0.0 };
+                self.load(set, name, &parts, shape, plus)?
+            }
+        };
+        Ok(Some(leaf))
+    }
+
+    /// What the files call it, for messages.
+    fn called(&self, name: &str) -> String {
+        match &self.files {
+            Files::Gguf(_) => name.to_string(),
+            Files::Hub { names, .. } => match (names.of)(name) {
+                HubName::One(all) | HubName::Stack(all) => all.into_iter().next().unwrap_or_else(|| name.to_string()),
+            },
+        }
+    }
+
+    /// The shape of a tensor, where it is there.
+    pub fn shape_of(&self, name: &str) -> Option<Vec<i64>> {
+        match &self.files {
+            Files::Gguf(file) => file.tensor_info(name).map(|info| info.shape),
+            Files::Hub { set, entries, names } => match (names.of)(name) {
+                HubName::One(all) => {
+                    all.iter().find_map(|name| entries.get(name)).map(|i| set.entries()[*i].shape.clone())
+                }
+                HubName::Stack(_) => None,
+            },
+        }
+    }
+
+    /// Rows of the matrix of token embeddings: the size of the vocabulary.
+    pub fn vocabulary(&self, width: i64) -> Result<i64> {
+        let name = "token_embd.weight";
+        let shape = self.shape_of(name);
+        let shape = shape.ok_or_else(|| Error::format(format!("tensor '{}' is missing", self.called(name))))?;
+        match shape[..] {
+            [columns, rows] if columns == width && rows > 0 => Ok(rows),
+            _ => {
+                let message = format!("tensor '{}' is {shape:?}: [{width}, tokens] is expected", self.called(name));
+                Err(Error::format(message))
+            }
+        }
+    }
+
+    /// The type that a matrix is converted to.
+    fn wanted(&self, name: &str, stored: DType, shape: &[i64]) -> Option<DType> {
+        let is_matrix = shape.len() > 1 && stored.kind() == Kind::Floating && !SMALL.contains(&name);
+        self.stored_as.filter(|to| is_matrix && *to != stored && shape[0] % to.block_size() == 0)
+    }
+
+    fn converted(&self, name: &str, leaf: Tensor) -> Result<Tensor> {
+        match self.wanted(name, leaf.dtype(), &leaf.shape()) {
+            Some(to) => self.constant(self.backend.quantize_tensor(&leaf, to, None)?),
+            None => Ok(leaf),
+        }
+    }
+
+    /// A leaf of one entry, or of several stacked in the last dimension.
+    fn load(&self, set: &SafeSet, name: &str, parts: &[&Entry], shape: &[i64], plus: f32) -> Result<Tensor> {
+        let (first, n) = (parts[0], parts.len() as i64);
+        let part_shape = if n == 1 { shape } else { &shape[..shape.len() - 1] };
+        if n > 1 && shape.last() != Some(&n) {
+            let wanted = shape.last().copied().unwrap_or(0);
+            return Err(Error::format(format!("tensor '{}' and its like: there are {n} of {wanted}", first.name)));
+        }
+        for part in parts {
+            check(&part.name, &part.shape, part.type_name.clone(), part_shape)?;
+            if part.stored != first.stored {
+                let message =
+                    format!("tensor '{}' is {}, '{}' {}", part.name, part.type_name, first.name, first.type_name);
+                return Err(Error::format(message + ": one type is valid"));
+            }
+        }
+        let stored = first.known_type()?;
+        let changed = plus != 0.0 || !matches!(first.stored, crate::files::Stored::As(_));
+        let dtype = if plus != 0.0 { DType::F32 } else { self.wanted(name, stored, shape).unwrap_or(stored) };
+        let leaf = self.context.zeros(dtype, shape)?;
+        leaf.set_name(name)?;
+        let mut at = 0;
+        for part in parts {
+            let row = part.row().max(1);
+            if changed || dtype != stored {
+                for piece in pieces(part.elements(), row, 1, PIECE.max(row)) {
+                    let mut values = self.values(set, part, &piece)?;
+                    values.iter_mut().for_each(|v| *v += plus);
+                    let bytes = self.backend_bytes(dtype, &values, piece.row)?;
+                    leaf.write_bytes(at, &bytes)?;
+                    at += bytes.len();
+                }
+            } else {
+                for piece in pieces(part.nbytes, 1, 1, PIECE) {
+                    leaf.write_bytes(at, &set.read(part, piece.start, piece.n)?)?;
+                    at += piece.n;
+                }
+            }
+        }
+        self.constant(leaf)
+    }
+
+    fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
+        let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
+        entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
+    }
+
+    /// Encoded by the host: the leaf may be on a device.
+    fn backend_bytes(&self, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
+        if self.backend.device() == "cpu" {
+            return Ok(self.backend.quantize(dtype, values, row, None)?);
+        }
+        Ok(dtype.quantize(values, row, None)?)
+    }
+
+    fn constant(&self, leaf: Tensor) -> Result<Tensor> {
+        leaf.set_constant()?;
+        Ok(leaf)
+    }
+}
+
+fn check(name: &str, found: &[i64], dtype: String, expected: &[i64]) -> Result<()> {
+    let dims = |shape: &[i64]| shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
+    if found[..dims(found)] == expected[..dims(expected)] {
+        return Ok(());
+    }
+    let message = format!("tensor '{name}' is {found:?} {dtype}: {expected:?} is expected by the model's settings");
+    Err(Error::format(message).with_hint("settings and tensors are not of one model, or of two versions of it"))
+}

@@ -1,0 +1,303 @@
+//! Each architecture's tiny model: what it is, and how its files say so.
+
+use super::decoder::{frequencies, Gate, Route, Spec};
+use super::tiny::vocabulary;
+use std::f64::consts::PI;
+use tensorlib::Value;
+
+/// A model and its settings in both kinds of files.
+pub struct Model {
+    pub name: &'static str,
+    pub spec: Spec,
+    /// `general.architecture`, and what it has beside the common settings.
+    pub gguf: Option<(&'static str, Vec<(&'static str, Value)>)>,
+    /// `model_type`, and what config.json has beside the common settings.
+    pub hub: Option<(&'static str, &'static str)>,
+}
+
+impl Model {
+    pub fn metadata(&self) -> Vec<(String, Value)> {
+        let (architecture, extra) = self.gguf.as_ref().unwrap();
+        let s = &self.spec;
+        let number = |n: usize| Value::U32(n as u32);
+        let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), (*architecture).into())];
+        let common = [
+            ("block_count", number(s.layers)),
+            ("embedding_length", number(s.width)),
+            ("attention.head_count", number(s.heads)),
+            ("attention.head_count_kv", number(s.kv_heads)),
+            ("attention.key_length", number(s.head)),
+            ("attention.value_length", number(s.head)),
+            ("feed_forward_length", number(s.ffn)),
+            ("context_length", number(256)),
+            ("attention.layer_norm_rms_epsilon", Value::F32(s.eps as f32)),
+            ("rope.dimension_count", number(s.head)),
+        ];
+        all.extend(common.into_iter().chain(extra.iter().cloned()).map(|(k, v)| (format!("{architecture}.{k}"), v)));
+        all.extend(vocabulary(s.vocabulary));
+        all
+    }
+
+    pub fn config(&self) -> String {
+        let (kind, extra) = self.hub.unwrap();
+        let s = &self.spec;
+        format!(
+            r#"{{"model_type": "{kind}", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {},
+"num_key_value_heads": {}, "head_dim": {}, "intermediate_size": {}, "max_position_embeddings": 256,
+"rms_norm_eps": {:e}, "vocab_size": {}, "tie_word_embeddings": {}{extra}}}"#,
+            s.layers, s.width, s.heads, s.kv_heads, s.head, s.ffn, s.eps, s.vocabulary, s.tied
+        )
+    }
+
+    /// The folder's name of a tensor, or of an expert's part of it.
+    pub fn hub_name(&self, name: &str, expert: Option<usize>) -> String {
+        let kind = self.hub.unwrap().0;
+        match name {
+            "token_embd.weight" => return "model.embed_tokens.weight".into(),
+            "output_norm.weight" => return "model.norm.weight".into(),
+            "output.weight" => return "lm_head.weight".into(),
+            _ => {}
+        }
+        let (layer, rest) = name.strip_prefix("blk.").unwrap().split_once('.').unwrap();
+        let (part, end) = rest.rsplit_once('.').unwrap();
+        let gemma = kind.starts_with("gemma");
+        let expert = expert.unwrap_or(0);
+        let part = match (part, kind) {
+            ("attn_norm", _) => "input_layernorm".into(),
+            ("ffn_norm", _) if gemma => "pre_feedforward_layernorm".into(),
+            ("ffn_norm", _) => "post_attention_layernorm".into(),
+            ("post_attention_norm", _) => "post_attention_layernorm".into(),
+            ("post_ffw_norm", _) => "post_feedforward_layernorm".into(),
+            ("attn_q" | "attn_k" | "attn_v", _) => format!("self_attn.{}_proj", &part[5..]),
+            ("attn_output", _) => "self_attn.o_proj".into(),
+            ("attn_q_norm" | "attn_k_norm", _) => format!("self_attn.{}", &part[5..]),
+            ("attn_qkv", _) => "self_attn.qkv_proj".into(),
+            ("ffn_up", "phi3") => "mlp.gate_up_proj".into(),
+            ("ffn_gate" | "ffn_up" | "ffn_down", _) => format!("mlp.{}_proj", &part[4..]),
+            ("ffn_gate_inp", "mixtral") => "block_sparse_moe.gate".into(),
+            ("ffn_gate_inp", _) => "mlp.gate".into(),
+            ("ffn_gate_exps", "mixtral") => format!("block_sparse_moe.experts.{expert}.w1"),
+            ("ffn_down_exps", "mixtral") => format!("block_sparse_moe.experts.{expert}.w2"),
+            ("ffn_up_exps", "mixtral") => format!("block_sparse_moe.experts.{expert}.w3"),
+            ("ffn_gate_exps", _) => format!("mlp.experts.{expert}.gate_proj"),
+            ("ffn_down_exps", _) => format!("mlp.experts.{expert}.down_proj"),
+            ("ffn_up_exps", _) => format!("mlp.experts.{expert}.up_proj"),
+            other => panic!("no name for {other:?}"),
+        };
+        format!("model.layers.{layer}.{part}.{end}")
+    }
+}
+
+fn number(n: u32) -> Value {
+    Value::U32(n)
+}
+
+/// Long waves stretched by `factor`, short ones not, those between by a share: with high 4 and low 1 turns.
+fn llama3(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+    let stretched = |f: f64| {
+        let turns = trained * f / (2.0 * PI);
+        if turns < 1.0 {
+            f / factor
+        } else if turns > 4.0 {
+            f
+        } else {
+            let smooth = (turns - 1.0) / 3.0;
+            (1.0 - smooth) * f / factor + smooth * f
+        }
+    };
+    frequencies(base, n).into_iter().map(stretched).collect()
+}
+
+/// YaRN of the paper: pairs between those with 32 turns and with 1 turn in the trained context are mixed.
+fn yarn(base: f64, n: usize, factor: f64, trained: f64) -> Vec<f64> {
+    let pair = |turns: f64| n as f64 * (trained / (2.0 * PI * turns)).ln() / (2.0 * base.ln());
+    let (low, high) = (pair(32.0).floor().max(0.0), pair(1.0).ceil().min(n as f64 - 1.0));
+    let mixed = |(k, f): (usize, f64)| {
+        let ramp = ((k as f64 - low) / (high - low).max(0.001)).clamp(0.0, 1.0);
+        f / factor * ramp + f * (1.0 - ramp)
+    };
+    frequencies(base, n).into_iter().enumerate().map(mixed).collect()
+}
+
+/// One of each, with small windows and contexts so that tests reach behind them.
+pub fn all() -> Vec<Model> {
+    let base = Spec::new;
+    let neox = |spec: Spec| Spec { neox: true, ..spec };
+    let experts = |route| Some((5, 2, 32, route));
+    let moe =
+        vec![("expert_count", number(5)), ("expert_used_count", number(2)), ("expert_feed_forward_length", number(32))];
+    let gemma = || Spec { embedding_scale: 8.0, gate: Gate::Gelu, post_norms: true, tied: true, ..neox(base()) };
+    let gemma2 = || Spec { window: Some((7, |i| i % 2 == 0)), attention_cap: 50.0, final_cap: 30.0, ..gemma() };
+    let gemma3 = || Spec {
+        window: Some((7, |i| (i + 1) % 6 != 0)),
+        layers: 7,
+        head_norms: true,
+        frequencies: frequencies(1e6, 16).iter().map(|f| f / 8.0).collect(),
+        window_frequencies: Some(frequencies(1e4, 16)),
+        ..gemma()
+    };
+    let long = Value::F32(8.0);
+    let oss_factor = 1.0 + 0.1 * 32f64.ln();
+    vec![
+        Model { name: "llama", spec: base(), gguf: Some(("llama", vec![])), hub: None },
+        Model { name: "llama of a folder", spec: neox(base()), gguf: None, hub: Some(("llama", "")) },
+        Model {
+            name: "llama 3.1",
+            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(base()) },
+            gguf: None,
+            hub: Some((
+                "llama",
+                r#", "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+"high_freq_factor": 4.0, "original_max_position_embeddings": 64}"#,
+            )),
+        },
+        Model {
+            name: "llama, linear",
+            spec: Spec { frequencies: frequencies(1e4, 16).iter().map(|f| f / 4.0).collect(), ..base() },
+            gguf: Some((
+                "llama",
+                vec![("rope.scaling.type", "linear".into()), ("rope.scaling.factor", Value::F32(4.0))],
+            )),
+            hub: None,
+        },
+        Model {
+            name: "mistral",
+            spec: Spec { window: Some((9, |_| true)), ..neox(base()) },
+            gguf: None,
+            hub: Some(("mistral", r#", "sliding_window": 9"#)),
+        },
+        Model {
+            name: "llama with experts",
+            spec: Spec { experts: Some((5, 2, 96, Route::Normalised)), ..base() },
+            gguf: Some(("llama", vec![("expert_count", number(5)), ("expert_used_count", number(2))])),
+            hub: None,
+        },
+        Model {
+            name: "mixtral",
+            spec: Spec { experts: Some((5, 2, 96, Route::Normalised)), ..neox(base()) },
+            gguf: None,
+            hub: Some(("mixtral", r#", "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": null"#)),
+        },
+        Model {
+            name: "qwen2",
+            spec: Spec { biases: true, frequencies: frequencies(1e6, 16), ..neox(base()) },
+            gguf: Some(("qwen2", vec![("rope.freq_base", Value::F32(1e6))])),
+            hub: Some(("qwen2", r#", "rope_theta": 1000000.0, "sliding_window": 4, "use_sliding_window": false"#)),
+        },
+        Model {
+            name: "qwen3",
+            spec: Spec {
+                head_norms: true,
+                tied: true,
+                head: 32,
+                attention_scale: 1.0 / 32f64.sqrt(),
+                frequencies: frequencies(1e4, 32),
+                ..neox(base())
+            },
+            gguf: Some(("qwen3", vec![])),
+            hub: Some(("qwen3", "")),
+        },
+        Model {
+            name: "qwen3moe",
+            spec: Spec { head_norms: true, experts: experts(Route::Normalised), ..neox(base()) },
+            gguf: Some(("qwen3moe", moe.clone())),
+            hub: Some((
+                "qwen3_moe",
+                r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": true"#,
+            )),
+        },
+        Model {
+            name: "qwen3moe, plain",
+            spec: Spec { head_norms: true, experts: experts(Route::Plain), ..neox(base()) },
+            gguf: None,
+            hub: Some((
+                "qwen3_moe",
+                r#", "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "norm_topk_prob": false"#,
+            )),
+        },
+        Model {
+            name: "gemma2",
+            spec: gemma2(),
+            gguf: Some((
+                "gemma2",
+                vec![
+                    ("attention.sliding_window", number(7)),
+                    ("attn_logit_softcapping", Value::F32(50.0)),
+                    ("final_logit_softcapping", Value::F32(30.0)),
+                ],
+            )),
+            hub: Some((
+                "gemma2",
+                r#", "sliding_window": 7, "attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 16"#,
+            )),
+        },
+        Model {
+            name: "gemma3",
+            spec: gemma3(),
+            gguf: Some((
+                "gemma3",
+                vec![
+                    ("attention.sliding_window", number(7)),
+                    ("rope.freq_base", Value::F32(1e6)),
+                    ("rope.scaling.type", "linear".into()),
+                    ("rope.scaling.factor", long),
+                ],
+            )),
+            hub: Some((
+                "gemma3_text",
+                r#", "sliding_window": 7, "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "query_pre_attn_scalar": 16,
+"rope_scaling": {"rope_type": "linear", "factor": 8.0}, "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention",
+"sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]"#,
+            )),
+        },
+        Model {
+            name: "phi3",
+            spec: Spec { fused: true, window: Some((20, |_| true)), ..neox(base()) },
+            gguf: Some(("phi3", vec![("attention.sliding_window", number(20))])),
+            hub: Some(("phi3", r#", "sliding_window": 20"#)),
+        },
+        Model {
+            name: "phi3 long",
+            spec: Spec {
+                fused: true,
+                // Beyond the trained context the long factors divide, and what is turned grows.
+                frequencies: frequencies(1e4, 16).iter().enumerate().map(|(i, f)| f / (1.0 + i as f64)).collect(),
+                magnitude: (1.0 + 4f64.ln() / 64f64.ln()).sqrt(),
+                ..neox(base())
+            },
+            gguf: None,
+            hub: Some((
+                "phi3",
+                r#", "original_max_position_embeddings": 64, "rope_scaling": {"type": "longrope",
+"short_factor": [1, 1, 1, 1, 1, 1, 1, 1], "long_factor": [1, 2, 3, 4, 5, 6, 7, 8]}"#,
+            )),
+        },
+        Model {
+            name: "gpt-oss",
+            spec: Spec {
+                experts: experts(Route::OfUsed),
+                gate: Gate::Oai,
+                all_biases: true,
+                sinks: true,
+                ffn_norm: "post_attention_norm",
+                window: Some((7, |i| i % 2 == 0)),
+                frequencies: yarn(150_000.0, 16, 32.0, 64.0),
+                magnitude: oss_factor,
+                ..neox(base())
+            },
+            gguf: Some((
+                "gpt-oss",
+                moe.into_iter()
+                    .chain([
+                        ("attention.sliding_window", number(7)),
+                        ("rope.freq_base", Value::F32(150_000.0)),
+                        ("rope.scaling.type", "yarn".into()),
+                        ("rope.scaling.factor", Value::F32(32.0)),
+                        ("rope.scaling.original_context_length", number(64)),
+                    ])
+                    .collect(),
+            )),
+            hub: None,
+        },
+    ]
+}

@@ -1,0 +1,317 @@
+//! A decoder in double precision, written for being read: no cache, one token after the other.
+
+use super::math::*;
+use super::tiny::{Random, Tensors};
+use tensorlib::DType;
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Gate {
+    Silu,
+    Gelu,
+    Oai,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Route {
+    Normalised,
+    Plain,
+    OfUsed,
+}
+
+/// What a model is. The names of fields are those of its settings.
+#[derive(Clone)]
+pub struct Spec {
+    pub layers: usize,
+    pub width: usize,
+    pub heads: usize,
+    pub kv_heads: usize,
+    pub head: usize,
+    pub ffn: usize,
+    pub vocabulary: usize,
+    pub eps: f64,
+    pub neox: bool,
+    /// Frequencies of pairs, and the factor of what is turned, of all layers and of those with a window.
+    pub frequencies: Vec<f64>,
+    pub window_frequencies: Option<Vec<f64>>,
+    pub magnitude: f64,
+    pub window: Option<(usize, fn(usize) -> bool)>,
+    pub attention_scale: f64,
+    pub attention_cap: f64,
+    pub final_cap: f64,
+    pub embedding_scale: f64,
+    pub gate: Gate,
+    /// Count, used, and elements between.
+    pub experts: Option<(usize, usize, usize, Route)>,
+    pub fused: bool,
+    pub biases: bool,
+    pub all_biases: bool,
+    pub head_norms: bool,
+    pub post_norms: bool,
+    pub sinks: bool,
+    pub ffn_norm: &'static str,
+    pub tied: bool,
+}
+
+impl Spec {
+    /// Llama's, small.
+    pub fn new() -> Self {
+        Spec {
+            layers: 3,
+            width: 64,
+            heads: 4,
+            kv_heads: 2,
+            head: 16,
+            ffn: 96,
+            vocabulary: 61,
+            eps: 1e-5,
+            neox: false,
+            frequencies: frequencies(10_000.0, 16),
+            window_frequencies: None,
+            magnitude: 1.0,
+            window: None,
+            attention_scale: 0.25,
+            attention_cap: 0.0,
+            final_cap: 0.0,
+            embedding_scale: 1.0,
+            gate: Gate::Silu,
+            experts: None,
+            fused: false,
+            biases: false,
+            all_biases: false,
+            head_norms: false,
+            post_norms: false,
+            sinks: false,
+            ffn_norm: "ffn_norm",
+            tied: false,
+        }
+    }
+
+    /// Random weights of matrices of this type; all else is F32.
+    pub fn tensors(&self, seed: u64, dtype: DType) -> Tensors {
+        let (mut random, mut t) = (Random(seed), Tensors::default());
+        let (w, q, kv) = (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
+        let (f, v) = (self.ffn as i64, self.vocabulary as i64);
+        let mut matrix = |t: &mut Tensors, name: &str, shape: &[i64]| {
+            t.add(&mut random, &format!("{name}.weight"), shape, 0.0, 2.0 / (shape[0] as f64).sqrt(), dtype);
+        };
+        matrix(&mut t, "token_embd", &[w, v]);
+        if !self.tied {
+            matrix(&mut t, "output", &[w, v]);
+        }
+        for i in 0..self.layers {
+            let name = |part: &str| format!("blk.{i}.{part}");
+            if self.fused {
+                matrix(&mut t, &name("attn_qkv"), &[w, q + 2 * kv]);
+            } else {
+                matrix(&mut t, &name("attn_q"), &[w, q]);
+                matrix(&mut t, &name("attn_k"), &[w, kv]);
+                matrix(&mut t, &name("attn_v"), &[w, kv]);
+            }
+            matrix(&mut t, &name("attn_output"), &[q, w]);
+            if let Some((count, _, f, _)) = self.experts {
+                let (count, f) = (count as i64, f as i64);
+                matrix(&mut t, &name("ffn_gate_inp"), &[w, count]);
+                matrix(&mut t, &name("ffn_gate_exps"), &[w, f, count]);
+                matrix(&mut t, &name("ffn_up_exps"), &[w, f, count]);
+                matrix(&mut t, &name("ffn_down_exps"), &[f, w, count]);
+            } else if self.fused {
+                matrix(&mut t, &name("ffn_up"), &[w, 2 * f]);
+                matrix(&mut t, &name("ffn_down"), &[f, w]);
+            } else {
+                matrix(&mut t, &name("ffn_gate"), &[w, f]);
+                matrix(&mut t, &name("ffn_up"), &[w, f]);
+                matrix(&mut t, &name("ffn_down"), &[f, w]);
+            }
+        }
+        let mut vector =
+            |name: String, shape: &[i64], center: f64| t.add(&mut random, &name, shape, center, 0.3, DType::F32);
+        vector("output_norm.weight".into(), &[w], 1.0);
+        for i in 0..self.layers {
+            let name = |part: &str| format!("blk.{i}.{part}");
+            vector(name("attn_norm.weight"), &[w], 1.0);
+            vector(name(&format!("{}.weight", self.ffn_norm)), &[w], 1.0);
+            if self.head_norms {
+                vector(name("attn_q_norm.weight"), &[self.head as i64], 1.0);
+                vector(name("attn_k_norm.weight"), &[self.head as i64], 1.0);
+            }
+            if self.post_norms {
+                vector(name("post_attention_norm.weight"), &[w], 1.0);
+                vector(name("post_ffw_norm.weight"), &[w], 1.0);
+            }
+            if self.biases || self.all_biases {
+                vector(name("attn_q.bias"), &[q], 0.0);
+                vector(name("attn_k.bias"), &[kv], 0.0);
+                vector(name("attn_v.bias"), &[kv], 0.0);
+            }
+            if let (true, Some((count, _, f, _))) = (self.all_biases, self.experts) {
+                let (count, f) = (count as i64, f as i64);
+                vector(name("attn_output.bias"), &[w], 0.0);
+                vector(name("ffn_gate_inp.bias"), &[count], 0.0);
+                vector(name("ffn_gate_exps.bias"), &[f, count], 0.0);
+                vector(name("ffn_up_exps.bias"), &[f, count], 0.0);
+                vector(name("ffn_down_exps.bias"), &[w, count], 0.0);
+            }
+            if self.sinks {
+                vector(name("attn_sinks.weight"), &[self.heads as i64], 0.0);
+            }
+        }
+        t
+    }
+
+    /// The logits behind each of these tokens.
+    pub fn logits(&self, t: &Tensors, tokens: &[u32]) -> Vec<Row> {
+        let embedding = rows(t.get("token_embd.weight"), self.width);
+        let mut xs: Vec<Row> = tokens
+            .iter()
+            .map(|id| embedding[*id as usize].iter().map(|x| x * self.embedding_scale).collect())
+            .collect();
+        for i in 0..self.layers {
+            let name = |part: &str| format!("blk.{i}.{part}.weight");
+            let normed: Vec<Row> = xs.iter().map(|x| rms_norm(x, t.get(&name("attn_norm")), self.eps)).collect();
+            let attended = self.attention(t, i, &normed);
+            for (x, a) in xs.iter_mut().zip(attended) {
+                let a = if self.post_norms { rms_norm(&a, t.get(&name("post_attention_norm")), self.eps) } else { a };
+                *x = sum(x, &a);
+                let normed = rms_norm(x, t.get(&name(self.ffn_norm)), self.eps);
+                let f = if self.experts.is_some() { self.mixture(t, i, &normed) } else { self.feed(t, i, &normed) };
+                let f = if self.post_norms { rms_norm(&f, t.get(&name("post_ffw_norm")), self.eps) } else { f };
+                *x = sum(x, &f);
+            }
+        }
+        let output = t.find("output.weight").unwrap_or_else(|| t.get("token_embd.weight"));
+        let last = |x: &Row| {
+            let logits = product(output, &rms_norm(x, t.get("output_norm.weight"), self.eps));
+            logits.into_iter().map(|x| capped(x, self.final_cap)).collect()
+        };
+        xs.iter().map(last).collect()
+    }
+
+    fn linear(&self, t: &Tensors, name: &str, x: &[f64]) -> Row {
+        let y = product(t.get(&format!("{name}.weight")), x);
+        t.find(&format!("{name}.bias")).map_or_else(|| y.clone(), |bias| sum(&y, bias))
+    }
+
+    fn attention(&self, t: &Tensors, layer: usize, xs: &[Row]) -> Vec<Row> {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let (q_n, kv_n) = (self.heads * self.head, self.kv_heads * self.head);
+        let windowed = self.window.filter(|(_, of)| of(layer)).map(|(keys, _)| keys);
+        let (mut qs, mut ks, mut vs) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, x) in xs.iter().enumerate() {
+            let (q, k, v) = if self.fused {
+                let all = self.linear(t, &name("attn_qkv"), x);
+                (all[..q_n].to_vec(), all[q_n..q_n + kv_n].to_vec(), all[q_n + kv_n..].to_vec())
+            } else {
+                let of = |part: &str| self.linear(t, &name(part), x);
+                (of("attn_q"), of("attn_k"), of("attn_v"))
+            };
+            let turn = |heads: Row, norm: &str| -> Vec<Row> {
+                let frequencies =
+                    self.window_frequencies.as_ref().filter(|_| windowed.is_some()).unwrap_or(&self.frequencies);
+                let head = |x: &[f64]| {
+                    let weight = t.find(&format!("blk.{layer}.{norm}.weight"));
+                    let x = weight.map_or_else(|| x.to_vec(), |weight| rms_norm(x, weight, self.eps));
+                    self.turned(&x, position, frequencies)
+                };
+                heads.chunks(self.head).map(head).collect()
+            };
+            qs.push(turn(q, "attn_q_norm"));
+            ks.push(turn(k, "attn_k_norm"));
+            vs.push(v.chunks(self.head).map(<[f64]>::to_vec).collect::<Vec<Row>>());
+        }
+        let mut outs = Vec::new();
+        for (i, q) in qs.iter().enumerate() {
+            let first = windowed.map_or(0, |keys| (i + 1).saturating_sub(keys));
+            let mut all = Vec::new();
+            for (h, q) in q.iter().enumerate() {
+                let kv = h / (self.heads / self.kv_heads);
+                let dot = |k: &Vec<Row>| k[kv].iter().zip(q).map(|(a, b)| a * b).sum::<f64>() * self.attention_scale;
+                let logits: Row = ks[first..=i].iter().map(|k| capped(dot(k), self.attention_cap)).collect();
+                let sink = self.sinks.then(|| t.get(&name("attn_sinks.weight"))[h]);
+                let weights = softmax(&logits, sink);
+                for d in 0..self.head {
+                    all.push(weights.iter().zip(&vs[first..=i]).map(|(w, v)| w * v[kv][d]).sum());
+                }
+            }
+            outs.push(self.linear(t, &name("attn_output"), &all));
+        }
+        outs
+    }
+
+    /// Pairs turned by the position's angles.
+    fn turned(&self, x: &[f64], position: usize, frequencies: &[f64]) -> Row {
+        let (mut y, half) = (x.to_vec(), frequencies.len());
+        for (k, frequency) in frequencies.iter().enumerate() {
+            let (a, b) = if self.neox { (k, k + half) } else { (2 * k, 2 * k + 1) };
+            let (sin, cos) = (position as f64 * frequency).sin_cos();
+            y[a] = self.magnitude * (x[a] * cos - x[b] * sin);
+            y[b] = self.magnitude * (x[a] * sin + x[b] * cos);
+        }
+        y
+    }
+
+    fn gated(&self, gate: &[f64], up: &[f64]) -> Row {
+        let of = |(g, u): (&f64, &f64)| match self.gate {
+            Gate::Silu => silu(*g) * u,
+            Gate::Gelu => gelu(*g) * u,
+            Gate::Oai => {
+                let (g, u) = (g.min(7.0), u.clamp(-7.0, 7.0));
+                g / (1.0 + (-1.702 * g).exp()) * (u + 1.0)
+            }
+        };
+        gate.iter().zip(up).map(of).collect()
+    }
+
+    fn feed(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let up = self.linear(t, &name("ffn_up"), x);
+        let hidden = if self.fused {
+            self.gated(&up[..self.ffn], &up[self.ffn..])
+        } else {
+            self.gated(&self.linear(t, &name("ffn_gate"), x), &up)
+        };
+        self.linear(t, &name("ffn_down"), &hidden)
+    }
+
+    fn mixture(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
+        let (count, used, f, route) = self.experts.unwrap();
+        let name = |part: &str| format!("blk.{layer}.{part}");
+        let logits = self.linear(t, &name("ffn_gate_inp"), x);
+        let mut order: Vec<usize> = (0..count).collect();
+        order.sort_by(|a, b| logits[*b].total_cmp(&logits[*a]));
+        order.truncate(used);
+        let of_all = softmax(&logits, None);
+        let total: f64 = order.iter().map(|e| of_all[*e]).sum();
+        let of_used = softmax(&order.iter().map(|e| logits[*e]).collect::<Row>(), None);
+        let mut out = vec![0.0; self.width];
+        for (place, e) in order.iter().enumerate() {
+            let share = match route {
+                Route::Normalised => of_all[*e] / total,
+                Route::Plain => of_all[*e],
+                Route::OfUsed => of_used[place],
+            };
+            let part = |part: &str, x: &[f64], outputs: usize| {
+                let all = t.get(&format!("{}.weight", name(part)));
+                let y = product(&all[e * outputs * x.len()..(e + 1) * outputs * x.len()], x);
+                let bias = t.find(&format!("{}.bias", name(part)));
+                bias.map_or_else(|| y.clone(), |bias| sum(&y, &bias[e * outputs..(e + 1) * outputs]))
+            };
+            let hidden = self.gated(&part("ffn_gate_exps", x, f), &part("ffn_up_exps", x, f));
+            let y = part("ffn_down_exps", &hidden, self.width);
+            out.iter_mut().zip(y).for_each(|(o, y)| *o += share * y);
+        }
+        out
+    }
+}
+
+/// `base ^ (-2 k / n)`.
+pub fn frequencies(base: f64, n: usize) -> Vec<f64> {
+    (0..n / 2).map(|k| base.powf(-2.0 * k as f64 / n as f64)).collect()
+}
+
+fn capped(x: f64, cap: f64) -> f64 {
+    if cap > 0.0 {
+        cap * (x / cap).tanh()
+    } else {
+        x
+    }
+}

@@ -1,0 +1,57 @@
+//! Plain formulas in double precision. A matrix is a list of rows.
+
+pub type Row = Vec<f64>;
+
+/// A matrix with rows of `n`, as its tensor has them.
+pub fn rows(values: &[f64], n: usize) -> Vec<&[f64]> {
+    values.chunks(n).collect()
+}
+
+/// The product of a matrix, of rows as long as x, and x.
+pub fn product(matrix: &[f64], x: &[f64]) -> Row {
+    matrix.chunks(x.len()).map(|row| row.iter().zip(x).map(|(a, b)| a * b).sum()).collect()
+}
+
+pub fn sum(a: &[f64], b: &[f64]) -> Row {
+    a.iter().zip(b).map(|(a, b)| a + b).collect()
+}
+
+pub fn rms_norm(x: &[f64], weight: &[f64], eps: f64) -> Row {
+    let mean = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
+    x.iter().zip(weight).map(|(x, w)| x / (mean + eps).sqrt() * w).collect()
+}
+
+pub fn layer_norm(x: &[f64], weight: &[f64], bias: &[f64], eps: f64) -> Row {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / x.len() as f64;
+    x.iter().zip(weight).zip(bias).map(|((x, w), b)| (x - mean) / (variance + eps).sqrt() * w + b).collect()
+}
+
+/// The weights of a softmax; `sink`: one more summand's logit.
+pub fn softmax(x: &[f64], sink: Option<f64>) -> Row {
+    let most = x.iter().copied().chain(sink).fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = x.iter().copied().chain(sink).map(|x| (x - most).exp()).sum();
+    x.iter().map(|x| (x - most).exp() / total).collect()
+}
+
+pub fn silu(x: f64) -> f64 {
+    x / (1.0 + (-x).exp())
+}
+
+pub fn gelu(x: f64) -> f64 {
+    0.5 * x * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x)).tanh())
+}
+
+/// By the error function's series, which converges for all that models have here.
+pub fn gelu_erf(x: f64) -> f64 {
+    let z = x / 2f64.sqrt();
+    if z.abs() > 5.0 {
+        return if z > 0.0 { x } else { 0.0 };
+    }
+    let (mut term, mut erf) = (z, z);
+    for n in 1..200 {
+        term *= -z * z / f64::from(n);
+        erf += term / f64::from(2 * n + 1);
+    }
+    0.5 * x * (1.0 + erf * 2.0 / std::f64::consts::PI.sqrt())
+}

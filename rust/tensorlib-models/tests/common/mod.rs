@@ -1,0 +1,44 @@
+//! What tests of models share: tiny models with random weights, their files, and their answers in double precision.
+#![allow(dead_code, missing_docs)] // each test program uses a part
+
+pub mod architectures;
+pub mod decoder;
+pub mod encoder;
+pub mod math;
+pub mod tiny;
+
+use std::path::PathBuf;
+
+/// A folder of its own, gone at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("tensorlib-models-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path); // there mostly is none
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0); // the system's temporary folder is emptied anyway
+    }
+}
+
+/// The largest difference, by the largest magnitude of what is right.
+pub fn error(got: &[f32], want: &[f64]) -> f64 {
+    assert_eq!(got.len(), want.len());
+    let largest = want.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    let worst =
+        got.iter()
+            .zip(want)
+            .map(|(g, w)| (f64::from(*g) - w).abs())
+            .fold(0.0, |m, d| if d > m || d.is_nan() { d } else { m });
+    worst / largest
+}

@@ -1,0 +1,121 @@
+//! Tiny models: tensors of random values, written as GGUF files and as hub folders.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use tensorlib::{safetensors, Context, DType, GgufWriter, Tensor, Value};
+
+/// Numbers that look random, the same in each run.
+pub struct Random(pub u64);
+
+impl Random {
+    /// From -1 to 1.
+    pub fn next(&mut self) -> f64 {
+        // SplitMix64 (Steele, Lea and Flood, 2014).
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+}
+
+/// Tensors by their names in GGUF, with values as their type stores them.
+#[derive(Clone, Default)]
+pub struct Tensors {
+    pub all: BTreeMap<String, (Vec<i64>, Vec<f64>, DType)>,
+}
+
+impl Tensors {
+    /// A tensor of random values around `center`.
+    pub fn add(&mut self, random: &mut Random, name: &str, shape: &[i64], center: f64, spread: f64, dtype: DType) {
+        let n = shape.iter().product::<i64>() as usize;
+        let values: Vec<f32> = (0..n).map(|_| (center + spread * random.next()) as f32).collect();
+        let stored = dtype.quantize(&values, shape[0] as usize, None).unwrap();
+        let values = dtype.dequantize(&stored).unwrap().into_iter().map(f64::from).collect();
+        assert!(self.all.insert(name.into(), (shape.to_vec(), values, dtype)).is_none(), "{name}");
+    }
+
+    pub fn get(&self, name: &str) -> &[f64] {
+        &self.all.get(name).unwrap_or_else(|| panic!("no {name}")).1
+    }
+
+    pub fn find(&self, name: &str) -> Option<&[f64]> {
+        self.all.get(name).map(|(_, values, _)| values.as_slice())
+    }
+
+    fn leaf(ctx: &Context, name: &str, shape: &[i64], values: &[f64], dtype: DType) -> Tensor {
+        let leaf = ctx.zeros(dtype, shape).unwrap();
+        leaf.set_name(name).unwrap();
+        leaf.write_f32(&values.iter().map(|v| *v as f32).collect::<Vec<_>>()).unwrap();
+        leaf
+    }
+
+    pub fn write_gguf(&self, path: &Path, metadata: &[(String, Value)]) {
+        let ctx = Context::new();
+        let mut writer = GgufWriter::create(path).unwrap();
+        for (key, value) in metadata {
+            writer.set(key, value.clone()).unwrap();
+        }
+        for (name, (shape, values, dtype)) in &self.all {
+            writer.add(&Self::leaf(&ctx, name, shape, values, *dtype)).unwrap();
+        }
+        writer.finish().unwrap();
+    }
+
+    /// `name_of` gives the folder's names; a stack of experts has one for each.
+    pub fn write_safetensors(
+        &self,
+        path: &Path,
+        name_of: impl Fn(&str, Option<usize>) -> String,
+        less_one: impl Fn(&str) -> bool,
+    ) {
+        let ctx = Context::new();
+        let mut leafs = Vec::new();
+        for (name, (shape, values, dtype)) in &self.all {
+            let shift = if less_one(name) { 1.0 } else { 0.0 };
+            let values: Vec<f64> = values.iter().map(|v| v - shift).collect();
+            if shape.len() == 3 {
+                let n = values.len() / shape[2] as usize;
+                for (i, part) in values.chunks(n).enumerate() {
+                    leafs.push(Self::leaf(&ctx, &name_of(name, Some(i)), &shape[..2], part, *dtype));
+                }
+            } else {
+                leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, &values, *dtype));
+            }
+        }
+        safetensors::write(path, &leafs.iter().collect::<Vec<_>>(), &[]).unwrap();
+    }
+}
+
+/// A vocabulary of so many tokens, for a model that is given tokens.
+pub fn vocabulary(n: usize) -> Vec<(String, Value)> {
+    let special = ["<unk>", "<s>", "</s>"];
+    let tokens: Vec<String> =
+        (0..n).map(|i| special.get(i).map_or_else(|| format!("t{i}"), |s| s.to_string())).collect();
+    let kinds: Vec<i32> = (0..n)
+        .map(|i| match i {
+            0 => 2,
+            1 | 2 => 3,
+            _ => 1,
+        })
+        .collect();
+    vec![
+        ("tokenizer.ggml.model".into(), "llama".into()),
+        ("tokenizer.ggml.tokens".into(), tokens.into()),
+        ("tokenizer.ggml.scores".into(), (0..n).map(|i| -(i as f32)).collect::<Vec<f32>>().into()),
+        ("tokenizer.ggml.token_type".into(), kinds.into()),
+        ("tokenizer.ggml.bos_token_id".into(), 1u32.into()),
+        ("tokenizer.ggml.eos_token_id".into(), 2u32.into()),
+    ]
+}
+
+/// The same as a folder's tokenizer.json: whole words.
+pub fn tokenizer_json(n: usize) -> String {
+    let words: Vec<String> = (0..n).map(|i| format!("\"w{i}\": {i}")).collect();
+    format!(
+        r#"{{"version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+"pre_tokenizer": {{"type": "Whitespace"}}, "post_processor": null, "decoder": null,
+"model": {{"type": "WordLevel", "vocab": {{{}}}, "unk_token": "w0"}}}}"#,
+        words.join(", ")
+    )
+}
