@@ -154,7 +154,7 @@ pub fn read_json(path: &Path) -> Result<Json> {
     serde_json::from_slice(&text).map_err(|e| Error::format(format!("{}: is no JSON: {e}", path.display())))
 }
 
-/// GGUF's values as JSON's. A float that JSON does not have becomes null, and so is missing.
+/// GGUF's values as JSON's.
 fn json_of(value: Value) -> Json {
     match value {
         Value::U8(x) => x.into(),
@@ -165,6 +165,9 @@ fn json_of(value: Value) -> Json {
         Value::I32(x) => x.into(),
         Value::U64(x) => x.into(),
         Value::I64(x) => x.into(),
+        // JSON has no NaN and no infinity: as texts they are refused, and shown.
+        Value::F32(x) if !x.is_finite() => x.to_string().into(),
+        Value::F64(x) if !x.is_finite() => x.to_string().into(),
         Value::F32(x) => x.into(),
         Value::F64(x) => x.into(),
         Value::Bool(x) => x.into(),

@@ -3,11 +3,12 @@
 mod common;
 
 use common::architectures::{all, Model};
+use common::decoder::Spec;
 use common::tiny::{tokenizer_json, Tensors};
-use common::{error, Folder};
-use std::path::PathBuf;
-use tensorlib::{Backend, DType};
-use tensorlib_models::{Decoder, DecoderOptions};
+use common::{backend, error, Folder};
+use std::path::{Path, PathBuf};
+use tensorlib::DType;
+use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
 
 /// Tokens behind every window of the tiny models.
 fn tokens() -> Vec<u32> {
@@ -40,7 +41,7 @@ fn files(folder: &Folder, model: &Model, tensors: &Tensors) -> Vec<PathBuf> {
 
 #[test]
 fn logits_are_those_of_double_precision() {
-    let cpu = Backend::cpu().unwrap();
+    let cpu = backend();
     for (i, model) in all().iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             let folder = Folder::new(&format!("logits-{i}-{dtype}"));
@@ -58,5 +59,196 @@ fn logits_are_those_of_double_precision() {
                 assert!(worst < 1e-4, "{} {dtype} token by token: {worst:e}", model.name);
             }
         }
+    }
+}
+
+/// A GGUF file of the architecture with this name.
+fn file(folder: &Folder, name: &str, dtype: DType) -> (PathBuf, Spec, Tensors) {
+    let model = all().into_iter().find(|model| model.name == name).unwrap();
+    let tensors = model.spec.tensors(11, dtype);
+    let path = folder.path("model.gguf");
+    tensors.write_gguf(&path, &model.metadata());
+    (path, model.spec, tensors)
+}
+
+fn open(path: &Path, options: &DecoderOptions) -> Decoder {
+    Decoder::open(path, &backend(), options).unwrap()
+}
+
+#[test]
+fn exact_products_of_any_weights() {
+    for dtype in [DType::Q8_0, DType::Q4_0, DType::Q5_1, DType::IQ4_NL, DType::MXFP4] {
+        let folder = Folder::new(&format!("exact-{dtype}"));
+        for name in ["llama", "qwen3moe", "gpt-oss"] {
+            let (path, spec, tensors) = file(&folder, name, dtype);
+            let want = spec.logits(&tensors, &tokens()).concat();
+            let decoder = open(&path, &DecoderOptions::new().exact(true));
+            let worst = error(&decoder.session(DType::F32).unwrap().feed_all(&tokens()).unwrap(), &want);
+            assert!(worst < 1e-4, "{name} {dtype}: {worst:e}");
+        }
+    }
+}
+
+#[test]
+fn products_that_round_and_small_caches_stay_near() {
+    // What is rounded: with blocks, columns by half a step of 1/127 of the largest of 32, which is some 0.5 % of an element;
+    // a logit is a sum of many such errors of either sign. Caches: F16 by 2^-12 of an element, Q8_0 as with blocks.
+    let bounds = [
+        (DType::BF16, DType::F32, 1e-4),
+        (DType::Q8_0, DType::F32, 5e-2),
+        (DType::Q4_0, DType::F32, 5e-2),
+        (DType::F32, DType::F16, 1e-3),
+        (DType::F32, DType::Q8_0, 5e-2),
+    ];
+    for (dtype, cache, bound) in bounds {
+        let folder = Folder::new(&format!("round-{dtype}-{cache}"));
+        // Where experts are chosen, what is rounded may choose another: they have no such bound.
+        for name in ["llama", "qwen2", "qwen3", "gemma2", "gemma3", "phi3"] {
+            if cache == DType::Q8_0 && name != "qwen3" {
+                continue; // heads of 16 elements are no block
+            }
+            let (path, spec, tensors) = file(&folder, name, dtype);
+            let want = spec.logits(&tensors, &tokens()).concat();
+            let decoder = open(&path, &DecoderOptions::new());
+            let worst = error(&decoder.session(cache).unwrap().feed_all(&tokens()).unwrap(), &want);
+            assert!(worst < bound, "{name} {dtype}, cache {cache}: {worst:e}");
+            let mut session = decoder.session(cache).unwrap();
+            let by_one: Vec<f32> = tokens().iter().flat_map(|token| session.feed(&[*token]).unwrap()).collect();
+            let worst = error(&by_one, &want);
+            assert!(worst < bound, "{name} {dtype}, cache {cache}, token by token: {worst:e}");
+        }
+    }
+}
+
+#[test]
+fn a_long_prompt_goes_in_by_parts() {
+    let folder = Folder::new("long");
+    let (path, spec, tensors) = file(&folder, "gemma2", DType::F32);
+    let tokens: Vec<u32> = (0..700).map(|i| (i * i * 7 + i + 3) % 61).collect();
+    let want = spec.logits(&tensors, &tokens);
+    let decoder = open(&path, &DecoderOptions::new().context(700));
+    let mut session = decoder.session(DType::F32).unwrap();
+    let worst = error(&session.feed(&tokens).unwrap(), &want[699]);
+    assert!(worst < 1e-4, "{worst:e}");
+    // And back: what was there is not seen any more.
+    session.truncate(130);
+    assert_eq!(session.len(), 130);
+    let worst = error(&session.feed_all(&tokens[130..400]).unwrap(), &want[130..400].concat());
+    assert!(worst < 1e-4, "{worst:e}");
+}
+
+#[test]
+fn weights_may_be_converted_when_they_are_loaded() {
+    let folder = Folder::new("converted");
+    let (path, spec, tensors) = file(&folder, "llama", DType::F32);
+    let want = spec.logits(&tensors, &tokens()).concat();
+    let decoder = open(&path, &DecoderOptions::new().stored_as(DType::Q8_0).exact(true));
+    let worst = error(&decoder.session(DType::F32).unwrap().feed_all(&tokens()).unwrap(), &want);
+    // Now the weights are off by half a step.
+    assert!(worst > 1e-4 && worst < 3e-2, "{worst:e}");
+}
+
+#[test]
+fn bad_tokens_and_full_contexts() {
+    let folder = Folder::new("tokens");
+    let (path, _, _) = file(&folder, "llama", DType::F32);
+    let decoder = open(&path, &DecoderOptions::new().context(10));
+    assert_eq!((decoder.context(), decoder.vocabulary()), (10, 61));
+    assert_eq!(open(&path, &DecoderOptions::new()).context(), 256);
+    let mut session = decoder.session(DType::F16).unwrap();
+    let refused = |e: tensorlib_models::Error| (e.kind(), e.to_string());
+    assert_eq!(
+        refused(session.feed(&[]).unwrap_err()),
+        (ErrorKind::Invalid, "no tokens: at least one is valid".into())
+    );
+    assert_eq!(
+        refused(session.feed(&[1, 61]).unwrap_err()),
+        (ErrorKind::Invalid, "token 61: 0 to 60 are valid".into())
+    );
+    assert!(session.is_empty());
+    session.feed(&[1; 8]).unwrap();
+    let full = session.feed(&[1; 3]).unwrap_err();
+    assert_eq!(full.to_string(), "3 tokens behind 8: the context has room for 10");
+    assert_eq!(session.len(), 8);
+    session.feed(&[1; 2]).unwrap();
+    // Heads of 16 elements are no block.
+    let refused = decoder.session(DType::Q8_0).err().unwrap();
+    assert_eq!(refused.kind(), ErrorKind::Unsupported);
+    assert!(refused.to_string().contains("multiples of 32 are valid"), "{refused}");
+}
+
+#[test]
+fn files_that_are_no_such_models() {
+    let folder = Folder::new("bad");
+    let path = folder.path("bad.gguf");
+    let model = || all().into_iter().find(|model| model.name == "llama").unwrap();
+    let tensors = model().spec.tensors(1, DType::F32);
+    let refused = |metadata: Vec<(String, tensorlib::Value)>, tensors: &Tensors| {
+        tensors.write_gguf(&path, &metadata);
+        Decoder::open(&path, &backend(), &DecoderOptions::new()).err().unwrap()
+    };
+    let with = |key: &str, value: tensorlib::Value| {
+        let mut all = model().metadata();
+        all.retain(|(k, _)| k != key);
+        all.push((key.into(), value));
+        all
+    };
+    let table: Vec<(Vec<(String, tensorlib::Value)>, &str)> = vec![
+        (
+            with("general.architecture", "no such".into()),
+            "architecture 'no such' is no decoder that is known: llama, mistral",
+        ),
+        (with("llama.block_count", 4u32.into()), "tensor 'blk.3."),
+        (with("llama.block_count", 0u32.into()), "llama.block_count: is 0: a whole number from 1 to 1048576 is valid"),
+        (with("llama.block_count", (-1i32).into()), "llama.block_count: is -1"),
+        (with("llama.block_count", u64::MAX.into()), "llama.block_count: is 18446744073709551615"),
+        (with("llama.block_count", "three".into()), "llama.block_count: is \"three\""),
+        (
+            with("llama.embedding_length", 128u32.into()),
+            "tensor 'token_embd.weight' is [64, 61]: [128, tokens] is expected",
+        ),
+        (
+            with("llama.attention.head_count_kv", 3u32.into()),
+            "llama.attention.head_count_kv: is 3: a divisor of the 4 heads is valid",
+        ),
+        (
+            with("llama.attention.head_count", 8u32.into()),
+            "tensor 'blk.0.attn_q.weight' is [64, 64] f32: [64, 128] is expected",
+        ),
+        (
+            with("llama.feed_forward_length", 95u32.into()),
+            "tensor 'blk.0.ffn_gate.weight' is [64, 96] f32: [64, 95] is expected",
+        ),
+        (
+            with("llama.attention.layer_norm_rms_epsilon", f32::NAN.into()),
+            "llama.attention.layer_norm_rms_epsilon: is \"NaN\"",
+        ),
+        (
+            with("llama.rope.dimension_count", 18u32.into()),
+            "llama.rope.dimension_count: 18 of a head's 16 elements turn",
+        ),
+        (
+            with("llama.rope.scaling.type", "curved".into()),
+            "is 'curved': none, linear, yarn, llama3 and longrope are known",
+        ),
+        (with("llama.expert_count", 5u32.into()), "llama.expert_used_count: is missing"),
+    ];
+    for (metadata, words) in table {
+        let error = refused(metadata, &tensors);
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    for name in ["token_embd.weight", "output_norm.weight", "blk.1.ffn_down.weight", "blk.2.attn_norm.weight"] {
+        let mut less = tensors.clone();
+        less.all.remove(name);
+        let error = refused(model().metadata(), &less);
+        assert!(error.to_string().contains(&format!("tensor '{name}' is missing")), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Format);
+    }
+    tensors.write_gguf(&path, &model().metadata());
+    let whole = std::fs::read(&path).unwrap();
+    for n in [0, 3, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&path, &whole[..n]).unwrap();
+        let error = Decoder::open(&path, &backend(), &DecoderOptions::new()).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Format, "{n} bytes: {error}");
     }
 }

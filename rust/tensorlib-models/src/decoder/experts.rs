@@ -2,7 +2,7 @@
 
 use super::layer::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
-use crate::parts::Linear;
+use crate::parts::{is_exact, Linear};
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::{Attr, Tensor};
@@ -23,7 +23,7 @@ impl ExpertLinear {
 
     /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens].
     fn of(&self, run: &Run, x: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        let product = match run.exact {
+        let product = match is_exact(&self.weight, run.exact) {
             true => run.ctx.op("mul_mat_id", &[&self.weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
             false => run.ctx.mul_mat_id(&self.weight, x, ids)?,
         };

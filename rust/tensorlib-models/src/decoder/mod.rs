@@ -8,7 +8,7 @@ mod rope;
 mod shape;
 
 use crate::package::Package;
-use crate::parts::{Linear, Norm, NormKind};
+use crate::parts::{product, Linear, Norm, NormKind};
 use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -258,8 +258,7 @@ impl Session<'_> {
         x = model.norm.of(ctx, &x)?;
         let mut logits = match &model.output {
             Some(output) => output.of(ctx, &x, model.exact)?,
-            None if model.exact => ctx.mul_mat_exact(&model.embeddings, &x)?,
-            None => ctx.mul_mat(&model.embeddings, &x)?,
+            None => product(ctx, &model.embeddings, &x, model.exact)?,
         };
         if shape.final_softcap > 0.0 {
             let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;

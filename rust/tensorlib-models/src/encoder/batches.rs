@@ -31,6 +31,18 @@ impl Batch {
         self.groups.iter().map(|group| group.length * group.lines).sum()
     }
 
+    /// The same, with its one token twice where it has no more: products with quantised weights round a column that is
+    /// alone in another way, and a line's vector is not to change with its neighbours.
+    pub fn with_two_columns(mut self) -> Self {
+        if let ([line], [group]) = (&self.lines[..], &mut self.groups[..]) {
+            if group.length == 1 {
+                group.lines = 2;
+                self.lines = vec![*line; 2];
+            }
+        }
+        self
+    }
+
     /// The tokens of each line: its number and where they lie.
     pub fn places(&self) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let ranges = self.groups.iter().flat_map(|group| {

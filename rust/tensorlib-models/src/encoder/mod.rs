@@ -248,12 +248,13 @@ impl Encoder {
         let mut ctx = Context::on(&self.backend);
         let mut done = lines.iter().filter(|line| line.is_empty()).count();
         for batch in batches(&lengths) {
+            done += batch.lines.len();
+            let batch = batch.with_two_columns();
             let hidden = self.compute(&ctx, lines, &batch)?;
             for (line, range) in batch.places() {
                 let rows = &hidden[range.start * self.width()..range.end * self.width()];
                 vectors[line] = pooled(rows, self.width(), self.pooling);
             }
-            done += batch.lines.len();
             if !progress(done) {
                 return Err(Error::invalid(format!("stopped after {done} of {} lines", lines.len())));
             }

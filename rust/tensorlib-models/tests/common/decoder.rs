@@ -92,7 +92,7 @@ impl Spec {
         let (w, q, kv) = (self.width as i64, (self.heads * self.head) as i64, (self.kv_heads * self.head) as i64);
         let (f, v) = (self.ffn as i64, self.vocabulary as i64);
         let mut matrix = |t: &mut Tensors, name: &str, shape: &[i64]| {
-            t.add(&mut random, &format!("{name}.weight"), shape, 0.0, 2.0 / (shape[0] as f64).sqrt(), dtype);
+            t.add(&mut random, &format!("{name}.weight"), shape, 0.0, 3f64.sqrt() / (shape[0] as f64).sqrt(), dtype);
         };
         matrix(&mut t, "token_embd", &[w, v]);
         if !self.tied {

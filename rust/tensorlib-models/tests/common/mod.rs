@@ -31,6 +31,11 @@ impl Drop for Folder {
     }
 }
 
+/// The device that tests run on: `TENSORLIB_DEVICE`, else the CPU.
+pub fn backend() -> tensorlib::Backend {
+    tensorlib::Backend::new(&std::env::var("TENSORLIB_DEVICE").unwrap_or("cpu".into())).unwrap()
+}
+
 /// The largest difference, by the largest magnitude of what is right.
 pub fn error(got: &[f32], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());

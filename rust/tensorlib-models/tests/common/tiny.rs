@@ -19,10 +19,19 @@ impl Random {
     }
 }
 
-/// Tensors by their names in GGUF, with values as their type stores them.
+/// A tensor: the bytes of its type, and the values that these are.
+#[derive(Clone)]
+pub struct Stored {
+    shape: Vec<i64>,
+    dtype: DType,
+    bytes: Vec<u8>,
+    values: Vec<f64>,
+}
+
+/// Tensors by their names in GGUF.
 #[derive(Clone, Default)]
 pub struct Tensors {
-    pub all: BTreeMap<String, (Vec<i64>, Vec<f64>, DType)>,
+    pub all: BTreeMap<String, Stored>,
 }
 
 impl Tensors {
@@ -30,23 +39,24 @@ impl Tensors {
     pub fn add(&mut self, random: &mut Random, name: &str, shape: &[i64], center: f64, spread: f64, dtype: DType) {
         let n = shape.iter().product::<i64>() as usize;
         let values: Vec<f32> = (0..n).map(|_| (center + spread * random.next()) as f32).collect();
-        let stored = dtype.quantize(&values, shape[0] as usize, None).unwrap();
-        let values = dtype.dequantize(&stored).unwrap().into_iter().map(f64::from).collect();
-        assert!(self.all.insert(name.into(), (shape.to_vec(), values, dtype)).is_none(), "{name}");
+        let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
+        let values = dtype.dequantize(&bytes).unwrap().into_iter().map(f64::from).collect();
+        let stored = Stored { shape: shape.to_vec(), dtype, bytes, values };
+        assert!(self.all.insert(name.into(), stored).is_none(), "{name}");
     }
 
     pub fn get(&self, name: &str) -> &[f64] {
-        &self.all.get(name).unwrap_or_else(|| panic!("no {name}")).1
+        self.find(name).unwrap_or_else(|| panic!("no {name}"))
     }
 
     pub fn find(&self, name: &str) -> Option<&[f64]> {
-        self.all.get(name).map(|(_, values, _)| values.as_slice())
+        self.all.get(name).map(|stored| stored.values.as_slice())
     }
 
-    fn leaf(ctx: &Context, name: &str, shape: &[i64], values: &[f64], dtype: DType) -> Tensor {
+    fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();
-        leaf.write_f32(&values.iter().map(|v| *v as f32).collect::<Vec<_>>()).unwrap();
+        leaf.write_bytes(0, bytes).unwrap();
         leaf
     }
 
@@ -56,8 +66,8 @@ impl Tensors {
         for (key, value) in metadata {
             writer.set(key, value.clone()).unwrap();
         }
-        for (name, (shape, values, dtype)) in &self.all {
-            writer.add(&Self::leaf(&ctx, name, shape, values, *dtype)).unwrap();
+        for (name, stored) in &self.all {
+            writer.add(&Self::leaf(&ctx, name, &stored.shape, stored.dtype, &stored.bytes)).unwrap();
         }
         writer.finish().unwrap();
     }
@@ -71,16 +81,17 @@ impl Tensors {
     ) {
         let ctx = Context::new();
         let mut leafs = Vec::new();
-        for (name, (shape, values, dtype)) in &self.all {
-            let shift = if less_one(name) { 1.0 } else { 0.0 };
-            let values: Vec<f64> = values.iter().map(|v| v - shift).collect();
-            if shape.len() == 3 {
-                let n = values.len() / shape[2] as usize;
-                for (i, part) in values.chunks(n).enumerate() {
-                    leafs.push(Self::leaf(&ctx, &name_of(name, Some(i)), &shape[..2], part, *dtype));
+        for (name, Stored { shape, dtype, bytes, values }) in &self.all {
+            if less_one(name) {
+                let values: Vec<f32> = values.iter().map(|v| (v - 1.0) as f32).collect();
+                let bytes = dtype.quantize(&values, shape[0] as usize, None).unwrap();
+                leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, &bytes));
+            } else if shape.len() == 3 {
+                for (i, part) in bytes.chunks(bytes.len() / shape[2] as usize).enumerate() {
+                    leafs.push(Self::leaf(&ctx, &name_of(name, Some(i)), &shape[..2], *dtype, part));
                 }
             } else {
-                leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, &values, *dtype));
+                leafs.push(Self::leaf(&ctx, &name_of(name, None), shape, *dtype, bytes));
             }
         }
         safetensors::write(path, &leafs.iter().collect::<Vec<_>>(), &[]).unwrap();
