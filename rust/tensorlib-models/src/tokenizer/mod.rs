@@ -1,36 +1,259 @@
-//! Text to tokens and back.
+//! Text to tokens and back, as the model's file says.
+//!
+//! A [`Tokenizer`] comes from a folder as hubs lay it out, or from the metadata of a GGUF file. Both ways give the same
+//! ids for the same model.
 
-use crate::{Error, Result};
+mod decoder;
+mod gguf;
+mod guard;
+mod hub;
+mod hub_settings;
+mod metadata;
+mod model;
+mod pretokenizers;
+mod sentencepiece;
+mod stream;
+mod vocabulary;
+
+pub use stream::Stream;
+
+use crate::Result;
+use decoder::Decoder;
+use guard::guarded;
+use model::Model;
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::Path;
+use tensorlib::Gguf;
+use tokenizers::models::wordlevel::WordLevel;
+use tokenizers::normalizers::NormalizerWrapper;
+use tokenizers::pre_tokenizers::PreTokenizerWrapper;
+use tokenizers::{AddedToken, AddedVocabulary, OffsetReferential, OffsetType, PreTokenizer};
+use vocabulary::{Roles, Vocabulary};
 
-/// A vocabulary, and the way between texts and its tokens.
-pub struct Tokenizer(tokenizers::Tokenizer);
+/// Turns text into the ids of tokens, and ids into text.
+///
+/// ```no_run
+/// use tensorlib_models::tokenizer::Tokenizer;
+/// let tokenizer = Tokenizer::from_gguf(&tensorlib::Gguf::open("model.gguf")?)?;
+/// let ids = tokenizer.encode("Good day", true, false)?;
+/// assert_eq!(tokenizer.decode(&ids, true), "Good day");
+/// let mut stream = tokenizer.stream();
+/// for id in ids {
+///     print!("{}", stream.push(id));
+/// }
+/// print!("{}", stream.finish());
+/// # Ok::<(), tensorlib_models::Error>(())
+/// ```
+pub struct Tokenizer {
+    vocabulary: Vocabulary,
+    /// Special tokens and others that are cut out of the text first.
+    added: AddedVocabulary,
+    /// The same without the special ones.
+    added_text: AddedVocabulary,
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    model: Model,
+    decoder: Decoder,
+    /// What stands before a text and after it.
+    prefix: Vec<u32>,
+    suffix: Vec<u32>,
+    roles: Roles,
+    ends: BTreeSet<u32>,
+    chat_template: Option<String>,
+}
+
+/// What a file says, before it is made into a tokenizer.
+struct Parts {
+    vocabulary: Vocabulary,
+    added: Vec<(u32, AddedToken)>,
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    model: Model,
+    decoder: Decoder,
+    prefix: Vec<u32>,
+    suffix: Vec<u32>,
+    roles: Roles,
+    /// Ends that the file names beside eos.
+    ends: Vec<u32>,
+    chat_template: Option<String>,
+}
 
 impl Tokenizer {
-    /// Of a folder's tokenizer.json.
+    /// Reads `tokenizer.json` in a folder, with `tokenizer_config.json`, `special_tokens_map.json`,
+    /// `generation_config.json` and `chat_template.jinja` where they are.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`](crate::ErrorKind).
+    /// [`ErrorKind::Io`](crate::ErrorKind) for a file that cannot be read, [`ErrorKind::Format`](crate::ErrorKind) for one that is not what it should be,
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a part that this crate does not know.
     pub fn from_hub(folder: &Path) -> Result<Self> {
-        let path = folder.join("tokenizer.json");
-        tokenizers::Tokenizer::from_file(&path)
-            .map(Tokenizer)
-            .map_err(|e| Error::format(format!("{}: {e}", path.display())))
+        Self::new(hub::read(folder)?)
     }
 
-    /// Of a file's metadata.
+    /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind).
-    pub fn from_gguf(_: &tensorlib::Gguf) -> Result<Self> {
-        Ok(Tokenizer(tokenizers::Tokenizer::new(tokenizers::models::wordlevel::WordLevel::default())))
+    /// [`ErrorKind::Format`](crate::ErrorKind) for a key that is missing or not what it should be, [`ErrorKind::Unsupported`](crate::ErrorKind) for a model or
+    /// a pre-tokenizer that this crate does not know. The message names the key.
+    pub fn from_gguf(file: &Gguf) -> Result<Self> {
+        Self::new(gguf::read(file)?)
+    }
+
+    fn new(parts: Parts) -> Result<Self> {
+        let special: Vec<_> = parts.added.iter().filter(|(_, token)| !token.special).cloned().collect();
+        let normalizer = parts.normalizer.as_ref();
+        let added_text = added_vocabulary(special, normalizer)?;
+        let added = added_vocabulary(parts.added, normalizer)?;
+        let ends = vocabulary::ends(&parts.vocabulary, parts.ends.into_iter().chain(parts.roles.eos));
+        Ok(Tokenizer {
+            vocabulary: parts.vocabulary,
+            added,
+            added_text,
+            normalizer: parts.normalizer,
+            pre_tokenizer: parts.pre_tokenizer,
+            model: parts.model,
+            decoder: parts.decoder,
+            prefix: parts.prefix,
+            suffix: parts.suffix,
+            roles: parts.roles,
+            ends,
+            chat_template: parts.chat_template,
+        })
     }
 
     /// The tokens of a text.
     ///
+    /// With `add_special` the tokens that the model wants before and after a text are added (bos, eos; CLS and SEP of an
+    /// encoder), but not a second time where the text, such as a chat template's, begins or ends with them already. With
+    /// `parse_special` control tokens that are written out in the text become those tokens; without, they are text like
+    /// any other, which is what one wants for text from outside.
+    ///
+    /// A character that the vocabulary has no token for becomes the unknown token. Where there is none, which is so in
+    /// some byte-pair vocabularies, it is left out.
+    ///
     /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind).
-    pub fn encode(&self, text: &str, add_special: bool, _parse_special: bool) -> Result<Vec<u32>> {
-        self.0.encode(text, add_special).map(|e| e.get_ids().to_vec()).map_err(|e| Error::invalid(e.to_string()))
+    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself.
+    pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
+        let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special))?;
+        if add_special {
+            if !ids.starts_with(&self.prefix) {
+                ids.splice(0..0, self.prefix.iter().copied());
+            }
+            // What is the prefix already cannot be the suffix too.
+            if !ids[self.prefix.len()..].ends_with(&self.suffix) {
+                ids.extend(&self.suffix);
+            }
+        }
+        Ok(ids)
+    }
+
+    fn encode_parts(&self, text: &str, parse_special: bool) -> tokenizers::Result<Vec<u32>> {
+        let mut ids = Vec::new();
+        // A pre-tokenizer that puts a space before a text makes one out of no text.
+        if text.is_empty() {
+            return Ok(ids);
+        }
+        let added = if parse_special { &self.added } else { &self.added_text };
+        let mut parts = added.extract_and_normalize(self.normalizer.as_ref(), text);
+        if let Some(pre_tokenizer) = &self.pre_tokenizer {
+            pre_tokenizer.pre_tokenize(&mut parts)?;
+        }
+        for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
+            match tokens {
+                Some(tokens) => ids.extend(tokens.iter().map(|token| token.id)),
+                None if part.is_empty() => {}
+                None => self.model.encode(part, &mut ids)?,
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The text of tokens, without control tokens where `skip_special` says so. Bytes that are no UTF-8 become U+FFFD. Ids
+    /// that are none are left out.
+    pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
+        let mut bytes = Vec::new();
+        for id in ids {
+            self.append(*id, skip_special, &mut bytes);
+        }
+        self.decoder.finish(&bytes)
+    }
+
+    /// Appends the bytes of one token.
+    fn append(&self, id: u32, skip_special: bool, bytes: &mut Vec<u8>) {
+        let Some(text) = self.vocabulary.text(id) else { return };
+        let kind = self.vocabulary.kind(id);
+        if !(skip_special && kind.is_special()) {
+            self.decoder.append(text, kind, bytes);
+        }
+    }
+
+    /// For text that is generated token by token.
+    pub fn stream(&self) -> Stream<'_> {
+        Stream::new(self)
+    }
+
+    /// Whether an answer ends with this token: the end of a text or of a turn, by the file's word or by the name that
+    /// models give such a control token.
+    pub fn is_end(&self, id: u32) -> bool {
+        self.ends.contains(&id)
+    }
+
+    /// The number of ids, those of control tokens included. A model may have more: rows of its embedding that nothing
+    /// uses.
+    pub fn n_tokens(&self) -> usize {
+        self.vocabulary.len()
+    }
+
+    /// The token that a text begins with.
+    pub fn bos(&self) -> Option<u32> {
+        self.roles.bos
+    }
+
+    /// The token that a text ends with.
+    pub fn eos(&self) -> Option<u32> {
+        self.roles.eos
+    }
+
+    /// The token that fills up the shorter texts of a batch.
+    pub fn pad(&self) -> Option<u32> {
+        self.roles.pad
+    }
+
+    /// The token that stands for what there is no token for.
+    pub fn unknown(&self) -> Option<u32> {
+        self.roles.unknown
+    }
+
+    /// A token as the vocabulary writes it; not the text that it stands for, which is [`Tokenizer::decode`]'s.
+    pub fn token(&self, id: u32) -> Option<&str> {
+        self.vocabulary.text(id)
+    }
+
+    /// The id of a token that is written so in the vocabulary; the first where two are.
+    pub fn id(&self, token: &str) -> Option<u32> {
+        self.vocabulary.id(token)
+    }
+
+    /// How a conversation is written for this model: a template in the language Jinja.
+    pub fn chat_template(&self) -> Option<&str> {
+        self.chat_template.as_deref()
+    }
+}
+
+/// What the crate cuts out of texts. Ids are as given, not counted anew.
+fn added_vocabulary(tokens: Vec<(u32, AddedToken)>, normalizer: Option<&NormalizerWrapper>) -> Result<AddedVocabulary> {
+    guarded("tokenizer: special tokens", || {
+        // The crate asks a model for the ids: one that knows just these.
+        let ids = tokens.iter().map(|(id, token)| (token.content.clone(), *id)).collect();
+        let ids = WordLevel::builder().vocab(ids).build()?;
+        let mut added = AddedVocabulary::new();
+        added.add_tokens(tokens.into_iter().map(|(_, token)| token), &ids, normalizer)?;
+        Ok(added)
+    })
+}
+
+impl fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tokenizer({} tokens)", self.n_tokens())
     }
 }

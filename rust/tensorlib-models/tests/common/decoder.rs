@@ -18,6 +18,9 @@ pub enum Route {
     OfUsed,
 }
 
+/// Which layers.
+pub type OfLayer = fn(usize) -> bool;
+
 /// What a model is. The names of fields are those of its settings.
 #[derive(Clone)]
 pub struct Spec {
@@ -34,7 +37,7 @@ pub struct Spec {
     pub frequencies: Vec<f64>,
     pub window_frequencies: Option<Vec<f64>>,
     pub magnitude: f64,
-    pub window: Option<(usize, fn(usize) -> bool)>,
+    pub window: Option<(usize, OfLayer)>,
     pub attention_scale: f64,
     pub attention_cap: f64,
     pub final_cap: f64,

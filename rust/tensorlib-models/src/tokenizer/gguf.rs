@@ -1,0 +1,213 @@
+//! Tokenizers out of the metadata of GGUF files.
+
+use super::decoder::{Decoder, Step};
+use super::guard::guarded;
+use super::metadata::{missing, Metadata};
+use super::model::{byte_pairs, longest_first, most_likely, Model};
+use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
+use super::vocabulary::{Kind, Roles, Vocabulary};
+use super::{pretokenizers, Parts};
+use crate::{Error, Result};
+use tensorlib::Gguf;
+use tokenizers::normalizers::{BertNormalizer, NormalizerWrapper, Precompiled};
+use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
+use tokenizers::pre_tokenizers::PreTokenizerWrapper;
+use tokenizers::AddedToken;
+
+const MODEL: &str = "tokenizer.ggml.model";
+const TOKENS: &str = "tokenizer.ggml.tokens";
+const SCORES: &str = "tokenizer.ggml.scores";
+const TOKEN_TYPE: &str = "tokenizer.ggml.token_type";
+const UNKNOWN: &str = "tokenizer.ggml.unknown_token_id";
+
+/// Pieces joined by score; byte pairs; the longest words; the most likely pieces.
+const FAMILIES: [&str; 4] = ["llama", "gpt2", "bert", "t5"];
+
+/// What differs between the kinds of vocabulary.
+struct Family {
+    normalizer: Option<NormalizerWrapper>,
+    pre_tokenizer: Option<PreTokenizerWrapper>,
+    model: Model,
+    decoder: Decoder,
+    /// Whether a text has the tokens of its beginning and its end where the file does not say.
+    bos: bool,
+    eos: bool,
+}
+
+pub(super) fn read(file: &Gguf) -> Result<Parts> {
+    let data = Metadata(file);
+    let name = data.string(MODEL)?.ok_or_else(|| missing(MODEL, "the kind of vocabulary"))?;
+    if !FAMILIES.contains(&name.as_str()) {
+        let known = FAMILIES.join(", ");
+        return Err(Error::unsupported(format!("{MODEL}: no vocabulary '{name}'; there are {known}")));
+    }
+    let texts = data.strings(TOKENS)?.ok_or_else(|| missing(TOKENS, "an array of strings"))?;
+    let n = texts.len();
+    let mut kinds = kinds(&data, n)?;
+    let mut texts: Vec<Box<str>> = texts.into_iter().map(String::into_boxed_str).collect();
+
+    let id = |key: &str| data.id(&format!("tokenizer.ggml.{key}_token_id"), n);
+    let mut roles = Roles { bos: id("bos")?, eos: id("eos")?, pad: id("padding")?, unknown: id("unknown")? };
+    // "seperator" is how the format's first description spells it, and how files have it.
+    let mut separator = id("seperator")?.or(id("separator")?);
+    let ends = [id("eot")?, id("eom")?];
+    id("mask")?;
+    for id in ends.into_iter().chain([roles.bos, roles.eos]).flatten() {
+        // Files without types have text everywhere. A token in brackets at such a place is none.
+        let text = texts[id as usize].as_bytes();
+        let bracketed = matches!((text.first(), text.last()), (Some(b'<'), Some(b'>')) | (Some(b'['), Some(b']')));
+        if kinds[id as usize] == Kind::Normal && bracketed {
+            kinds[id as usize] = Kind::Control;
+        }
+    }
+    if name == "bert" {
+        texts = texts.into_iter().zip(&kinds).map(|(text, kind)| continuation(text, *kind)).collect();
+    }
+    let vocabulary = Vocabulary::new(texts, kinds)?;
+    let first_of = |kind| vocabulary.iter().find(|(_, _, k)| *k == kind).map(|(id, _, _)| id);
+    roles.unknown = roles.unknown.or_else(|| first_of(Kind::Unknown));
+
+    let family = match name.as_str() {
+        "llama" => llama(&data, &vocabulary, &roles)?,
+        "gpt2" => gpt2(&data, &vocabulary, &roles)?,
+        "bert" => {
+            roles.bos = id("cls")?.or_else(|| vocabulary.id("[CLS]")).or(roles.bos);
+            separator = separator.or_else(|| vocabulary.id("[SEP]")).or(roles.eos);
+            roles.unknown = roles.unknown.or_else(|| vocabulary.id("[UNK]"));
+            bert(&vocabulary, &roles)?
+        }
+        _ => t5(&data, &vocabulary, &roles)?,
+    };
+
+    let added = added_tokens(&vocabulary, strips_after(&data, &name)?);
+    let add = |key: &str, default| Ok::<bool, Error>(data.flag(&format!("tokenizer.ggml.{key}"))?.unwrap_or(default));
+    let prefix = roles.bos.filter(|_| family.bos);
+    let prefix = if add("add_bos_token", prefix.is_some())? { roles.bos } else { None };
+    let last = if name == "bert" { separator } else { roles.eos.or(separator) };
+    let suffix = if add("add_eos_token", family.eos)? || add("add_sep_token", false)? { last } else { None };
+    Ok(Parts {
+        vocabulary,
+        added,
+        normalizer: family.normalizer,
+        pre_tokenizer: family.pre_tokenizer,
+        model: family.model,
+        decoder: family.decoder,
+        prefix: prefix.into_iter().collect(),
+        suffix: suffix.into_iter().collect(),
+        roles,
+        ends: ends.into_iter().flatten().collect(),
+        chat_template: data.string("tokenizer.chat_template")?,
+    })
+}
+
+fn kinds(data: &Metadata<'_>, n: usize) -> Result<Vec<Kind>> {
+    let Some(numbers) = data.integers(TOKEN_TYPE, n)? else { return Ok(vec![Kind::Normal; n]) };
+    let kind = |(id, number): (usize, &i64)| {
+        Kind::from_gguf(*number)
+            .ok_or_else(|| Error::format(format!("{TOKEN_TYPE}: token {id} has type {number}; types are 0 to 6")))
+    };
+    numbers.iter().enumerate().map(kind).collect()
+}
+
+/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark, U+2581,
+/// and continuations have none.
+fn continuation(text: Box<str>, kind: Kind) -> Box<str> {
+    let named = text.len() > 2 && text.starts_with('[') && text.ends_with(']');
+    match text.strip_prefix(SPACE_MARK) {
+        Some(word) => word.into(),
+        None if kind.is_special() || named || text.is_empty() => text,
+        None => format!("##{text}").into(),
+    }
+}
+
+/// Whether spaces after a control token belong to it. The files do not say it, but the models of Phi-3 that have such a
+/// vocabulary were trained so: their tokenizer.json has it on all but three.
+fn strips_after(data: &Metadata<'_>, name: &str) -> Result<bool> {
+    Ok(name == "llama" && data.string("general.architecture")?.is_some_and(|architecture| architecture == "phi3"))
+}
+
+/// What is cut out of a text before anything else: marks for the model, and text that is never divided.
+fn added_tokens(vocabulary: &Vocabulary, strips_after: bool) -> Vec<(u32, AddedToken)> {
+    let cut_out = |kind: Kind| kind.is_special() || kind == Kind::UserDefined;
+    let tokens = vocabulary.iter().filter(|(id, _, kind)| cut_out(*kind) && vocabulary.is_first(*id));
+    tokens
+        .map(|(id, text, kind)| {
+            // Texts are compared before their spaces are marked.
+            let content = if kind == Kind::UserDefined { text.replace(SPACE_MARK, " ") } else { text.to_string() };
+            let rstrip = strips_after && !["<unk>", "<s>", "<|endoftext|>"].contains(&text);
+            (id, AddedToken::from(content, kind.is_special()).normalized(false).rstrip(rstrip))
+        })
+        .collect()
+}
+
+fn spaces(data: &Metadata<'_>, collapse: bool) -> Result<Spaces> {
+    Ok(Spaces {
+        prefix: data.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(true),
+        collapse: data.flag("tokenizer.ggml.remove_extra_whitespaces")?.unwrap_or(collapse),
+    })
+}
+
+/// Marks become spaces again, and the one that encoding added goes.
+fn piece_decoder(spaces: Spaces) -> Decoder {
+    let marks = Step::Replace(SPACE_MARK.into(), " ".into());
+    Decoder { steps: vec![marks, Step::ByteTokens], strip_start: spaces.prefix, strip_end: false }
+}
+
+fn llama(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let scores = data.scores(SCORES, vocabulary.len())?;
+    let spaces = spaces(data, false)?;
+    let model = SentencePiece::new(vocabulary, &scores, roles.unknown, spaces)?;
+    let (model, decoder) = (Model::SentencePiece(Box::new(model)), piece_decoder(spaces));
+    Ok(Family { normalizer: None, pre_tokenizer: None, model, decoder, bos: true, eos: false })
+}
+
+fn t5(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let scores = data.scores(SCORES, vocabulary.len())?;
+    let spaces = spaces(data, true)?;
+    let unknown = roles.unknown.ok_or_else(|| missing(UNKNOWN, "the id of a token"))?;
+    let charsmap = "tokenizer.ggml.precompiled_charsmap";
+    let normalizer = match data.bytes(charsmap)? {
+        None | Some([]) => None,
+        Some(bytes) => {
+            check_charsmap(charsmap, bytes.first_chunk().copied(), bytes.len())?;
+            Some(guarded(charsmap, || Ok(Precompiled::from(bytes)?.into()))?)
+        }
+    };
+    let (model, decoder) = (most_likely(vocabulary, &scores, unknown, spaces)?, piece_decoder(spaces));
+    Ok(Family { normalizer, pre_tokenizer: None, model, decoder, bos: false, eos: true })
+}
+
+/// Looks at a table of characters before the crate does, which asks for as much memory as the number at its head says
+/// and only then sees whether there are so many bytes.
+pub(super) fn check_charsmap(name: &str, head: Option<[u8; 4]>, n_bytes: usize) -> Result<()> {
+    let size = head.map(|size| u32::from_le_bytes(size) as usize);
+    if size.is_some_and(|size| size <= n_bytes.saturating_sub(4)) {
+        return Ok(());
+    }
+    Err(Error::format(format!("{name}: {n_bytes} bytes, fewer than the table in it has")))
+}
+
+fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let merges = "tokenizer.ggml.merges";
+    let merges = data.strings(merges)?.ok_or_else(|| missing(merges, "an array of strings"))?;
+    let name = data.string("tokenizer.ggml.pre")?;
+    let rule = pretokenizers::rule(name.as_deref().unwrap_or("default"))?;
+    let prefix_space = data.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(false);
+    let model = byte_pairs(vocabulary, merges, roles.unknown, rule.ignore_merges)?;
+    let decoder = Decoder { steps: vec![Step::ByteLevel], strip_start: prefix_space, strip_end: false };
+    let (normalizer, pre_tokenizer) = (rule.normalizer(), Some(rule.pre_tokenizer(prefix_space)?));
+    Ok(Family { normalizer, pre_tokenizer, model, decoder, bos: rule.bos, eos: rule.eos })
+}
+
+fn bert(vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+    let unknown = roles.unknown.ok_or_else(|| missing(UNKNOWN, "the id of a token, or a token [UNK],"))?;
+    // The file does not say whether case matters; a vocabulary of lower case alone does.
+    let has_case = |text: &str| text.chars().any(char::is_uppercase);
+    let cased =
+        vocabulary.iter().any(|(_, text, kind)| kind == Kind::Normal && !text.starts_with('[') && has_case(text));
+    let normalizer = Some(BertNormalizer::new(true, true, None, !cased).into());
+    let steps = vec![Step::Words { prefix: "##".into(), tidy: true }];
+    let decoder = Decoder { steps, strip_start: true, strip_end: false };
+    let model = longest_first(vocabulary, unknown)?;
+    Ok(Family { normalizer, pre_tokenizer: Some(BertPreTokenizer.into()), model, decoder, bos: true, eos: true })
+}

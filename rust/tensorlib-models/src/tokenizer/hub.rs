@@ -1,0 +1,224 @@
+//! Tokenizers out of folders as hubs lay them out.
+
+use super::decoder::{Decoder, Step};
+use super::gguf::check_charsmap;
+use super::guard::guarded;
+use super::hub_settings::Settings;
+use super::model::Model;
+use super::vocabulary::{Kind, Roles, Vocabulary, MAX_TOKENS};
+use super::Parts;
+use crate::{Error, Result};
+use serde_json::Value;
+use std::path::Path;
+use tokenizers::models::ModelWrapper;
+use tokenizers::processors::PostProcessorWrapper;
+use tokenizers::{AddedToken, Encoding, Model as _, PostProcessor, Token};
+
+/// Eight times the largest published file. Taken apart, one takes several times as much memory.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+pub(super) fn read(folder: &Path) -> Result<Parts> {
+    let path = folder.join("tokenizer.json");
+    let mut json = read_json(&path)?;
+    let file = path.display().to_string();
+    let settings = Settings::read(folder)?;
+
+    check_precompiled(&file, &json["normalizer"])?;
+    let mut part = |name: &str| json.get_mut(name).map(Value::take).unwrap_or_default();
+    let normalizer = guarded(&format!("{file}: normalizer"), || Ok(serde_json::from_value(part("normalizer"))?))?;
+    let pre_tokenizer =
+        guarded(&format!("{file}: pre_tokenizer"), || Ok(serde_json::from_value(part("pre_tokenizer"))?))?;
+    let model: ModelWrapper = guarded(&format!("{file}: model"), || Ok(serde_json::from_value(part("model"))?))?;
+    let added = added_tokens(&file, &part("added_tokens"), &settings, &model)?;
+    let decoder = decoder(&file, &part("decoder"))?;
+
+    let vocabulary = vocabulary(&file, &model, &added)?;
+    let role = |name: &str| settings.role(name).and_then(|text| vocabulary.id(text));
+    let roles = Roles { bos: role("bos"), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
+    let (mut prefix, mut suffix) = around(&file, part("post_processor"))?;
+    // Loaders of such folders make the post-processor anew where these two are set.
+    apply(settings.add_bos, roles.bos, &mut prefix);
+    apply(settings.add_eos, roles.eos, &mut suffix);
+    if let Some(id) = prefix.iter().chain(&suffix).find(|id| **id as usize >= vocabulary.len()) {
+        let n = vocabulary.len();
+        return Err(Error::format(format!("{file}: post_processor: no token {id}; ids are 0 to {}", n - 1)));
+    }
+    Ok(Parts {
+        vocabulary,
+        added,
+        normalizer,
+        pre_tokenizer,
+        model: Model::Crate(Box::new(model)),
+        decoder,
+        prefix,
+        suffix,
+        roles,
+        ends: settings.ends,
+        chat_template: settings.chat_template,
+    })
+}
+
+/// A JSON file of a bounded size.
+pub(super) fn read_json(path: &Path) -> Result<Value> {
+    let size = std::fs::metadata(path).map_err(|error| Error::io(path, "read", &error))?.len();
+    if size > MAX_FILE_BYTES {
+        let path = path.display();
+        return Err(Error::format(format!("{path}: {size} bytes, and no such file has more than {MAX_FILE_BYTES}")));
+    }
+    let text = std::fs::read(path).map_err(|error| Error::io(path, "read", &error))?;
+    serde_json::from_slice(&text).map_err(|error| Error::format(format!("{}: {error}", path.display())))
+}
+
+fn apply(wanted: Option<bool>, token: Option<u32>, at: &mut Vec<u32>) {
+    match (wanted, token) {
+        (Some(true), Some(token)) if !at.contains(&token) => at.push(token),
+        (Some(false), Some(token)) => at.retain(|id| *id != token),
+        _ => {}
+    }
+}
+
+/// Looks at tables of characters before the crate does; see [`check_charsmap`].
+fn check_precompiled(file: &str, normalizer: &Value) -> Result<()> {
+    if let Some(text) = normalizer["precompiled_charsmap"].as_str() {
+        check_charsmap(&format!("{file}: precompiled_charsmap"), base64_head(text), text.len() / 4 * 3)?;
+    }
+    // The parser of JSON has bounded the depth.
+    for inner in normalizer["normalizers"].as_array().into_iter().flatten() {
+        check_precompiled(file, inner)?;
+    }
+    Ok(())
+}
+
+/// The first four bytes of a text in base64.
+fn base64_head(text: &str) -> Option<[u8; 4]> {
+    let digit = |c: &u8| {
+        Some(match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a' + 26,
+            b'0'..=b'9' => c - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        })
+    };
+    let mut bits = 0u64;
+    for c in text.as_bytes().get(..6)? {
+        bits = bits << 6 | u64::from(digit(c)?);
+    }
+    Some(((bits >> 4) as u32).to_be_bytes())
+}
+
+/// Tokens that are cut out of the text, with their ids: those of the file, then those that only the settings have.
+fn added_tokens(file: &str, list: &Value, settings: &Settings, model: &ModelWrapper) -> Result<Vec<(u32, AddedToken)>> {
+    let mut added: Vec<(u32, AddedToken)> = Vec::new();
+    for (i, entry) in list.as_array().into_iter().flatten().enumerate() {
+        let what = format!("{file}: added_tokens: element {i}");
+        let id = entry["id"].as_u64().and_then(|id| u32::try_from(id).ok());
+        let id = id.ok_or_else(|| Error::format(format!("{what}: 'id' is no number of a token")))?;
+        let token: AddedToken =
+            serde_json::from_value(entry.clone()).map_err(|error| Error::format(format!("{what}: {error}")))?;
+        // What the model has under another id keeps that, as in the crate.
+        added.push((model.token_to_id(&token.content).unwrap_or(id), token));
+    }
+    for (id, token) in &settings.added {
+        if !added.iter().any(|(_, other)| other.content == token.content) {
+            added.push((model.token_to_id(&token.content).unwrap_or(*id), token.clone()));
+        }
+    }
+    Ok(added)
+}
+
+fn vocabulary(file: &str, model: &ModelWrapper, added: &[(u32, AddedToken)]) -> Result<Vocabulary> {
+    let vocab = model.get_vocab();
+    let ids = vocab.values().chain(added.iter().map(|(id, _)| id));
+    let n = ids.max().map_or(0, |id| *id as usize + 1);
+    if n > MAX_TOKENS {
+        return Err(Error::format(format!(
+            "{file}: a token has the id {}; at most {} is expected",
+            n - 1,
+            MAX_TOKENS - 1
+        )));
+    }
+    let mut texts = vec![Box::<str>::default(); n];
+    let mut kinds = vec![Kind::Unused; n];
+    for (text, id) in vocab {
+        texts[id as usize] = text.into();
+        kinds[id as usize] = Kind::Normal;
+    }
+    for (id, token) in added {
+        texts[*id as usize] = token.content.as_str().into();
+        kinds[*id as usize] = if token.special { Kind::Control } else { Kind::UserDefined };
+    }
+    Vocabulary::new(texts, kinds)
+}
+
+/// What the post-processor puts before a text and after it.
+fn around(file: &str, description: Value) -> Result<(Vec<u32>, Vec<u32>)> {
+    // No token has this id, so it shows where the text is.
+    const TEXT: u32 = u32::MAX;
+    let ids = guarded(&format!("{file}: post_processor"), || {
+        let Some(processor) = serde_json::from_value::<Option<PostProcessorWrapper>>(description)? else {
+            return Ok(vec![TEXT]);
+        };
+        let text = Encoding::from_tokens(vec![Token::new(TEXT, String::new(), (0, 0))], 0);
+        Ok(processor.process(text, None, true)?.get_ids().to_vec())
+    })?;
+    match ids.iter().position(|id| *id == TEXT) {
+        Some(at) => Ok((ids[..at].to_vec(), ids[at + 1..].to_vec())),
+        None => Err(Error::format(format!("{file}: post_processor: it leaves out the text"))),
+    }
+}
+
+/// The decoders of a file as steps.
+fn decoder(file: &str, description: &Value) -> Result<Decoder> {
+    let mut decoder = Decoder::default();
+    let unknown = |what: &str| {
+        Error::unsupported(format!(
+            "{file}: decoder: no {what}; there are BPEDecoder, ByteFallback, ByteLevel, Fuse, Metaspace, Replace of a \
+             string, Sequence, Strip of a space at the start, WordPiece"
+        ))
+    };
+    let mut steps = vec![description];
+    while let Some(step) = steps.pop() {
+        let kind = step["type"].as_str().unwrap_or_default();
+        let text = |name: &str| step[name].as_str().map(str::to_string);
+        match kind {
+            "Sequence" => steps.extend(step["decoders"].as_array().into_iter().flatten().rev()),
+            "ByteLevel" => decoder.steps.push(Step::ByteLevel),
+            "ByteFallback" => decoder.steps.push(Step::ByteTokens),
+            // It joins tokens, and here they are joined in any case.
+            "Fuse" => {}
+            "Replace" => {
+                let from = step["pattern"]["String"].as_str().filter(|from| !from.is_empty());
+                let (from, to) = from.zip(text("content")).ok_or_else(|| unknown("Replace of a regular expression"))?;
+                decoder.steps.push(Step::Replace(from.into(), to));
+            }
+            "Strip" => {
+                let start = step["start"].as_u64();
+                if step["content"] != " " || start > Some(1) || step["stop"] != 0 {
+                    return Err(unknown("other Strip"));
+                }
+                decoder.strip_start |= start == Some(1);
+            }
+            "Metaspace" => {
+                decoder.steps.push(Step::Replace(text("replacement").unwrap_or("\u{2581}".into()), " ".into()));
+                decoder.strip_start = step["prepend_scheme"] != "never" && step["add_prefix_space"] != false;
+            }
+            "WordPiece" => {
+                let tidy = step["cleanup"].as_bool().unwrap_or(true);
+                decoder.steps.push(Step::Words { prefix: text("prefix").unwrap_or("##".into()), tidy });
+                decoder.strip_start = true;
+            }
+            "BPEDecoder" => {
+                decoder.steps.push(Step::Replace(text("suffix").unwrap_or("</w>".into()), " ".into()));
+                decoder.strip_end = true;
+            }
+            "" if description.is_null() => {
+                decoder.steps.push(Step::Spaced);
+                decoder.strip_start = true;
+            }
+            other => return Err(unknown(&format!("'{other}'"))),
+        }
+    }
+    Ok(decoder)
+}

@@ -1,0 +1,126 @@
+//! The keys of a GGUF file that describe its tokenizer, each with an error that names it where it is not what it should be.
+
+use crate::{Error, Result};
+use tensorlib::{Array, Gguf, Value};
+
+/// Bytes of one array: six times what the largest published vocabularies have. A file with more is refused before it is
+/// taken apart, which takes several times as much memory.
+const MAX_ARRAY_BYTES: usize = 32 << 20;
+
+/// The tokenizer's part of a file's metadata.
+pub(super) struct Metadata<'a>(pub(super) &'a Gguf);
+
+fn found(value: &Value) -> &'static str {
+    match value {
+        Value::String(_) => "a string",
+        Value::Bool(_) => "a bool",
+        Value::F32(_) | Value::F64(_) => "a float",
+        Value::Array(Array::String(_)) => "an array of strings",
+        Value::Array(Array::F32(_) | Array::F64(_)) => "an array of floats",
+        Value::Array(_) => "another array",
+        _ => "an integer",
+    }
+}
+
+fn misshapen(key: &str, expected: &str, value: &Value) -> Error {
+    Error::format(format!("{key}: {expected} is expected, not {}", found(value)))
+}
+
+pub(super) fn missing(key: &str, expected: &str) -> Error {
+    Error::format(format!("{key}: missing; {expected} is expected"))
+}
+
+impl Metadata<'_> {
+    fn get(&self, key: &str) -> Result<Option<Value>> {
+        let bytes = self.0.raw_value(key).map_or(0, <[u8]>::len);
+        if bytes > MAX_ARRAY_BYTES {
+            return Err(Error::format(format!(
+                "{key}: {bytes} bytes, and no tokenizer has more than {MAX_ARRAY_BYTES}"
+            )));
+        }
+        Ok(self.0.get(key))
+    }
+
+    pub(super) fn string(&self, key: &str) -> Result<Option<String>> {
+        match self.get(key)? {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(misshapen(key, "a string", &other)),
+        }
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Result<Option<bool>> {
+        match self.get(key)? {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(misshapen(key, "a bool", &other)),
+        }
+    }
+
+    /// The id of a token, checked against their number.
+    pub(super) fn id(&self, key: &str, n_tokens: usize) -> Result<Option<u32>> {
+        let Some(value) = self.get(key)? else { return Ok(None) };
+        let id = self.0.i64(key).map_err(|_| misshapen(key, "the id of a token", &value))?;
+        match usize::try_from(id).ok().filter(|id| *id < n_tokens) {
+            Some(id) => Ok(Some(id as u32)),
+            None => Err(Error::format(format!("{key}: no token {id}; ids are 0 to {}", n_tokens.saturating_sub(1)))),
+        }
+    }
+
+    pub(super) fn strings(&self, key: &str) -> Result<Option<Vec<String>>> {
+        match self.get(key)? {
+            None => Ok(None),
+            Some(Value::Array(Array::String(texts))) => Ok(Some(texts)),
+            Some(other) => Err(misshapen(key, "an array of strings", &other)),
+        }
+    }
+
+    /// As many finite or infinite numbers as there are tokens.
+    pub(super) fn scores(&self, key: &str, n_tokens: usize) -> Result<Vec<f32>> {
+        let expected = "an array with a float for each token";
+        let scores = match self.get(key)? {
+            None => return Err(missing(key, expected)),
+            Some(Value::Array(Array::F32(scores))) => scores,
+            Some(Value::Array(Array::F64(scores))) => scores.into_iter().map(|score| score as f32).collect(),
+            Some(other) => return Err(misshapen(key, expected, &other)),
+        };
+        check_length(key, scores.len(), n_tokens)?;
+        match scores.iter().position(|score| score.is_nan()) {
+            Some(id) => Err(Error::format(format!("{key}: the score of token {id} is not a number"))),
+            None => Ok(scores),
+        }
+    }
+
+    /// As many integers as there are tokens.
+    pub(super) fn integers(&self, key: &str, n_tokens: usize) -> Result<Option<Vec<i64>>> {
+        let numbers: Vec<i64> = match self.get(key)? {
+            None => return Ok(None),
+            Some(Value::Array(Array::U8(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::I8(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::U16(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::I16(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::U32(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::I32(n))) => n.into_iter().map(i64::from).collect(),
+            Some(Value::Array(Array::I64(n))) => n,
+            Some(other) => return Err(misshapen(key, "an array with an integer for each token", &other)),
+        };
+        check_length(key, numbers.len(), n_tokens)?;
+        Ok(Some(numbers))
+    }
+
+    /// Bytes, which some writers store as signed ones.
+    pub(super) fn bytes(&self, key: &str) -> Result<Option<&[u8]>> {
+        match self.get(key)? {
+            None => Ok(None),
+            Some(Value::Array(Array::U8(_) | Array::I8(_))) => Ok(self.0.raw_value(key)),
+            Some(other) => Err(misshapen(key, "an array of bytes", &other)),
+        }
+    }
+}
+
+fn check_length(key: &str, n: usize, n_tokens: usize) -> Result<()> {
+    if n == n_tokens {
+        return Ok(());
+    }
+    Err(Error::format(format!("{key}: {n} elements for {n_tokens} tokens")))
+}
