@@ -157,7 +157,12 @@ pub struct Session<'a> {
     ctx: Context,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
+    /// The model.
+    pub fn decoder(&self) -> &'a Decoder {
+        self.decoder
+    }
+
     /// Tokens so far.
     pub fn len(&self) -> usize {
         usize::try_from(self.cache.used()).unwrap_or(0)
