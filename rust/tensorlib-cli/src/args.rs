@@ -6,6 +6,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use tensorlib::DType;
+use tensorlib_models::Pooling;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -21,7 +22,7 @@ Exit codes:
 Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction-set level \
 (see `tensorlib devices`).";
 
-/// Inspect, quantise and compare model files (GGUF, safetensors).
+/// Run models, and inspect, quantise and compare their files (GGUF, safetensors).
 #[derive(Parser)]
 #[command(name = "tensorlib", version, max_term_width = 100)]
 #[command(after_long_help = EXIT_CODES, after_help = "Exit codes and more: --help")]
@@ -51,6 +52,23 @@ pub enum Command {
     /// partner has not, or is above --fail-above. Values that differ are no failure without that.
     #[command(after_long_help = EXIT_CODES)]
     Compare(Compare),
+    /// Turn lines of text from standard input into vectors, one a line
+    ///
+    /// Vectors have length 1 and come in the lines' order. A blank line is the empty text; a line with more tokens than the
+    /// model takes is cut, and a warning counts them. MODEL is a folder as model hubs lay it out (config.json, tokenizer.json,
+    /// model.safetensors) of the BERT family, or a GGUF file of architecture bert.
+    #[command(after_long_help = EXIT_CODES)]
+    Embed(Embed),
+    /// Continue a text, or converse, with a language model
+    ///
+    /// MODEL is a GGUF file or a folder as model hubs lay it out. The text goes to standard output as it comes, the tokens a
+    /// second and why it ended to standard error. Without PROMPT and --file it converses, line by line, by the model's own
+    /// template.
+    #[command(after_long_help = EXIT_CODES)]
+    Generate(Generate),
+    /// Print a language model's logits at every position of some tokens
+    #[command(after_long_help = EXIT_CODES)]
+    Logits(Logits),
     /// List devices, instruction-set levels and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
@@ -150,6 +168,112 @@ pub struct Compare {
     pub threads: Option<u16>,
 }
 
+/// Where a model computes.
+#[derive(Args)]
+pub struct Place {
+    /// The device to compute on, as `tensorlib devices` lists them
+    #[arg(long, value_name = "D", default_value = "cpu")]
+    pub device: String,
+    /// Threads to compute with [default: all]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
+    pub threads: Option<u16>,
+}
+
+/// `embed`
+#[derive(Args)]
+pub struct Embed {
+    /// A folder as model hubs lay it out, or a GGUF file
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub place: Place,
+    /// Convert matrices to this type when they are loaded, as q8_0 [default: as they are stored]
+    #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
+    pub dtype: Option<DType>,
+    /// What becomes a line's vector: the mean of its tokens', or that of the first [default: as the model says, else mean]
+    #[arg(long, value_name = "HOW", value_parser = parse_pooling)]
+    pub pooling: Option<Pooling>,
+    /// JSON: an array a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `generate`
+#[derive(Args)]
+pub struct Generate {
+    /// A GGUF file, or a folder as model hubs lay it out
+    pub model: PathBuf,
+    /// The text to continue
+    pub prompt: Option<String>,
+    /// Read the text to continue from a file
+    #[arg(long, value_name = "F", conflicts_with = "prompt")]
+    pub file: Option<PathBuf>,
+    /// At most so many tokens [default: until the model ends it]
+    #[arg(short = 'n', long = "tokens", value_name = "N")]
+    pub limit: Option<usize>,
+    #[command(flatten)]
+    pub place: Place,
+    /// Take the text as a user's turn, in the model's own template
+    #[arg(long)]
+    pub chat: bool,
+    /// What the model is told before the conversation; takes the text as with --chat
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// End before this text, as often as you like
+    #[arg(long, value_name = "TEXT")]
+    pub stop: Vec<String>,
+    /// Divide logits by T before drawing; 0: always the likeliest token
+    #[arg(long, value_name = "T", default_value = "0.8")]
+    pub temp: f64,
+    /// Draw from the K likeliest tokens; 0: all
+    #[arg(long, value_name = "K", default_value = "40")]
+    pub top_k: usize,
+    /// Draw from the likeliest tokens whose probabilities sum to P
+    #[arg(long, value_name = "P", default_value = "0.95")]
+    pub top_p: f64,
+    /// Draw from tokens with P of the likeliest one's probability
+    #[arg(long, value_name = "P", default_value = "0.05")]
+    pub min_p: f64,
+    /// Make the last 64 tokens less likely; 1: no
+    #[arg(long, value_name = "R", default_value = "1")]
+    pub repeat_penalty: f64,
+    /// Draw the same again [default: a random one, which is said]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Room for N tokens [default: the model's own, at most 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub ctx: Option<u32>,
+    /// The type of the cache of keys and values
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
+    pub cache: DType,
+    /// No product may round an activation to fewer bits
+    #[arg(long)]
+    pub exact: bool,
+    /// JSON: an object a token, one to a line, then the totals
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `logits`
+#[derive(Args)]
+pub struct Logits {
+    /// A GGUF file, or a folder as model hubs lay it out
+    pub model: PathBuf,
+    /// The tokens, taken as they are
+    #[arg(long, value_name = "1,5,9", value_delimiter = ',', required = true)]
+    pub tokens: Vec<u32>,
+    #[command(flatten)]
+    pub place: Place,
+    /// The type of the cache of keys and values
+    #[arg(long, value_name = "TYPE", default_value = "f32", ignore_case = true, value_parser = cache_types())]
+    pub cache: DType,
+    /// No product may round an activation to fewer bits
+    #[arg(long)]
+    pub exact: bool,
+    /// JSON: an array of arrays
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// `devices`
 #[derive(Args)]
 pub struct Devices {
@@ -201,6 +325,18 @@ pub struct Man {
 fn storage_types() -> impl TypedValueParser<Value = DType> {
     let names: Vec<String> = DType::ALL.into_iter().filter(|t| is_storage(*t)).map(DType::name).collect();
     PossibleValuesParser::new(names).try_map(|name| name.parse::<DType>())
+}
+
+fn cache_types() -> impl TypedValueParser<Value = DType> {
+    PossibleValuesParser::new(["f16", "q8_0", "f32"]).try_map(|name| name.parse::<DType>())
+}
+
+fn parse_pooling(text: &str) -> Result<Pooling, String> {
+    match text {
+        "mean" => Ok(Pooling::Mean),
+        "cls" => Ok(Pooling::Cls),
+        _ => Err("mean and cls are valid".into()),
+    }
 }
 
 fn parse_limit(text: &str) -> Result<f64, String> {

@@ -7,16 +7,20 @@ mod choice;
 mod compare;
 mod contents;
 mod devices;
+mod embed;
 mod failure;
+mod generate;
 mod importance;
 mod inspect;
 mod inspect_json;
+mod logits;
 mod manual;
 mod memory;
 mod open;
 mod output;
 mod pattern;
 mod pipeline;
+mod place;
 mod plan;
 mod progress;
 mod quantize;
@@ -50,6 +54,9 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::Inspect(options) => inspect::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
+        Command::Embed(options) => embed::run(options, &mut out),
+        Command::Generate(options) => generate::run(options, &mut out),
+        Command::Logits(options) => logits::run(options, &mut out),
         Command::Devices(options) => devices::run(options, &mut out),
         Command::Bench(options) => bench::run(options, &mut out),
         Command::Completions(options) => manual::completions(options.shell, &mut out),

@@ -55,6 +55,17 @@ impl Drop for Progress {
     }
 }
 
+/// Counts lines, where the output is a file and someone looks on.
+pub fn lines_bar() -> ProgressBar {
+    let show = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    let target = if show { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(None, target);
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {human_pos} lines, {per_sec}, {elapsed}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
 fn bar(total: u64, target: ProgressDrawTarget) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), target);
     if let Ok(style) = ProgressStyle::with_template(BAR) {

@@ -16,9 +16,14 @@ pub fn catch() {
     let _ = ctrlc::set_handler(handler);
 }
 
+/// Whether a signal has come.
+pub fn came() -> bool {
+    INTERRUPTED.load(Ordering::SeqCst)
+}
+
 /// An error once a signal has come; `left` is what the user then has.
 pub fn check(left: &str) -> Outcome<()> {
-    if INTERRUPTED.load(Ordering::SeqCst) {
+    if came() {
         return Err(Failure::new(Exit::Interrupted, format!("interrupted: {left}")));
     }
     Ok(())

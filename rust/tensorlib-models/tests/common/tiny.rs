@@ -98,11 +98,12 @@ impl Tensors {
     }
 }
 
-/// A vocabulary of so many tokens, for a model that is given tokens.
+/// A vocabulary of so many tokens: special ones, the beginning of a word, letters and marks.
 pub fn vocabulary(n: usize) -> Vec<(String, Value)> {
-    let special = ["<unk>", "<s>", "</s>"];
-    let tokens: Vec<String> =
-        (0..n).map(|i| special.get(i).map_or_else(|| format!("t{i}"), |s| s.to_string())).collect();
+    let special = ["<unk>", "<s>", "</s>", "\u{2581}"].map(String::from);
+    let letters = ('a'..='z').chain(".,!?".chars()).chain('A'..='Z').map(String::from);
+    let others = (0..n).map(|i| format!("<{i}>"));
+    let tokens: Vec<String> = special.into_iter().chain(letters).chain(others).take(n).collect();
     let kinds: Vec<i32> = (0..n)
         .map(|i| match i {
             0 => 2,

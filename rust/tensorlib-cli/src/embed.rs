@@ -1,0 +1,95 @@
+//! `tensorlib embed`: lines of text to vectors.
+
+use crate::args::Embed;
+use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::place;
+use crate::progress::lines_bar;
+use crate::signals;
+use crate::text::count;
+use std::io::{self, BufRead, Write};
+use tensorlib_models::{Encoder, EncoderOptions};
+
+/// Lines that are read before they are sorted by length and computed: enough for batches of like lengths.
+const WINDOW: usize = 4096;
+
+/// Runs the command.
+pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
+    signals::catch();
+    let mut how = EncoderOptions::new();
+    if let Some(dtype) = options.dtype {
+        how = how.stored_as(dtype);
+    }
+    if let Some(pooling) = options.pooling {
+        how = how.pooling(pooling);
+    }
+    let backend = place::backend(&options.place)?;
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    let encoder = unsafe { Encoder::open_mapped(&options.model, &backend, &how)? };
+    let bar = lines_bar();
+    let mut input = io::stdin().lock();
+    let (mut overlong, mut broken) = (0, 0);
+    loop {
+        let (lines, more) = window(&mut input, &encoder, &mut overlong, &mut broken)?;
+        let mut done = 0;
+        let vectors = encoder.embed_tokens(&lines, |n| {
+            bar.inc((n - done) as u64);
+            done = n;
+            !signals::came()
+        });
+        signals::check("the lines before are printed")?;
+        for vector in vectors? {
+            print(&vector, options.json, out)?;
+        }
+        out.flush()?;
+        if !more {
+            break;
+        }
+    }
+    bar.finish_and_clear();
+    if broken > 0 {
+        warn(format_args!("{} with bytes that are no UTF-8: they were read as U+FFFD", count(broken, "line")));
+    }
+    if overlong > 0 {
+        let most = encoder.max_tokens();
+        warn(format_args!("{} with more than {most} tokens: they were cut", count(overlong, "line")));
+    }
+    Ok(Exit::Success)
+}
+
+/// The tokens of the next lines, and whether there are more.
+fn window(
+    input: &mut impl BufRead,
+    encoder: &Encoder,
+    overlong: &mut usize,
+    broken: &mut usize,
+) -> Outcome<(Vec<Vec<u32>>, bool)> {
+    let (mut lines, mut bytes) = (Vec::new(), Vec::new());
+    while lines.len() < WINDOW {
+        bytes.clear();
+        let n = input
+            .read_until(b'\n', &mut bytes)
+            .map_err(|e| Failure::new(Exit::Io, format!("standard input: cannot be read: {e}")))?;
+        if n == 0 {
+            return Ok((lines, false));
+        }
+        let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+        let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        *broken += usize::from(matches!(line, std::borrow::Cow::Owned(_)));
+        let (tokens, cut) = encoder.tokenize(&line)?;
+        *overlong += usize::from(cut);
+        lines.push(tokens);
+    }
+    Ok((lines, true))
+}
+
+fn print(vector: &[f32], json: bool, out: &mut dyn Write) -> Outcome<()> {
+    let (open, between, close) = if json { ("[", ",", "]") } else { ("", " ", "") };
+    out.write_all(open.as_bytes())?;
+    for (i, x) in vector.iter().enumerate() {
+        let between = if i > 0 { between } else { "" };
+        write!(out, "{between}{x}")?;
+    }
+    writeln!(out, "{close}")?;
+    Ok(())
+}

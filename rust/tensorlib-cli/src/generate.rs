@@ -1,0 +1,163 @@
+//! `tensorlib generate`: a text continued, or a conversation.
+
+use crate::args::Generate;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::place;
+use crate::signals;
+use serde_json::json;
+use std::hash::{BuildHasher, Hasher};
+use std::io::{self, BufRead, IsTerminal, Write};
+use tensorlib_models::{
+    generate, Chat, Decoder, DecoderOptions, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals,
+};
+
+/// Runs the command.
+pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
+    signals::catch();
+    // A random state is what the standard library gives each of its maps.
+    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    let seed = options.seed.unwrap_or_else(random);
+    let mut sampler = Sampler::new(SamplerOptions {
+        temperature: options.temp,
+        top_k: options.top_k,
+        top_p: options.top_p,
+        min_p: options.min_p,
+        repeat_penalty: options.repeat_penalty,
+        seed,
+    })
+    .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
+    let prompt = prompt(options)?;
+    let backend = place::backend(&options.place)?;
+    let how = DecoderOptions::new().exact(options.exact).context(options.ctx.unwrap_or(0) as usize);
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let mut session = decoder.session(options.cache)?;
+    if options.temp > 0.0 && !options.json {
+        say(&format!("seed {seed}"));
+    }
+    let Some(prompt) = prompt else { return converse(options, &mut session, &mut sampler, out) };
+    let text = if options.chat || options.system.is_some() {
+        let mut turns = system(options);
+        turns.push(Message { role: "user", content: prompt });
+        Chat::new(decoder.tokenizer())?.text(&turns)?
+    } else {
+        prompt
+    };
+    let tokens = decoder.tokenizer().encode(&text, true, options.chat || options.system.is_some())?;
+    if tokens.is_empty() {
+        return Err(Failure::new(Exit::Refused, "the prompt has no tokens: a text is valid")
+            .hint("this model has no token for the beginning of a text"));
+    }
+    let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
+    report(&totals, seed, options.json, out)?;
+    Ok(if totals.ending == Ending::Interrupted { Exit::Interrupted } else { Exit::Success })
+}
+
+fn prompt(options: &Generate) -> Outcome<Option<String>> {
+    let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
+    std::fs::read_to_string(path).map(Some).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
+        _ => Failure::io(path, "read", &e),
+    })
+}
+
+fn system(options: &Generate) -> Vec<Message> {
+    options.system.iter().map(|text| Message { role: "system", content: text.clone() }).collect()
+}
+
+/// Generates behind these tokens, and prints as it goes. The totals and the whole text.
+fn answer(
+    options: &Generate,
+    session: &mut Session,
+    sampler: &mut Sampler,
+    tokens: &[u32],
+    out: &mut dyn Write,
+) -> Outcome<(Totals, String)> {
+    let (mut failed, mut whole) = (None, String::new());
+    let show = |piece: Piece| {
+        let shown = if options.json {
+            writeln!(out, "{}", json!({ "token": piece.token, "text": piece.text }))
+        } else {
+            write!(out, "{}", piece.text)
+        };
+        whole += piece.text;
+        failed = shown.and_then(|()| out.flush()).err();
+        failed.is_none() && !signals::came()
+    };
+    let totals = generate(session, sampler, tokens, options.limit, &options.stop, show);
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if !options.json {
+        writeln!(out)?;
+        out.flush()?;
+    }
+    Ok((totals?, whole))
+}
+
+/// Turn after turn, as long as there are lines.
+fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, out: &mut dyn Write) -> Outcome<Exit> {
+    let tokenizer = session.decoder().tokenizer();
+    let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
+    let (mut turns, mut known): (Vec<Message>, Vec<u32>) = (system(options), Vec::new());
+    let mut lines = io::stdin().lock();
+    loop {
+        if io::stdin().is_terminal() {
+            let _ = write!(io::stderr(), "> "); // no one to ask if that fails
+        }
+        let mut line = String::new();
+        let n = lines.read_line(&mut line).map_err(|e| Failure::new(Exit::Io, format!("standard input: {e}")))?;
+        if n == 0 || signals::came() {
+            return Ok(if signals::came() { Exit::Interrupted } else { Exit::Success });
+        }
+        if line.trim().is_empty() {
+            continue;
+        }
+        turns.push(Message { role: "user", content: line.trim_end_matches(['\n', '\r']).to_string() });
+        let tokens = tokenizer.encode(&chat.text(&turns)?, true, true)?;
+        // What the session has of it already stays; the last token is fed again for its logits.
+        let same = tokens.iter().zip(&known).take_while(|(a, b)| a == b).count();
+        let same = same.min(session.len()).min(tokens.len().saturating_sub(1));
+        session.truncate(same);
+        let (totals, text) = answer(options, session, sampler, &tokens[same..], out)?;
+        known = tokens;
+        report(&totals, 0, options.json, out)?;
+        turns.push(Message { role: "assistant", content: text });
+        match totals.ending {
+            Ending::Interrupted => return Ok(Exit::Interrupted),
+            Ending::Context => return Ok(Exit::Success),
+            _ => {}
+        }
+    }
+}
+
+fn report(totals: &Totals, seed: u64, as_json: bool, out: &mut dyn Write) -> Outcome<()> {
+    let rate = |n: usize, seconds: f64| n as f64 / seconds.max(1e-9);
+    let (read, wrote) = (totals.prompt_time.as_secs_f64(), totals.time.as_secs_f64());
+    let (prompt, tokens) = (rate(totals.prompt_tokens, read), rate(totals.tokens, wrote));
+    if as_json {
+        let object = json!({
+            "prompt_tokens": totals.prompt_tokens,
+            "prompt_seconds": read,
+            "prompt_tokens_per_second": prompt,
+            "tokens": totals.tokens,
+            "seconds": wrote,
+            "tokens_per_second": tokens,
+            "ending": totals.ending.to_string(),
+            "seed": seed,
+        });
+        writeln!(out, "{object}")?;
+        out.flush()?;
+        return Ok(());
+    }
+    say(&format!(
+        "prompt: {} tokens, {prompt:.1} tokens/s; generation: {} tokens, {tokens:.1} tokens/s; ended by: {}",
+        totals.prompt_tokens, totals.tokens, totals.ending
+    ));
+    Ok(())
+}
+
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
+}

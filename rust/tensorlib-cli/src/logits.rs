@@ -1,0 +1,38 @@
+//! `tensorlib logits`: what a language model says of the token behind each of these.
+
+use crate::args::Logits;
+use crate::failure::{Exit, Outcome};
+use crate::place;
+use std::io::Write;
+use tensorlib_models::{Decoder, DecoderOptions};
+
+/// Runs the command.
+pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
+    let backend = place::backend(&options.place)?;
+    let how = DecoderOptions::new().exact(options.exact).context(options.tokens.len());
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let logits = decoder.session(options.cache)?.feed_all(&options.tokens)?;
+    let (open, between, close) = if options.json { ("[", ",", "]") } else { ("", " ", "") };
+    write!(out, "{open}")?;
+    for (i, row) in logits.chunks(decoder.vocabulary()).enumerate() {
+        if i > 0 && options.json {
+            writeln!(out, ",")?;
+        }
+        write!(out, "{open}")?;
+        for (j, x) in row.iter().enumerate() {
+            // JSON has neither NaN nor infinities.
+            let text = if x.is_finite() || !options.json { x.to_string() } else { "null".into() };
+            write!(out, "{}{text}", if j > 0 { between } else { "" })?;
+        }
+        write!(out, "{close}")?;
+        if !options.json {
+            writeln!(out)?;
+        }
+    }
+    if options.json {
+        writeln!(out, "{close}")?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,289 @@
+//! `embed`, `generate` and `logits`, with tiny models of random weights.
+
+mod common;
+#[path = "../../tensorlib-models/tests/common/mod.rs"]
+mod models;
+
+use common::{command, tool, Ended, Folder};
+use models::architectures::all;
+use models::encoder;
+use models::tiny::{tokenizer_json, vocabulary};
+use serde_json::Value as Json;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::Stdio;
+use tensorlib::{DType, Value};
+
+/// A decoder's GGUF file, with what its metadata have beside.
+fn decoder(folder: &Folder, extra: &[(&str, Value)]) -> String {
+    let path = folder.path("decoder.gguf");
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let mut metadata = model.metadata();
+    metadata.extend(extra.iter().map(|(k, v)| (k.to_string(), v.clone())));
+    model.spec.tensors(3, DType::F32).write_gguf(Path::new(&path), &metadata);
+    path
+}
+
+/// The tool with this text as its input.
+fn tool_with(args: &[&str], input: &[u8]) -> Ended {
+    let mut child = command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let input = input.to_vec();
+    let writer = std::thread::spawn(move || {
+        let _ = stdin.write_all(&input); // it may end before all is read
+    });
+    let out = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
+}
+
+fn rows(ended: &Ended) -> Vec<Vec<f64>> {
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    ended.out.lines().map(|line| line.split(' ').map(|x| x.parse().unwrap()).collect()).collect()
+}
+
+#[test]
+fn logits_of_every_position() {
+    let folder = Folder::new("models-logits");
+    let path = decoder(&folder, &[]);
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let want = model.spec.logits(&model.spec.tensors(3, DType::F32), &[1, 5, 9]);
+    let text = rows(&tool(&["logits", &path, "--tokens", "1,5,9"]));
+    let json = tool(&["logits", &path, "--tokens", "1,5,9", "--json", "--exact"]).json();
+    assert_eq!((text.len(), json.as_array().unwrap().len()), (3, 3));
+    for (i, want) in want.iter().enumerate() {
+        let got: Vec<f32> = json[i].as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect();
+        assert!(models::error(&got, want) < 1e-4);
+        assert!(models::error(&text[i].iter().map(|x| *x as f32).collect::<Vec<_>>(), want) < 1e-4);
+    }
+    tool(&["logits", &path, "--tokens", "1,61"]).expect(1, &["token 61: 0 to 60 are valid"]);
+    tool(&["logits", &path]).expect(2, &["--tokens"]);
+    tool(&["logits", &path, "--tokens", "1", "--device", "none"]).expect(1, &["no device 'none'"]);
+}
+
+#[test]
+fn text_and_totals() {
+    let folder = Folder::new("models-generate");
+    let path = decoder(&folder, &[]);
+    let greedy = ["generate", &path, "hello", "-n", "12", "--temp", "0"];
+    let first = tool(&greedy);
+    first.expect(0, &["prompt: ", "generation: 12 tokens", "tokens/s", "ended by: length"]);
+    assert_eq!(first.out.lines().count(), 1);
+    assert_eq!(tool(&greedy).out, first.out);
+    // The same, token by token.
+    let json = tool(&[&greedy[..], &["--json"]].concat());
+    assert_eq!(json.code, Some(0));
+    let objects: Vec<Json> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let text: String = objects.iter().filter_map(|o| o["text"].as_str()).collect();
+    assert_eq!(text, first.out.trim_end_matches('\n'));
+    let (totals, tokens) = objects.split_last().unwrap();
+    assert_eq!(tokens.iter().filter(|o| o["token"].is_u64()).count(), 12);
+    assert_eq!((totals["tokens"].as_u64(), totals["ending"].as_str()), (Some(12), Some("length")));
+    // Drawn: a seed is the whole of the chance.
+    let drawn = |seed: &str| tool(&["generate", &path, "hello", "-n", "30", "--temp", "1.5", "--seed", seed]);
+    drawn("5").expect(0, &["seed 5"]);
+    assert_eq!(drawn("5").out, drawn("5").out);
+    assert_ne!(drawn("5").out, drawn("6").out);
+    tool(&["generate", &path, "hello", "-n", "1"]).expect(0, &["seed "]);
+    // From a file.
+    let file = folder.path("prompt.txt");
+    std::fs::write(&file, "hello").unwrap();
+    let from_file = tool(&["generate", &path, "--file", &file, "-n", "12", "--temp", "0"]);
+    assert_eq!(from_file.out, first.out);
+}
+
+#[test]
+fn all_endings() {
+    let folder = Folder::new("models-endings");
+    let path = decoder(&folder, &[]);
+    tool(&["generate", &path, "hello", "--ctx", "16", "--temp", "0"]).expect(0, &["ended by: the context is full"]);
+    let whole = tool(&["generate", &path, "hello", "-n", "12", "--temp", "0"]).out;
+    let stop: String = whole.chars().skip(4).take(2).collect();
+    let short = tool(&["generate", &path, "hello", "-n", "12", "--temp", "0", "--stop", &stop]);
+    short.expect(0, &["ended by: stop"]);
+    assert_eq!(short.out.trim_end_matches('\n'), &whole[..whole.find(&stop).unwrap()]);
+    // At last the model ends it itself: any token comes where nothing is likely.
+    tool(&["generate", &path, "a", "--temp", "1000", "--top-k", "0", "--top-p", "1", "--min-p", "0", "--seed", "1"])
+        .expect(0, &["ended by: end of text (token 2)"]);
+}
+
+#[test]
+fn conversations_go_by_the_models_template() {
+    let folder = Folder::new("models-chat");
+    let template = "{% for m in messages %}{{ m.role }}. {{ m.content.strip() }}! {% endfor %}{% if add_generation_prompt %}bot{% endif %}";
+    let path = decoder(&folder, &[("tokenizer.chat_template", template.into())]);
+    let plain = tool(&["generate", &path, "user. hello! bot", "-n", "8", "--temp", "0"]);
+    let chat = tool(&["generate", &path, " hello ", "--chat", "-n", "8", "--temp", "0"]);
+    assert_eq!((chat.code, &chat.out), (Some(0), &plain.out));
+    let plain = tool(&["generate", &path, "system. be kind! user. hello! bot", "-n", "8", "--temp", "0"]);
+    let told = tool(&["generate", &path, "hello", "--system", "be kind", "-n", "8", "--temp", "0"]);
+    assert_eq!((told.code, &told.out), (Some(0), &plain.out));
+    // Line by line; the second answer goes on behind the first.
+    let talk = tool_with(&["generate", &path, "-n", "4", "--temp", "0"], b"hello\n\nyes\n");
+    assert_eq!((talk.code, talk.out.lines().count()), (Some(0), 2), "{talk:?}");
+    let answer = talk.out.lines().next().unwrap();
+    let second = format!("user. hello! assistant. {}! user. yes! bot", answer.trim());
+    let plain = tool(&["generate", &path, &second, "-n", "4", "--temp", "0"]);
+    assert_eq!(talk.out.lines().nth(1), plain.out.lines().next());
+    let without = decoder(&folder, &[]);
+    tool_with(&["generate", &without], b"hello\n").expect(1, &["has no chat template", "hint: say a PROMPT"]);
+    let broken = decoder(&folder, &[("tokenizer.chat_template", "{% for %}".into())]);
+    tool(&["generate", &broken, "hello", "--chat"]).expect(4, &["chat template: ", "line 1"]);
+    let raises = decoder(&folder, &[("tokenizer.chat_template", "{{ raise_exception('users first') }}".into())]);
+    tool(&["generate", &raises, "hello", "--chat"]).expect(1, &["users first"]);
+    let endless = "{% for a in range(10000) %}{% for b in range(10000) %}{% for c in range(10000) %}{% endfor %}{% endfor %}{% endfor %}";
+    let endless = decoder(&folder, &[("tokenizer.chat_template", endless.into())]);
+    tool(&["generate", &endless, "hello", "--chat"]).expect(1, &["chat template"]);
+}
+
+#[test]
+fn bad_arguments() {
+    let folder = Folder::new("models-arguments");
+    let path = decoder(&folder, &[]);
+    for args in [
+        ["--temp", "-1"],
+        ["--top-p", "2"],
+        ["--min-p", "NaN"],
+        ["--repeat-penalty", "0"],
+        ["--cache", "q4_0"],
+        ["--ctx", "0"],
+    ] {
+        tool(&[&["generate", &path, "hello"][..], &[&format!("{}={}", args[0], args[1])]].concat())
+            .expect(2, &["valid"]);
+    }
+    tool(&["generate", &path, "hello", "--ctx", "3"]).expect(1, &["the context has room for 3", "hint"]);
+    tool(&["generate", &path, "hello", "--cache", "q8_0"]).expect(1, &["multiples of 32 are valid"]);
+    tool(&["generate", &path, "--file", &folder.path("none")]).expect(3, &["cannot be read"]);
+    tool(&["generate", &folder.path("none"), "hello"]).expect(3, &["cannot be opened"]);
+    tool(&["generate", &folder.path(""), "hello"]).expect(3, &["config.json"]);
+    std::fs::write(folder.path("bad"), [0xFF, 0xFE]).unwrap();
+    tool(&["generate", &path, "--file", &folder.path("bad")]).expect(4, &["is no UTF-8"]);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(folder.path("cut.gguf"), &whole[..whole.len() - 1]).unwrap();
+    tool(&["generate", &folder.path("cut.gguf"), "hello"]).expect(4, &["hint: the file is damaged"]);
+    tool(&["embed", &path]).expect(1, &["architecture 'llama' is no encoder that is known: bert"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_text_has_its_totals() {
+    let folder = Folder::new("models-interrupt");
+    let path = decoder(&folder, &[("llama.context_length.more", Value::U32(0))]);
+    let args = ["generate", &path, "hello", "--ctx", "100000", "--temp", "0"];
+    let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 1];
+    child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let out = child.wait_with_output().unwrap();
+    let err = String::from_utf8(out.stderr).unwrap();
+    assert_eq!(out.status.code(), Some(130), "{err}");
+    assert!(err.contains("ended by: interrupted") && out.stdout.ends_with(b"\n"), "{err}");
+}
+
+#[test]
+fn a_reader_that_goes_ends_it_quietly() {
+    let folder = Folder::new("models-pipe");
+    let path = decoder(&folder, &[]);
+    let args = ["generate", &path, "hello", "--ctx", "100000", "--temp", "0"];
+    let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let out = child.wait_with_output().unwrap();
+    assert_eq!((out.status.code(), String::from_utf8(out.stderr).unwrap().as_str()), (Some(0), ""));
+}
+
+/// A folder of an encoder.
+fn encoder_folder(folder: &Folder) -> (String, encoder::Spec) {
+    let (path, spec) = (folder.path("hub"), encoder::Spec::new());
+    std::fs::create_dir_all(&path).unwrap();
+    let config = format!(
+        r#"{{"model_type": "bert", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {}, "intermediate_size": {},
+"max_position_embeddings": {}, "layer_norm_eps": {:e}}}"#,
+        spec.layers, spec.width, spec.heads, spec.ffn, spec.positions, spec.eps
+    );
+    std::fs::write(Path::new(&path).join("config.json"), config).unwrap();
+    std::fs::write(Path::new(&path).join("tokenizer.json"), tokenizer_json(spec.vocabulary)).unwrap();
+    let tensors = spec.tensors(5, DType::F32);
+    tensors.write_safetensors(&Path::new(&path).join("model.safetensors"), encoder_name, |_| false);
+    (path, spec)
+}
+
+fn encoder_name(name: &str, _: Option<usize>) -> String {
+    let table = [
+        ("token_embd_norm", "embeddings.LayerNorm"),
+        ("token_embd", "embeddings.word_embeddings"),
+        ("position_embd", "embeddings.position_embeddings"),
+        ("token_types", "embeddings.token_type_embeddings"),
+        ("blk.", "encoder.layer."),
+        ("attn_output_norm", "attention.output.LayerNorm"),
+        ("attn_output", "attention.output.dense"),
+        ("attn_q", "attention.self.query"),
+        ("attn_k", "attention.self.key"),
+        ("attn_v", "attention.self.value"),
+        ("ffn_up", "intermediate.dense"),
+        ("ffn_down", "output.dense"),
+        ("layer_output_norm", "output.LayerNorm"),
+    ];
+    table.iter().fold(name.to_string(), |name, (from, to)| name.replacen(from, to, 1))
+}
+
+#[test]
+fn a_vector_a_line() {
+    let folder = Folder::new("models-embed");
+    let (path, spec) = encoder_folder(&folder);
+    let tensors = spec.tensors(5, DType::F32);
+    let input = "w3 w5 w7\n\nw1 w2\r\nw3 w5 w7\nw9 ".to_string() + &"w4 ".repeat(50);
+    let ended = tool_with(&["embed", &path], input.as_bytes());
+    ended.expect(0, &["warning: 1 line with more than 40 tokens: they were cut"]);
+    let vectors = rows(&ended);
+    assert_eq!(vectors.len(), 5);
+    let near = |got: &[f64], tokens: &[u32], mean: bool| {
+        let got: Vec<f32> = got.iter().map(|x| *x as f32).collect();
+        models::error(&got, &spec.vector(&tensors, tokens, mean)) < 1e-4
+    };
+    assert!(near(&vectors[0], &[3, 5, 7], true) && near(&vectors[2], &[1, 2], true));
+    assert_eq!(vectors[0], vectors[3]);
+    assert!(near(&vectors[4], &[&[9][..], &[4; 39]].concat(), true));
+    let json = tool_with(&["embed", &path, "--json", "--pooling", "cls", "-t", "1"], b"w3 w5 w7\nw1\n");
+    let arrays: Vec<Vec<f64>> = json.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(arrays.len() == 2 && near(&arrays[0], &[3, 5, 7], false), "{json:?}");
+    let rounded = rows(&tool_with(&["embed", &path, "--type", "q8_0"], b"w3 w5 w7\n"));
+    assert!(!near(&rounded[0], &[3, 5, 7], true));
+    let off = rounded[0].iter().zip(&vectors[0]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(off < 0.05, "{off}");
+    assert_eq!(tool_with(&["embed", &path], b"").out, "");
+    tool_with(&["embed", &path], b"w1 \xFF\n").expect(0, &["1 line with bytes that are no UTF-8"]);
+    tool_with(&["embed", &path, "--pooling", "max"], b"").expect(2, &["mean and cls are valid"]);
+    // As GGUF.
+    let gguf = folder.path("encoder.gguf");
+    let number = |n: usize| Value::U32(n as u32);
+    let mut metadata: Vec<(String, Value)> = vec![("general.architecture".into(), "bert".into())];
+    let settings = [
+        ("block_count", number(spec.layers)),
+        ("embedding_length", number(spec.width)),
+        ("attention.head_count", number(spec.heads)),
+        ("feed_forward_length", number(spec.ffn)),
+        ("context_length", number(spec.positions)),
+        ("attention.layer_norm_epsilon", Value::F32(spec.eps as f32)),
+    ];
+    metadata.extend(settings.map(|(k, v)| (format!("bert.{k}"), v)));
+    metadata.extend(vocabulary(spec.vocabulary));
+    tensors.write_gguf(Path::new(&gguf), &metadata);
+    assert_eq!(rows(&tool_with(&["embed", &gguf], b"hello\nyou\n")).len(), 2);
+}
+
+#[test]
+fn many_lines_stay_in_their_order() {
+    let folder = Folder::new("models-many");
+    let (path, spec) = encoder_folder(&folder);
+    let line = |i: usize| {
+        (0..i * 7 % 11 + 1).map(|j| format!("w{}", (i + j * j) % spec.vocabulary)).collect::<Vec<_>>().join(" ")
+    };
+    let lines: Vec<String> = (0..9000).map(line).collect();
+    let all = rows(&tool_with(&["embed", &path], lines.join("\n").as_bytes()));
+    assert_eq!(all.len(), lines.len());
+    for i in [0, 1, 17, 4095, 4096, 8999] {
+        let alone = &rows(&tool_with(&["embed", &path], lines[i].as_bytes()))[0];
+        assert!(alone.iter().zip(&all[i]).all(|(a, b)| (a - b).abs() <= 1e-5), "line {i}");
+    }
+}
