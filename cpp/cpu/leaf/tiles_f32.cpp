@@ -30,7 +30,7 @@ using One = void (*)(const Link *link, const Place *places, int64_t at, Reg a);
 
 // What kinds of links do with register j of a block.
 //
-// 512 bytes ahead are asked for: a processor fetches streams by itself, but takes a tenth less time so (Zen 4; 256 bytes and 1 KiB gain
+// 512 bytes ahead are asked for: a processor fetches streams by itself, but takes a tenth less time so (Zen 4; 1 and 2 KiB ahead gain
 // half of that or nothing, as does asking for the second operands, or past the second-level cache).
 struct Load {
     static constexpr int ahead = 128;
