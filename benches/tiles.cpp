@@ -1,6 +1,5 @@
-// The formulas over a tile in the first-level cache, beside a copy of the same tile by the same loop: nanoseconds an element, and GB/s of
-// what is read and written. A tile goes through one loop after another, so this is what a formula adds to an operation that reads and
-// writes memory.
+// The formulas over a tile in the first-level cache, beside a copy of the same tile by such a chain: nanoseconds an element, and GB/s of
+// what is read and written. Each is a chain of its own here, from the tile and back to one.
 #include "sections.hpp"
 #include "support.hpp"
 

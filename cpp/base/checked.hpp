@@ -24,6 +24,8 @@ inline bool checked_add(std::size_t a, std::size_t b, std::size_t &out) {
 // The next multiple of a power of two; the caller has seen to it that size + unit does not wrap.
 constexpr std::size_t round_up(std::size_t size, std::size_t unit) { return (size + unit - 1) & ~(unit - 1); }
 
-constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+// An extent of a tensor without elements may be any number: a + b would not fit.
+constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b > 0 ? 1 : 0); }
+static_assert(ceil_div(std::numeric_limits<std::int64_t>::max(), 2) == std::int64_t{1} << 62 && ceil_div(0, 3) == 0 && ceil_div(6, 3) == 2);
 
 }  // namespace tensorlib::core

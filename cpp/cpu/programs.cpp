@@ -13,6 +13,9 @@ TensorRef one_row(const TensorRef &t) noexcept {
     return {t.type, {n, 1, 1, 1}, {size, bytes, bytes, bytes}, t.data};
 }
 
+// i mod n; mostly there is nothing to divide.
+std::int64_t wrapped(std::int64_t i, std::int64_t n) noexcept { return i < n ? i : n == 1 ? 0 : i % n; }
+
 }  // namespace
 
 ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept
@@ -20,8 +23,76 @@ ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf:
       instructions_(program.instructions),
       n_inputs_(program.inputs.size()),
       stream_(how.stream),
-      dst_(how.flat ? one_row(dst) : dst) {
+      dst_(how.flat ? one_row(dst) : dst),
+      in_place_(is_row_of_floats(dst_) && !stream_) {
     for (std::size_t i = 0; i < n_inputs_; i++) inputs_[i] = how.flat ? one_row(program.inputs[i]) : program.inputs[i];
+    make_chains();
+}
+
+// The operand of an instruction that is the result of the one before it, still in the processor's registers; -1: none.
+int ProgramRun::taken_over(std::size_t i) const noexcept {
+    if (i == 0 || rounds(i - 1)) return -1;
+    const Instruction &now = instructions_[i];
+    const int operands = traits(now.op).operands, before = instructions_[i - 1].to + max_program_inputs;
+    if (operands > 0 && now.from[0] == before) return 0;
+    return operands == 2 && now.from[1] == before && leaf_.tiles.second[static_cast<std::size_t>(now.op)].one ? 1 : -1;
+}
+
+// Whether an instruction's result is read by others than the next, or twice by that.
+bool ProgramRun::is_kept(std::size_t i) const noexcept {
+    const int place = instructions_[i].to + max_program_inputs;
+    for (std::size_t j = i + 1; j < instructions_.size(); j++) {
+        const Instruction &later = instructions_[j];
+        for (int k = 0; k < traits(later.op).operands; k++) {
+            if (later.from[static_cast<std::size_t>(k)] == place && !(j == i + 1 && k == taken_over(j))) return true;
+        }
+        if (later.to == instructions_[i].to) break;
+    }
+    return false;
+}
+
+void ProgramRun::make_chains() noexcept {
+    const leaf::LeafTable::Tiles &tiles = leaf_.tiles;
+    leaf::Link *link = links_;
+    const auto add = [&](const leaf::LinkStep &step) -> leaf::Link & {
+        link->step = step;
+        return *link++;
+    };
+    bool begins = true;
+    for (std::size_t i = 0; i < instructions_.size(); i++) {
+        const Instruction &instruction = instructions_[i];
+        if (begins) chains_[n_chains_++] = {link, i};
+        const int operands = traits(instruction.op).operands;
+        int own = taken_over(i);
+        if (own < 0 && operands > 0) {
+            own = 0;
+            add(tiles.load).from[0] = instruction.from[0];
+        }
+        const auto op = static_cast<std::size_t>(instruction.op);
+        leaf::Link &formula = add(own == 1 ? tiles.second[op] : tiles.first[op]);
+        for (int k = 0, read = 0; k < operands; k++) {
+            if (k != own) formula.from[read++] = instruction.from[static_cast<std::size_t>(k)];
+        }
+        std::ranges::copy(instruction.parameters, formula.parameters);
+        const bool last = i + 1 == instructions_.size();
+        begins = last || rounds(i);
+        if (last) {
+            last_store_ = &add(tiles.store);
+            last_store_->to = result_place;
+        } else if (begins || is_kept(i)) {
+            add(tiles.store).to = static_cast<std::uint8_t>(max_program_inputs + instruction.to);
+        }
+        if (!begins) continue;
+        add(tiles.end);
+        chains_[n_chains_ - 1].last = i;
+    }
+    for (std::size_t r = 0; r < max_program_registers; r++) {
+        if (n_chains_ > 1) {
+            places_[max_program_inputs + r] = {registers_[r], -1, true};
+        } else {
+            places_[max_program_inputs + r] = {registers_[0] + r * leaf::max_block, 0, false};
+        }
+    }
 }
 
 // n elements of an input from element i0 of the result's row on, as floats: where they lie, one that stands for all, or in `buffer`.
@@ -34,7 +105,7 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
         load_row(input, row, 0, 1, buffer, leaf_);
         return {buffer, true};
     }
-    std::int64_t at = i0 % period;
+    std::int64_t at = wrapped(i0, period);
     if (floats && at + n <= period) return {reinterpret_cast<const float *>(row) + at, false};
     for (std::int64_t done = 0, count; done < n; done += count, at = 0) {
         count = std::min(n - done, period - at);
@@ -44,37 +115,41 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
 }
 
 void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept {
-    Source inputs[max_program_inputs];
-    for (std::size_t i = 0; i < n_inputs_; i++) inputs[i] = read(inputs_[i], rows[i], i0, n, buffers_[i]);
-    const bool floats = is_row_of_floats(dst_), in_place = floats && !stream_;
-    for (const Instruction &instruction : instructions_) {
-        const bool last = &instruction == &instructions_.back();
-        float *result = last && in_place ? reinterpret_cast<float *>(to) + i0 : registers_[instruction.to];
-        leaf::TileArgs args{n, {}, 0, result, instruction.parameters.data()};
-        const int operands = traits(instruction.op).operands;
-        for (int k = 0; k < operands; k++) {
-            const std::uint8_t from = instruction.from[static_cast<std::size_t>(k)];
-            if (from >= max_program_inputs) {
-                args.src[k] = registers_[from - max_program_inputs];
-            } else {
-                args.src[k] = inputs[from].values;
-                args.repeated |= static_cast<unsigned>(inputs[from].repeated) << k;
-            }
-        }
-        leaf_.tiles.loops[static_cast<std::size_t>(instruction.op)](args);
-        if (instruction.type != DType::f32 && (!last || in_place)) {
-            // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a head's.)
-            std::uint16_t rounded[tile_floats];
-            const auto &format = leaf_.formats[dtype_index(instruction.type)];
-            format.encode(result, nullptr, rounded, n);
-            format.decode(rounded, result, n);
-        }
-        if (!last || in_place) continue;
-        if (floats && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream) {
-            leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, to + static_cast<std::size_t>(i0) * sizeof(float));
+    for (std::size_t i = 0; i < n_inputs_; i++) {
+        const Source source = read(inputs_[i], rows[i], i0, n, buffers_[i]);
+        if (source.repeated) {
+            std::ranges::fill(blocks_[i], *source.values);
+            places_[i] = {blocks_[i], 0, false};
         } else {
-            store_row(dst_, to, i0, n, result, leaf_);
+            // Not written.
+            places_[i] = {const_cast<float *>(source.values), -1, false};
         }
+    }
+    // The last result goes to memory by itself where it can; else from a tile.
+    std::byte *const floats = to + static_cast<std::size_t>(i0) * sizeof(float);
+    const bool long_enough = is_row_of_floats(dst_) && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream;
+    const bool streams = stream_ && long_enough && reinterpret_cast<std::uintptr_t>(floats) % 64 == 0;
+    float *const result = in_place_ || streams ? reinterpret_cast<float *>(floats) : result_;
+    last_store_->step = streams ? leaf_.tiles.stream : leaf_.tiles.store;
+    places_[result_place] = {result, -1, true};
+
+    for (int c = 0; c < n_chains_; c++) {
+        const Chain &chain = chains_[c];
+        leaf_.tiles.run(chain.first, places_, n_places, n);
+        if (!rounds(chain.last)) continue;
+        // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a head's.)
+        const Instruction &instruction = instructions_[chain.last];
+        float *values = chain.last + 1 == instructions_.size() ? result : registers_[instruction.to];
+        std::uint16_t rounded[tile_floats];
+        const auto &format = leaf_.formats[dtype_index(instruction.type)];
+        format.encode(values, nullptr, rounded, n);
+        format.decode(rounded, values, n);
+    }
+    if (result != result_) return;
+    if (stream_ && long_enough) {
+        leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
+    } else {
+        store_row(dst_, to, i0, n, result, leaf_);
     }
 }
 
@@ -82,7 +157,7 @@ void ProgramRun::row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexce
     const std::byte *rows[max_program_inputs];
     for (std::size_t i = 0; i < n_inputs_; i++) {
         const TensorRef &t = inputs_[i];
-        rows[i] = row_address(t, {at.i1 % t.ne[1], at.i2 % t.ne[2], at.i3 % t.ne[3]});
+        rows[i] = row_address(t, {wrapped(at.i1, t.ne[1]), wrapped(at.i2, t.ne[2]), wrapped(at.i3, t.ne[3])});
     }
     std::byte *to = row_address(dst_, at);
     for (const std::int64_t end = i0 + n; i0 < end; i0 += tile_floats) tile(rows, to, i0, std::min(tile_floats, end - i0));

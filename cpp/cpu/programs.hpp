@@ -6,7 +6,7 @@
 
 namespace tensorlib::core {
 
-// 4 KiB: the tiles of a program, two or three mostly, stay in the first-level cache beside what streams through it.
+// What a program takes at a time: decoded inputs of 4 KiB stay in the first-level cache until they are read.
 constexpr std::int64_t tile_floats = 1024;
 
 // One thread's run of a program whose result goes to dst.
@@ -18,6 +18,8 @@ public:
         bool flat = false, stream = false;
     };
     ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept;
+    ProgramRun(const ProgramRun &) = delete;
+    ProgramRun &operator=(const ProgramRun &) = delete;
 
     // Inputs at this address are read from there instead.
     void read_instead(const std::byte *address, const TensorRef &there) noexcept {
@@ -39,12 +41,34 @@ private:
     Source read(const TensorRef &input, const std::byte *row, std::int64_t i0, std::int64_t n, float *buffer) const noexcept;
     void tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept;
 
+    // The instructions as chains of links: one, or one up to each result that is rounded before the next takes it. Places are those of
+    // the inputs, of the registers and of the result.
+    static constexpr int result_place = max_program_inputs + max_program_registers, n_places = result_place + 1;
+    static_assert(n_places <= leaf::max_places);
+    void make_chains() noexcept;
+    bool rounds(std::size_t i) const noexcept { return instructions_[i].type != DType::f32 && (i + 1 < instructions_.size() || in_place_); }
+    int taken_over(std::size_t i) const noexcept;
+    bool is_kept(std::size_t i) const noexcept;
+    struct Chain {
+        const leaf::Link *first;
+        std::size_t last;  // instruction
+    };
+
     const leaf::LeafTable &leaf_;
     const std::span<const Instruction> instructions_;
     const std::size_t n_inputs_;
     const bool stream_;
     TensorRef dst_, inputs_[max_program_inputs];
-    alignas(64) float registers_[max_program_registers][tile_floats], buffers_[max_program_inputs][tile_floats];
+    const bool in_place_;
+    // An instruction has three links at most, its operand's and what keeps its result included, and a chain two more.
+    leaf::Link links_[5 * max_program_instructions];
+    leaf::Link *last_store_ = nullptr;
+    Chain chains_[max_program_instructions];
+    int n_chains_ = 0;
+    leaf::Place places_[n_places] = {};
+    // Of registers whole tiles where there are several chains, else blocks.
+    alignas(64) float blocks_[max_program_inputs][leaf::max_block];
+    alignas(64) float registers_[max_program_registers][tile_floats], buffers_[max_program_inputs][tile_floats], result_[tile_floats];
 };
 
 // What follows a product: the step's program over a part of its result, rows [row, row + rows) of columns [column, column + columns) of a

@@ -324,6 +324,69 @@ TEST(Programs, joined_have_the_bits_of_one_by_one) {
     EXPECT_GT(joined, draws / 2) << "there was little to compare";
 }
 
+// Programs of F32 alone, which go through a few registers at a time: of every length, with operands that are repeated, needed twice, later
+// again, or second, over rows that are not whole registers and blocks of them.
+TEST(Programs, of_floats_alone_have_the_bits_of_one_by_one) {
+    std::vector<Call> calls = all_calls();
+    std::erase_if(calls, [](const Call &call) { return call.halves || call.swapped; });
+    const std::vector<Backends> backends = all_backends();
+    Random random(23);
+    std::map<std::size_t, int> lengths;
+    for (int draw = 0; draw < support::repeats(1500, 30000); draw++) {
+        CallBuilder build;
+        const Ne ne{one_of(random, std::vector<std::int64_t>{1, 2, 15, 16, 17, 63, 64, 65, 100, 128, 150, 1024, 1039, 2100}),
+                    1 + below(random, 3), 1, 1};
+        std::vector<Tensor *> whole{build.operand(ne, DType::f32, random), build.operand(ne, DType::f32, random)};
+        const std::int64_t steps = 2 + below(random, 15);
+        for (std::int64_t i = 0; i < steps; i++) {
+            const Call &call = one_of(random, calls);
+            const bool one = std::string_view(call.def->name) == "add1", gate = std::string_view(call.def->name) == "glu";
+            std::vector<Tensor *> src;
+            for (std::size_t k = 0; k < call.operands(); k++) {
+                if (one && k == 1) {
+                    src.push_back(build.operand({1, 1, 1, 1}, DType::f32, random));
+                } else if (k == call.like() || gate || random() % 2 == 0) {
+                    src.push_back(random() % 2 == 0 ? whole.back() : one_of(random, whole));
+                } else {
+                    src.push_back(build.operand(some_part(ne, random), DType::f32, random));
+                }
+            }
+            whole.push_back(build.node(call, src));
+        }
+        expect_same(build, {whole.back()}, one_of(random, backends), "draw " + std::to_string(draw));
+        if (testing::Test::HasFailure()) return;
+        lengths[static_cast<std::size_t>(steps)] += joins(*build.graph({whole.back()}), *backends[0].joined);
+    }
+    for (std::size_t length = 2; length <= 16; length++) EXPECT_GT(lengths[length], 0) << length;
+}
+
+// Results that go past the caches, some of whose rows and last floats cannot: by the kernel of long rows and by the other.
+TEST(Programs, of_large_results_are_right) {
+    constexpr std::int64_t n0 = 5003, n1 = 3400;
+    CallBuilder build;
+    Tensor *x = build.leaf({n0, n1, 1, 1}), *row = build.leaf({n0, 1, 1, 1});
+    const auto value = [](std::int64_t i) { return static_cast<float>(i % 4093 - 2000) / 64; };
+    std::vector<float> values(static_cast<std::size_t>(n0 * n1));
+    for (std::size_t i = 0; i < values.size(); i++) values[i] = value(static_cast<std::int64_t>(i));
+    core::write_f32(*x, values.data(), values.size());
+    core::write_f32(*row, values.data(), static_cast<std::size_t>(n0));
+    // Exact, whatever is done first.
+    Tensor *flat = build.node(Op::relu, {build.node(Op::sub, {build.node(Op::mul, {x, x}), x})});
+    Tensor *rows = build.node(Op::maximum, {build.node(Op::add, {x, row}), row});
+    std::vector<float> want_flat(values.size()), want_rows(values.size());
+    for (std::size_t i = 0; i < values.size(); i++) {
+        const float v = values[i], r = values[i % static_cast<std::size_t>(n0)];
+        want_flat[i] = std::max(v * v - v, 0.0f);
+        want_rows[i] = std::max(v + r, r);
+    }
+    for (const std::string &isa : support::isa_levels()) {
+        const Backends backends(isa, 2);
+        const auto graph = build.graph({flat, rows});
+        core::compute(*graph, *backends.joined);
+        EXPECT_TRUE(values_of(flat) == want_flat && values_of(rows) == want_rows) << isa;
+    }
+}
+
 // Work for several threads, by the kernel of long rows and by the other.
 TEST(Programs, have_the_same_bits_at_any_number_of_threads) {
     Random random(3);

@@ -84,12 +84,12 @@ void run_norm(const Step &step, const Slice &slice) noexcept {
 
 std::int64_t group_channels(const Tensor &node) noexcept {
     const std::int64_t groups = attrs_of<GroupNormAttrs>(node).groups;
-    return (node.layout.ne[2] + groups - 1) / groups;
+    return ceil_div(node.layout.ne[2], groups);
 }
 // Those that have channels, of all batches.
 std::int64_t n_groups(const Tensor &node) noexcept {
     const std::int64_t channels = group_channels(node);
-    return channels == 0 ? 0 : (node.layout.ne[2] + channels - 1) / channels * node.layout.ne[3];
+    return channels == 0 ? 0 : ceil_div(node.layout.ne[2], channels) * node.layout.ne[3];
 }
 
 void plan_groups(const Problem &p, KernelPlan &plan) noexcept {
@@ -102,7 +102,7 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
     if (step.node->layout.n_elements() == 0) return;
     const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
     const Layout &of_a = step.node->src[0]->layout;
-    const std::int64_t channels = group_channels(*step.node), per_batch = (c.ne[2] + channels - 1) / channels;
+    const std::int64_t channels = group_channels(*step.node), per_batch = ceil_div(c.ne[2], channels);
     const Range part = part_of(n_groups(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
     FloatRows rows(step, slice);
     for (std::int64_t group = part.begin; group < part.end; group++) {

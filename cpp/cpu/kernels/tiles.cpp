@@ -3,6 +3,7 @@
 // The result is contiguous. Where every input has its shape and lies side by side, all of it is one long row; else it is cut into rows of
 // dimension 0, and row (i1, i2, i3) meets row (i1 mod n1, i2 mod n2, i3 mod n3) of an input, which repeats along dimension 0 where it has
 // fewer elements there.
+#include "base/checked.hpp"
 #include "cpu/programs.hpp"
 #include "runtime/program.hpp"
 
@@ -29,7 +30,7 @@ std::int64_t work(const Problem &p) noexcept {
     return n * std::max<std::int64_t>(per_element, 4 * static_cast<std::int64_t>(p.program.instructions.size()));
 }
 
-std::int64_t tiles_of(std::int64_t n) noexcept { return (n + tile_floats - 1) / tile_floats; }
+std::int64_t tiles_of(std::int64_t n) noexcept { return ceil_div(n, tile_floats); }
 
 void plan_flat(const Problem &p, KernelPlan &plan) noexcept {
     plan.overlaid = alike(p);

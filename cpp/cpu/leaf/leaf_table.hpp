@@ -64,6 +64,27 @@ struct TileArgs {
     const float *params;
 };
 
+// A chain of formulas takes a few registers, a block, through all of its links before the next. Places are where floats lie while it
+// runs: those of element i at at[i & moves], so that moves is -1, or 0 where all blocks have the same max_block floats. No place with moves
+// 0 is `written` but for reading it again in the same block.
+constexpr int max_block = 64, max_places = 17;
+struct Place {
+    float *at;  // null: none
+    int64_t moves;
+    bool written;
+};
+// Functions of the level's own types, for blocks of four registers and of one.
+struct LinkStep {
+    void (*four)();
+    void (*one)();
+};
+// from: the places of what a link reads beside what came so far; to: of what it stores. As many parameters as the formula has.
+struct Link {
+    LinkStep step;
+    uint8_t from[2], to;
+    float parameters[4];
+};
+
 struct LeafTable {
     using GemmF32 = void (*)(int64_t k, const void *a, const float *b, float *c, ptrdiff_t ldc, int m, bool accumulate);
     // One kernel per n.
@@ -157,9 +178,17 @@ struct LeafTable {
     };
     PanelFormat panels[max_formats];
 
-    // The formulas of elementwise operations, by TileOp. A float's result depends neither on n nor on its place.
+    // The formulas of elementwise operations. A float's result depends neither on n nor on its place.
     using TileLoop = void (*)(const TileArgs &args);
     struct Tiles {
+        // Chains begin with load, or a formula without operands, and end with `end`; store and stream (past the caches, to places on
+        // 64 bytes) keep what they store.
+        LinkStep load, store, stream, end;
+        // By TileOp. first: what came so far is the first operand, the next ones are read. second: the other way round; null where there
+        // is none, and for other than two operands.
+        LinkStep first[n_tile_ops], second[n_tile_ops];
+        void (*run)(const Link *chain, const Place *places, int n_places, int64_t n);
+        // Single formulas.
         TileLoop loops[n_tile_ops];
     } tiles;
 

@@ -6,6 +6,8 @@
 // A unit is what one thread moves at a time: an element or a vector.
 #pragma once
 
+#include "base/checked.hpp"
+
 #include <cuda_runtime.h>
 #include <algorithm>
 #include <cstdint>
@@ -25,8 +27,8 @@ inline RowGrid row_grid(std::int64_t units, std::int64_t n_rows) noexcept {
     std::int64_t x = 1, y = 1;
     while (x < threads_per_block && x < units) x *= 2;
     while (x * y < threads_per_block && y < n_rows) y *= 2;
-    const std::int64_t blocks_x = std::clamp<std::int64_t>((units + x - 1) / x, 1, largest_grid_x);
-    const std::int64_t blocks_y = std::clamp<std::int64_t>((n_rows + y - 1) / y, 1, largest_grid_y);
+    const std::int64_t blocks_x = std::clamp<std::int64_t>(ceil_div(units, x), 1, largest_grid_x);
+    const std::int64_t blocks_y = std::clamp<std::int64_t>(ceil_div(n_rows, y), 1, largest_grid_y);
     return {dim3(static_cast<unsigned>(blocks_x), static_cast<unsigned>(blocks_y)),
             dim3(static_cast<unsigned>(x), static_cast<unsigned>(y))};
 }

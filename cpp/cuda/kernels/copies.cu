@@ -156,8 +156,8 @@ cudaError_t launch_rows(const Step &step, const CudaStream &stream) noexcept {
 cudaError_t launch_transposed(const Step &step, const CudaStream &stream) noexcept {
     const Extents &ne = step.dst.ne;
     const std::int64_t n_slices = ne[2] * ne[3];
-    if (n_slices == 0) return cudaSuccess;
-    const auto blocks = [](std::int64_t n) { return static_cast<unsigned>((n + tile - 1) / tile); };
+    if (step.node->layout.n_elements() == 0) return cudaSuccess;
+    const auto blocks = [](std::int64_t n) { return static_cast<unsigned>(ceil_div(n, tile)); };
     const dim3 grid(blocks(ne[0]), blocks(ne[1]), static_cast<unsigned>(std::min(n_slices, device::largest_grid_y)));
     return with_word(traits(step.dst.type).size, [&](auto word) {
         return launch(stream, {step.kernel->name, grid, dim3(tile, tile_rows), tile * (tile + 1) * sizeof word},

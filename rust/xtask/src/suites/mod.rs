@@ -11,6 +11,7 @@ pub mod export;
 pub mod go;
 mod install;
 mod lint;
+mod models;
 mod package;
 mod portable;
 pub mod rust;
@@ -47,6 +48,7 @@ pub const ALL: &[Suite] = &[
     suite("cpp", "GoogleTest programs on each instruction-set level", cpp::run),
     suite("c", "bad input, quickstart, cases on each level, digits", c::run),
     suite("rust", "unit, doc and feature tests, cases on each level, digits", rust::run),
+    suite("models", "language models and encoders beside double precision, on each level; tokenizers", models::run),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
     suite("go", "vet, tests with the race detector, cases on each level, digits", go::run),
     suite("zig", "tests, cases on each level, digits", zig::run),
@@ -65,6 +67,7 @@ pub const ALL: &[Suite] = &[
         "the same on every level and on the simulated GPU; random calls for ten minutes",
         sanitize::all,
     ),
+    deep("models-simt", "language models and encoders on the simulated GPU", models::simulated),
     deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),

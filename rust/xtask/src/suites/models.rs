@@ -1,0 +1,44 @@
+//! The crate of models: logits, vectors and tokens beside plain double precision, on each level; its documentation.
+
+use super::rust::against;
+use crate::builds;
+use crate::counts::Style;
+use crate::levels;
+use crate::objects;
+use crate::process::Cmd;
+use crate::suite::Run;
+use crate::tools;
+
+const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
+
+pub fn run(run: &mut Run) -> Result<(), String> {
+    tools::native(run.ws)?;
+    // Optimised: the double precision that they are compared with takes minutes else.
+    let tests = objects::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE);
+    run.tests("tests and doc tests", Style::Cargo, tests)?;
+    let best = levels::all(run)?.first().cloned();
+    levels::for_each(run, |run, isa| match Some(isa) == best.as_deref() {
+        true => Ok(()),
+        false => computed(run, objects::cargo(run.ws), &[], &[("TENSORLIB_ISA", isa)]),
+    })?;
+    let doc = objects::cargo(run.ws).args(["doc", "--no-deps"]).args(PACKAGE).env("RUSTDOCFLAGS", "-D warnings");
+    let made = run.step(doc).map(drop);
+    run.check("rustdoc", made);
+    Ok(())
+}
+
+/// `models-simt`: on the simulated GPU, which takes minutes for what a CPU does in a second. Not in every run, as the
+/// crates that read vocabularies are built once more for it.
+pub fn simulated(run: &mut Run) -> Result<(), String> {
+    let build = builds::simt(run)?;
+    let prefix = builds::installed(run, "prefix-simt", &build)?;
+    let cargo = against(run.ws, &prefix)?;
+    computed(run, cargo, &["--features", "system"], &[("TENSORLIB_DEVICE", super::simt::DEVICE)])
+}
+
+/// The tests of all decoders and encoders beside double precision, by this cargo and these features, with these variables set.
+fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
+    let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
+    let tests = tests.args(["--test", "decoders", "--test", "encoders", "--", "double_precision"]);
+    run.tests(&format!("models {}", super::c::title_of(envs)), Style::Cargo, tests.envs(envs))
+}
