@@ -69,7 +69,7 @@ impl Pairs {
         pairs
     }
 
-    fn add(&mut self, left: &str, right: &str) {
+    pub fn add(&mut self, left: &str, right: &str) {
         let joined = format!("{left}{right}");
         if !self.tokens.contains(&joined) {
             self.tokens.push(joined);
