@@ -17,7 +17,7 @@ mod vocabulary;
 
 pub use stream::Stream;
 
-use crate::Result;
+use crate::{Error, Result};
 use decoder::Decoder;
 use guard::guarded;
 use model::Model;
@@ -63,6 +63,10 @@ pub struct Tokenizer {
     chat_template: Option<String>,
 }
 
+/// The most spaces in a row. The crate's expressions give up where they would have to remember a million places, which
+/// "all spaces but the last" does for every space.
+const LONGEST_SPACE: usize = 900_000;
+
 /// What a file says, before it is made into a tokenizer.
 struct Parts {
     vocabulary: Vocabulary,
@@ -84,8 +88,8 @@ impl Tokenizer {
     /// `generation_config.json` and `chat_template.jinja` where they are.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error) for a file that cannot be read, [`Error::Format`](crate::Error) for one that is not what it should be,
-    /// [`Error::Unsupported`](crate::Error) for a part that this crate does not know.
+    /// [`Error::Io`] for a file that cannot be read, [`Error::Format`] for one that is not what it should be,
+    /// [`Error::Unsupported`] for a part that this crate does not know.
     pub fn from_hub(folder: &Path) -> Result<Self> {
         Self::new(hub::read(folder)?)
     }
@@ -93,7 +97,7 @@ impl Tokenizer {
     /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error) for a key that is missing or not what it should be, [`Error::Unsupported`](crate::Error) for a model or
+    /// [`Error::Format`] for a key that is missing or not what it should be, [`Error::Unsupported`] for a model or
     /// a pre-tokenizer that this crate does not know. The message names the key.
     pub fn from_gguf(file: &Gguf) -> Result<Self> {
         Self::new(gguf::read(file)?)
@@ -132,8 +136,10 @@ impl Tokenizer {
     /// some byte-pair vocabularies, it is left out.
     ///
     /// # Errors
-    /// [`Error::Format`](crate::Error) where the description of the tokenizer turns out to contradict itself.
+    /// [`Error::Format`] where the description of the tokenizer turns out to contradict itself,
+    /// [`Error::Invalid`] for a text with more than 900,000 spaces in a row where words are cut by expressions.
     pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
+        self.check(text)?;
         let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special))?;
         if add_special {
             if !ids.starts_with(&self.prefix) {
@@ -145,6 +151,21 @@ impl Tokenizer {
             }
         }
         Ok(ids)
+    }
+
+    /// Refuses texts whose words the crate would not cut, without a word about it.
+    fn check(&self, text: &str) -> Result<()> {
+        if self.pre_tokenizer.is_none() || text.len() <= LONGEST_SPACE {
+            return Ok(());
+        }
+        let spaces = |run: &str| run.chars().count();
+        let longest = text.split(|c: char| !c.is_whitespace()).map(spaces).max().unwrap_or(0);
+        if longest <= LONGEST_SPACE {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "tokenizer: a text with {longest} spaces in a row; at most {LONGEST_SPACE} can be cut into words"
+        )))
     }
 
     fn encode_parts(&self, text: &str, parse_special: bool) -> tokenizers::Result<Vec<u32>> {

@@ -159,3 +159,6 @@ impl Rule {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;
