@@ -151,6 +151,7 @@ fn ids_are_those_of_the_definition_from_both_files() {
             assert_eq!(hub.encode(text, true, false).unwrap(), ids, "{cased} {text:?}");
             assert_eq!(gguf.decode(&ids, true), hub.decode(&ids, true), "{text:?}");
         }
+        assert_eq!((hub.bos(), hub.pad(), hub.unknown()), (gguf.bos(), gguf.pad(), gguf.unknown()));
     }
 }
 
