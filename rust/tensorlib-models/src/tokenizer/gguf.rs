@@ -109,8 +109,8 @@ fn kinds(data: &Metadata<'_>, n: usize) -> Result<Vec<Kind>> {
     numbers.iter().enumerate().map(kind).collect()
 }
 
-/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark, U+2581,
-/// and continuations have none.
+/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark,
+/// U+2581, and continuations have none.
 fn continuation(text: Box<str>, kind: Kind) -> Box<str> {
     let named = text.len() > 2 && text.starts_with('[') && text.ends_with(']');
     match text.strip_prefix(SPACE_MARK) {

@@ -1,4 +1,5 @@
-//! Tokens that are marks for the model: where they are added, found in a text, left out, and which of them end an answer.
+//! Tokens that are marks for the model: where they are added, found in a text, left out, and which of them end an
+//! answer.
 
 use crate::byte_pairs::Pairs;
 use crate::files::*;

@@ -39,8 +39,8 @@ fn gguf() -> Metadata {
         .with("remove_extra_whitespaces", false)
 }
 
-/// The best sum of scores over all ways to cut the text. A character without a piece costs ten more than the worst piece,
-/// and a run of them is one unknown token.
+/// The best sum of scores over all ways to cut the text. A character without a piece costs ten more than the worst
+/// piece, and a run of them is one unknown token.
 fn oracle(text: &str) -> Vec<u32> {
     if text.is_empty() {
         return Vec::new();
