@@ -66,6 +66,12 @@ pub(super) fn read(file: &Gguf) -> Result<Parts> {
     let vocabulary = Vocabulary::new(texts, kinds)?;
     let first_of = |kind| vocabulary.iter().find(|(_, _, k)| *k == kind).map(|(id, _, _)| id);
     roles.unknown = roles.unknown.or_else(|| first_of(Kind::Unknown));
+    if name == "llama" || name == "t5" {
+        // SentencePiece's own names, for files that say nothing.
+        let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
+        roles.bos = roles.bos.or_else(|| control("<s>"));
+        roles.eos = roles.eos.or_else(|| control("</s>"));
+    }
 
     let family = match name.as_str() {
         "llama" => llama(&data, &vocabulary, &roles)?,
@@ -109,8 +115,8 @@ fn kinds(data: &Metadata<'_>, n: usize) -> Result<Vec<Kind>> {
     numbers.iter().enumerate().map(kind).collect()
 }
 
-/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark, U+2581,
-/// and continuations have none.
+/// A word of a BERT vocabulary as the hub writes it. In the file it is the beginnings of words that have a mark,
+/// U+2581, and continuations have none.
 fn continuation(text: Box<str>, kind: Kind) -> Box<str> {
     let named = text.len() > 2 && text.starts_with('[') && text.ends_with(']');
     match text.strip_prefix(SPACE_MARK) {

@@ -4,10 +4,10 @@
 use crate::{Error, Result};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// What `work` returns, with a panic in it as an [`Error::Format`]. `what` is the start of its message.
+/// What `work` returns, with a panic in it as an [`ErrorKind::Format`](crate::ErrorKind). `what` is the start of its message.
 ///
-/// The crate's state is safe to use afterwards: a tokenizer that is being made is dropped, and one in use has only caches
-/// to change, which it changes last.
+/// The crate's state is safe to use afterwards: a tokenizer that is being made is dropped, and one in use has only
+/// caches to change, which it changes last.
 pub(super) fn guarded<T>(what: &str, work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),

@@ -28,13 +28,16 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
     let normalizer = guarded(&format!("{file}: normalizer"), || Ok(serde_json::from_value(part("normalizer"))?))?;
     let pre_tokenizer =
         guarded(&format!("{file}: pre_tokenizer"), || Ok(serde_json::from_value(part("pre_tokenizer"))?))?;
-    let model: ModelWrapper = guarded(&format!("{file}: model"), || Ok(serde_json::from_value(part("model"))?))?;
-    let added = added_tokens(&file, &part("added_tokens"), &settings, &model)?;
+    let special = part("added_tokens");
+    let mut description = part("model");
+    hide_special(&mut description, &special);
+    let model: ModelWrapper = guarded(&format!("{file}: model"), || Ok(serde_json::from_value(description)?))?;
+    let added = added_tokens(&file, &special, &settings, &model)?;
     let decoder = decoder(&file, &part("decoder"))?;
 
     let vocabulary = vocabulary(&file, &model, &added)?;
     let role = |name: &str| settings.role(name).and_then(|text| vocabulary.id(text));
-    let roles = Roles { bos: role("bos"), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
+    let roles = Roles { bos: role("bos").or(role("cls")), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
     let (mut prefix, mut suffix) = around(&file, part("post_processor"))?;
     // Loaders of such folders make the post-processor anew where these two are set.
     apply(settings.add_bos, roles.bos, &mut prefix);
@@ -74,6 +77,23 @@ fn apply(wanted: Option<bool>, token: Option<u32>, at: &mut Vec<u32>) {
         (Some(true), Some(token)) if !at.contains(&token) => at.push(token),
         (Some(false), Some(token)) => at.retain(|id| *id != token),
         _ => {}
+    }
+}
+
+/// Takes the texts of special tokens out of a vocabulary of likely pieces, whose model would make the tokens of them
+/// where they are text. What stands there instead has a space in it, and such models see marks for spaces.
+fn hide_special(model: &mut Value, added: &Value) {
+    if model["type"] != "Unigram" {
+        return;
+    }
+    let unknown = model["unk_id"].as_u64();
+    for entry in added.as_array().into_iter().flatten().filter(|entry| entry["special"] == true) {
+        let Some(id) = entry["id"].as_u64().filter(|id| Some(*id) != unknown) else { continue };
+        let piece =
+            usize::try_from(id).ok().and_then(|id| model["vocab"].get_mut(id)).and_then(|piece| piece.get_mut(0));
+        if let Some(text) = piece.filter(|text| **text == entry["content"]) {
+            *text = Value::String(format!(" {id}"));
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl Settings {
     }
 
     fn add_roles(&mut self, json: &Value) {
-        for name in ["bos", "eos", "pad", "unk"] {
+        for name in ["bos", "cls", "eos", "pad", "unk"] {
             let value = &json[format!("{name}_token")];
             // Either the text, or an object with the text and how to look for it.
             if let Some(text) = value.as_str().or_else(|| value["content"].as_str()) {

@@ -1,4 +1,5 @@
-//! The keys of a GGUF file that describe its tokenizer, each with an error that names it where it is not what it should be.
+//! The keys of a GGUF file that describe its tokenizer, each with an error that names it where it is not what it should
+//! be.
 
 use crate::{Error, Result};
 use tensorlib::{Array, Gguf, Value};

@@ -17,7 +17,7 @@ mod vocabulary;
 
 pub use stream::Stream;
 
-use crate::Result;
+use crate::{Error, Result};
 use decoder::Decoder;
 use guard::guarded;
 use model::Model;
@@ -46,31 +46,28 @@ use vocabulary::{Roles, Vocabulary};
 /// # Ok::<(), tensorlib_models::Error>(())
 /// ```
 pub struct Tokenizer {
-    vocabulary: Vocabulary,
+    parts: Parts,
     /// Special tokens and others that are cut out of the text first.
     added: AddedVocabulary,
     /// The same without the special ones.
     added_text: AddedVocabulary,
-    normalizer: Option<NormalizerWrapper>,
-    pre_tokenizer: Option<PreTokenizerWrapper>,
-    model: Model,
-    decoder: Decoder,
-    /// What stands before a text and after it.
-    prefix: Vec<u32>,
-    suffix: Vec<u32>,
-    roles: Roles,
     ends: BTreeSet<u32>,
-    chat_template: Option<String>,
 }
 
-/// What a file says, before it is made into a tokenizer.
+/// The most spaces in a row. The crate's expressions give up where they would have to remember a million places, which
+/// "all spaces but the last" does for every space.
+const LONGEST_SPACE: usize = 900_000;
+
+/// What a file says.
 struct Parts {
     vocabulary: Vocabulary,
+    /// Tokens that are cut out of a text, with their ids.
     added: Vec<(u32, AddedToken)>,
     normalizer: Option<NormalizerWrapper>,
     pre_tokenizer: Option<PreTokenizerWrapper>,
     model: Model,
     decoder: Decoder,
+    /// What stands before a text and after it.
     prefix: Vec<u32>,
     suffix: Vec<u32>,
     roles: Roles,
@@ -100,51 +97,55 @@ impl Tokenizer {
     }
 
     fn new(parts: Parts) -> Result<Self> {
-        let special: Vec<_> = parts.added.iter().filter(|(_, token)| !token.special).cloned().collect();
         let normalizer = parts.normalizer.as_ref();
-        let added_text = added_vocabulary(special, normalizer)?;
-        let added = added_vocabulary(parts.added, normalizer)?;
-        let ends = vocabulary::ends(&parts.vocabulary, parts.ends.into_iter().chain(parts.roles.eos));
-        Ok(Tokenizer {
-            vocabulary: parts.vocabulary,
-            added,
-            added_text,
-            normalizer: parts.normalizer,
-            pre_tokenizer: parts.pre_tokenizer,
-            model: parts.model,
-            decoder: parts.decoder,
-            prefix: parts.prefix,
-            suffix: parts.suffix,
-            roles: parts.roles,
-            ends,
-            chat_template: parts.chat_template,
-        })
+        let text = parts.added.iter().filter(|(_, token)| !token.special);
+        let added_text = added_vocabulary(text, normalizer)?;
+        let added = added_vocabulary(parts.added.iter(), normalizer)?;
+        let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
+        Ok(Tokenizer { parts, added, added_text, ends })
     }
 
     /// The tokens of a text.
     ///
-    /// With `add_special` the tokens that the model wants before and after a text are added (bos, eos; CLS and SEP of an
-    /// encoder), but not a second time where the text, such as a chat template's, begins or ends with them already. With
-    /// `parse_special` control tokens that are written out in the text become those tokens; without, they are text like
-    /// any other, which is what one wants for text from outside.
+    /// With `add_special` the tokens that the model wants before and after a text are added (bos, eos; CLS and SEP of
+    /// an encoder), but not a second time where the text, such as a chat template's, begins or ends with them already.
+    /// With `parse_special` control tokens that are written out in the text become those tokens; without, they are text
+    /// like any other, which is what one wants for text from outside.
     ///
     /// A character that the vocabulary has no token for becomes the unknown token. Where there is none, which is so in
     /// some byte-pair vocabularies, it is left out.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself.
+    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself,
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for a text with more than 900,000 spaces in a row where words are cut by expressions.
     pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
+        self.check(text)?;
         let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special))?;
         if add_special {
-            if !ids.starts_with(&self.prefix) {
-                ids.splice(0..0, self.prefix.iter().copied());
+            if !ids.starts_with(&self.parts.prefix) {
+                ids.splice(0..0, self.parts.prefix.iter().copied());
             }
             // What is the prefix already cannot be the suffix too.
-            if !ids[self.prefix.len()..].ends_with(&self.suffix) {
-                ids.extend(&self.suffix);
+            if !ids[self.parts.prefix.len()..].ends_with(&self.parts.suffix) {
+                ids.extend(&self.parts.suffix);
             }
         }
         Ok(ids)
+    }
+
+    /// Refuses texts whose words the crate would not cut, without a word about it.
+    fn check(&self, text: &str) -> Result<()> {
+        if self.parts.pre_tokenizer.is_none() || text.len() <= LONGEST_SPACE {
+            return Ok(());
+        }
+        let spaces = |run: &str| run.chars().count();
+        let longest = text.split(|c: char| !c.is_whitespace()).map(spaces).max().unwrap_or(0);
+        if longest <= LONGEST_SPACE {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "tokenizer: a text with {longest} spaces in a row; at most {LONGEST_SPACE} can be cut into words"
+        )))
     }
 
     fn encode_parts(&self, text: &str, parse_special: bool) -> tokenizers::Result<Vec<u32>> {
@@ -154,36 +155,36 @@ impl Tokenizer {
             return Ok(ids);
         }
         let added = if parse_special { &self.added } else { &self.added_text };
-        let mut parts = added.extract_and_normalize(self.normalizer.as_ref(), text);
-        if let Some(pre_tokenizer) = &self.pre_tokenizer {
+        let mut parts = added.extract_and_normalize(self.parts.normalizer.as_ref(), text);
+        if let Some(pre_tokenizer) = &self.parts.pre_tokenizer {
             pre_tokenizer.pre_tokenize(&mut parts)?;
         }
         for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
             match tokens {
                 Some(tokens) => ids.extend(tokens.iter().map(|token| token.id)),
                 None if part.is_empty() => {}
-                None => self.model.encode(part, &mut ids)?,
+                None => self.parts.model.encode(part, &mut ids)?,
             }
         }
         Ok(ids)
     }
 
-    /// The text of tokens, without control tokens where `skip_special` says so. Bytes that are no UTF-8 become U+FFFD. Ids
-    /// that are none are left out.
+    /// The text of tokens, without control tokens where `skip_special` says so. Bytes that are no UTF-8 become U+FFFD.
+    /// Ids that are none are left out.
     pub fn decode(&self, ids: &[u32], skip_special: bool) -> String {
         let mut bytes = Vec::new();
         for id in ids {
             self.append(*id, skip_special, &mut bytes);
         }
-        self.decoder.finish(&bytes)
+        self.parts.decoder.finish(&bytes)
     }
 
     /// Appends the bytes of one token.
     fn append(&self, id: u32, skip_special: bool, bytes: &mut Vec<u8>) {
-        let Some(text) = self.vocabulary.text(id) else { return };
-        let kind = self.vocabulary.kind(id);
+        let Some(text) = self.parts.vocabulary.text(id) else { return };
+        let kind = self.parts.vocabulary.kind(id);
         if !(skip_special && kind.is_special()) {
-            self.decoder.append(text, kind, bytes);
+            self.parts.decoder.append(text, kind, bytes);
         }
     }
 
@@ -201,53 +202,56 @@ impl Tokenizer {
     /// The number of ids, those of control tokens included. A model may have more: rows of its embedding that nothing
     /// uses.
     pub fn n_tokens(&self) -> usize {
-        self.vocabulary.len()
+        self.parts.vocabulary.len()
     }
 
     /// The token that a text begins with.
     pub fn bos(&self) -> Option<u32> {
-        self.roles.bos
+        self.parts.roles.bos
     }
 
     /// The token that a text ends with.
     pub fn eos(&self) -> Option<u32> {
-        self.roles.eos
+        self.parts.roles.eos
     }
 
     /// The token that fills up the shorter texts of a batch.
     pub fn pad(&self) -> Option<u32> {
-        self.roles.pad
+        self.parts.roles.pad
     }
 
     /// The token that stands for what there is no token for.
     pub fn unknown(&self) -> Option<u32> {
-        self.roles.unknown
+        self.parts.roles.unknown
     }
 
     /// A token as the vocabulary writes it; not the text that it stands for, which is [`Tokenizer::decode`]'s.
     pub fn token(&self, id: u32) -> Option<&str> {
-        self.vocabulary.text(id)
+        self.parts.vocabulary.text(id)
     }
 
     /// The id of a token that is written so in the vocabulary; the first where two are.
     pub fn id(&self, token: &str) -> Option<u32> {
-        self.vocabulary.id(token)
+        self.parts.vocabulary.id(token)
     }
 
     /// How a conversation is written for this model: a template in the language Jinja.
     pub fn chat_template(&self) -> Option<&str> {
-        self.chat_template.as_deref()
+        self.parts.chat_template.as_deref()
     }
 }
 
 /// What the crate cuts out of texts. Ids are as given, not counted anew.
-fn added_vocabulary(tokens: Vec<(u32, AddedToken)>, normalizer: Option<&NormalizerWrapper>) -> Result<AddedVocabulary> {
+fn added_vocabulary<'a>(
+    tokens: impl Iterator<Item = &'a (u32, AddedToken)> + Clone,
+    normalizer: Option<&NormalizerWrapper>,
+) -> Result<AddedVocabulary> {
     guarded("tokenizer: special tokens", || {
         // The crate asks a model for the ids: one that knows just these.
-        let ids = tokens.iter().map(|(id, token)| (token.content.clone(), *id)).collect();
+        let ids = tokens.clone().map(|(id, token)| (token.content.clone(), *id)).collect();
         let ids = WordLevel::builder().vocab(ids).build()?;
         let mut added = AddedVocabulary::new();
-        added.add_tokens(tokens.into_iter().map(|(_, token)| token), &ids, normalizer)?;
+        added.add_tokens(tokens.map(|(_, token)| token.clone()), &ids, normalizer)?;
         Ok(added)
     })
 }

@@ -1,9 +1,10 @@
-//! Byte-pair encoding as SentencePiece does it: of all neighbours that make a piece of the vocabulary together, those with
-//! the best score are joined, the leftmost of equals first, until no two do.
+//! Byte-pair encoding as SentencePiece does it: of all neighbours that make a piece of the vocabulary together, those
+//! with the best score are joined, the leftmost of equals first, until no two do.
 //!
-//! This is own code. The `tokenizers` crate joins by a list of pairs, which such files do not have. A list made from the
-//! scores gives other tokens where two pieces have one score (there the place in the text decides, not a list) and where
-//! a piece has a character in it that is no piece itself (`n` and `é` make `né`, but no pair has an unknown half).
+//! This is own code. The `tokenizers` crate joins by a list of pairs, which such files do not have. A list made from
+//! the scores gives other tokens where two pieces have one score (there the place in the text decides, not a list) and
+//! where a piece has a character in it that is no piece itself (`n` and `é` make `né`, but no pair has an unknown
+//! half).
 
 use super::vocabulary::{Kind, Vocabulary};
 use crate::{Error, Result};
@@ -224,7 +225,8 @@ impl SentencePiece {
         }
     }
 
-    /// A character without a piece: its bytes, or else one unknown token for a run of them. Returns whether it was that.
+    /// A character without a piece: its bytes, or else one unknown token for a run of them. Returns whether it was
+    /// that.
     fn emit_outside(&self, part: &str, follows_unknown: bool, ids: &mut Vec<u32>) -> bool {
         let token = |byte: u8| self.bytes[usize::from(byte)];
         if part.bytes().all(|byte| token(byte).is_some()) {

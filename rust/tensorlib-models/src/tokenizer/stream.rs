@@ -3,7 +3,8 @@
 use super::decoder::take_whole;
 use super::Tokenizer;
 
-/// Makes text of tokens that come one after the other. Tokens may end within a character; it comes out when it is whole.
+/// Makes text of tokens that come one after the other. Tokens may end within a character; it comes out when it is
+/// whole.
 ///
 /// A stream goes on where a text was, so the space before its first word stays, which [`Tokenizer::decode`] takes away
 /// where encoding has put it there.

@@ -10,8 +10,8 @@ pub struct Pairs {
     merges: Vec<(String, String)>,
 }
 
-/// GPT-2's words, read off the definition of its expression: an ending of English, or a run of letters, of numbers or of
-/// anything else but spaces, each with one space before it at most; of other spaces all but the last before a word.
+/// GPT-2's words, read off the definition of its expression: an ending of English, or a run of letters, of numbers or
+/// of anything else but spaces, each with one space before it at most; of other spaces all but the last before a word.
 fn gpt2_words(text: &str) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let kind = |c: char| match class(c) {
@@ -69,7 +69,7 @@ impl Pairs {
         pairs
     }
 
-    fn add(&mut self, left: &str, right: &str) {
+    pub fn add(&mut self, left: &str, right: &str) {
         let joined = format!("{left}{right}");
         if !self.tokens.contains(&joined) {
             self.tokens.push(joined);

@@ -237,6 +237,17 @@ fn spaces_as_the_file_says() {
     assert_eq!(silent.encode("a  b", false, false).unwrap(), [space, a, space, space, b]);
 }
 
+/// What the file does not say is found by the names that SentencePiece gives.
+#[test]
+fn names_in_place_of_ids() {
+    let file = Pieces::new(false).grow("\u{2581}ab", 0, 1, |_| 0.).metadata();
+    let file = file.without("bos_token_id").without("eos_token_id").without("unknown_token_id");
+    let tokenizer = file.read().unwrap();
+    assert_eq!((tokenizer.bos(), tokenizer.eos(), tokenizer.unknown()), (Some(1), Some(2), Some(0)));
+    assert_eq!(tokenizer.encode("axb", true, false).unwrap(), [1, 3, 4, 0, 5]);
+    assert!(tokenizer.is_end(2));
+}
+
 /// gemma's files: no space before a text, and runs of spaces and line ends as tokens that are never divided.
 #[test]
 fn user_defined_tokens_are_cut_out_first() {

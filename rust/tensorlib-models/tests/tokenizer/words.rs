@@ -88,7 +88,8 @@ fn bert_words(text: &str, lowercase: bool) -> Vec<String> {
         let kind = class(c);
         let spacing = "\u{903}\u{20dd}".contains(c);
         match kind {
-            // Line ends and tabs are spaces; other controls below U+0020 vanish, even the two that are spaces elsewhere.
+            // Line ends and tabs are spaces; other controls below U+0020 vanish, even the two that are spaces
+            // elsewhere.
             Class::Space if "\u{b}\u{c}\u{85}".contains(c) => {}
             Class::Space => words.push(String::new()),
             // The crate knows no unassigned characters; to Python, which BERT came with, this is a control character.
@@ -151,6 +152,7 @@ fn ids_are_those_of_the_definition_from_both_files() {
             assert_eq!(hub.encode(text, true, false).unwrap(), ids, "{cased} {text:?}");
             assert_eq!(gguf.decode(&ids, true), hub.decode(&ids, true), "{text:?}");
         }
+        assert_eq!((hub.bos(), hub.pad(), hub.unknown()), (gguf.bos(), gguf.pad(), gguf.unknown()));
     }
 }
 
