@@ -137,14 +137,15 @@ inline Call draw_upscale(Builder &build, Random &random, bool large) {
     return {{t}, attrs, type, {a[0] * factor, a[1] * factor, a[2], a[3]}, [=, values = Values(t)](const Ne &i) {
                 if (!bilinear) return Wanted{values.at({i[0] / factor, i[1] / factor, i[2], i[3]}), 0};
                 const Mixture x = mixture(i[0], factor, a[0]), y = mixture(i[1], factor, a[1]);
-                double sum = 0, size = 0;
+                double sum = 0, size = 0, all = 0;
                 for (int which = 0; which < 4; which++) {
                     const double part = (which & 1 ? x.part : 1 - x.part) * (which & 2 ? y.part : 1 - y.part);
                     const double value = values.at({which & 1 ? x.second : x.first, which & 2 ? y.second : y.first, i[2], i[3]});
-                    sum += part * value, size += part * std::fabs(value);
+                    sum += part * value, size += part * std::fabs(value), all += std::fabs(value);
                 }
-                // Each of the two mixtures: its part, 1 - part, two products and a sum are rounded.
-                return Wanted{sum, 8 * u * size};
+                // Each of the two mixtures: its part, 1 - part, two products and a sum are rounded. The part's own rounding, u of a number
+                // near 1, is not small beside what 1 - part may be.
+                return Wanted{sum, 8 * u * size + 2 * u * all};
             }};
 }
 
