@@ -235,8 +235,9 @@ TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
     using namespace tl::core;
     // A table of functions and nothing else, read as such: an entry that is added to it is looked at too.
     const auto functions = [](const auto &table) {
-        static_assert(sizeof table % sizeof(void (*)()) == 0);
-        std::vector<void (*)()> all(sizeof table / (sizeof(void (*)())));
+        constexpr std::size_t size = sizeof(void (*)());
+        static_assert(sizeof table % size == 0);
+        std::vector<void (*)()> all(sizeof table / size);
         std::memcpy(all.data(), &table, sizeof table);
         return all;
     };
