@@ -69,6 +69,12 @@ pub enum Command {
     /// Print a language model's logits at every position of some tokens
     #[command(after_long_help = EXIT_CODES)]
     Logits(Logits),
+    /// Measure how well a language model foretells a text
+    ///
+    /// The text is cut into windows of --ctx tokens; in each the second half is foretold from what stands before. Perplexity is e
+    /// to the mean of -ln of the tokens' probabilities: less is better.
+    #[command(after_long_help = EXIT_CODES)]
+    Perplexity(Perplexity),
     /// List devices, instruction-set levels and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
@@ -270,6 +276,29 @@ pub struct Logits {
     #[arg(long)]
     pub exact: bool,
     /// JSON: an array of arrays
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `perplexity`
+#[derive(Args)]
+pub struct Perplexity {
+    /// A GGUF file, or a folder as model hubs lay it out
+    pub model: PathBuf,
+    /// The text
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub place: Place,
+    /// Tokens of a window
+    #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
+    pub ctx: u32,
+    /// The type of the cache of keys and values
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
+    pub cache: DType,
+    /// No product may round an activation to fewer bits
+    #[arg(long)]
+    pub exact: bool,
+    /// JSON instead of a line
     #[arg(long)]
     pub json: bool,
 }

@@ -56,10 +56,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
 
 fn prompt(options: &Generate) -> Outcome<Option<String>> {
     let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
-    std::fs::read_to_string(path).map(Some).map_err(|e| match e.kind() {
-        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
-        _ => Failure::io(path, "read", &e),
-    })
+    place::text_of(path).map(Some)
 }
 
 fn system(options: &Generate) -> Vec<Message> {

@@ -19,6 +19,7 @@ mod memory;
 mod open;
 mod output;
 mod pattern;
+mod perplexity;
 mod pipeline;
 mod place;
 mod plan;
@@ -57,6 +58,7 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::Embed(options) => embed::run(options, &mut out),
         Command::Generate(options) => generate::run(options, &mut out),
         Command::Logits(options) => logits::run(options, &mut out),
+        Command::Perplexity(options) => perplexity::run(options, &mut out),
         Command::Devices(options) => devices::run(options, &mut out),
         Command::Bench(options) => bench::run(options, &mut out),
         Command::Completions(options) => manual::completions(options.shell, &mut out),

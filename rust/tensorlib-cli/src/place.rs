@@ -1,10 +1,20 @@
-//! Where a model computes.
+//! Where a model computes, and the texts that it is given.
 
 use crate::args::Place;
-use crate::failure::Outcome;
+use crate::failure::{Exit, Failure, Outcome};
+use std::io;
+use std::path::Path;
 use tensorlib::{Backend, BackendOptions};
 
 /// Opens the device that the options name.
 pub fn backend(options: &Place) -> Outcome<Backend> {
     Ok(BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&options.device)?)
+}
+
+/// A text file, whole.
+pub fn text_of(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
+        _ => Failure::io(path, "read", &e),
+    })
 }

@@ -94,6 +94,38 @@ fn text_and_totals() {
 }
 
 #[test]
+fn perplexity_is_that_of_double_precision() {
+    let folder = Folder::new("models-perplexity");
+    let path = decoder(&folder, &[]);
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let tensors = model.spec.tensors(3, DType::F32);
+    // A letter is a token; the first of the text is that of its beginning, which stands at the beginning of each window.
+    let text: String = (0..70u8).map(|i| char::from(b'a' + i.wrapping_mul(7) % 26)).collect();
+    let file = folder.path("text.txt");
+    std::fs::write(&file, &text).unwrap();
+    let letters = text.bytes().map(|c| u32::from(c - b'a') + 4);
+    let tokens: Vec<u32> = [1, 3].into_iter().chain(letters).collect();
+    let (mut costs, window) = (Vec::new(), 20);
+    for part in tokens.chunks_exact(window) {
+        let part: Vec<u32> = [1].into_iter().chain(part[1..].iter().copied()).collect();
+        let logits = model.spec.logits(&tensors, &part);
+        for i in window / 2..window - 1 {
+            let total: f64 = logits[i].iter().map(|x| x.exp()).sum();
+            costs.push(total.ln() - logits[i][part[i + 1] as usize]);
+        }
+    }
+    assert_eq!(costs.len(), 3 * 9);
+    let want = (costs.iter().sum::<f64>() / costs.len() as f64).exp();
+    let args = ["perplexity", &path, &file, "--ctx", "20", "--cache", "f32"];
+    let json = tool(&[&args[..], &["--json"]].concat()).json();
+    assert!((json["perplexity"].as_f64().unwrap() / want - 1.0).abs() < 1e-5, "{json} {want}");
+    assert_eq!((json["tokens"].as_u64(), json["windows"].as_u64()), (Some(27), Some(3)));
+    tool(&args).expect(0, &["perplexity ", " +/- ", "27 tokens of 3 windows of 20"]);
+    tool(&["perplexity", &path, &file, "--ctx", "100"]).expect(1, &["72 tokens: 100, a window, is the least", "hint"]);
+    tool(&["perplexity", &path, &folder.path("none")]).expect(3, &["cannot be read"]);
+}
+
+#[test]
 fn all_endings() {
     let folder = Folder::new("models-endings");
     let path = decoder(&folder, &[]);

@@ -6,8 +6,19 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 10] =
-    ["inspect", "quantize", "compare", "embed", "generate", "logits", "devices", "bench", "completions", "man"];
+const COMMANDS: [&str; 11] = [
+    "inspect",
+    "quantize",
+    "compare",
+    "embed",
+    "generate",
+    "logits",
+    "perplexity",
+    "devices",
+    "bench",
+    "completions",
+    "man",
+];
 
 /// A run that takes long, in the midst of its work: the first tensor is announced, and there are seconds to go.
 fn long_run(folder: &Folder) -> Child {
@@ -123,7 +134,7 @@ fn man_pages_know_all() {
 #[test]
 fn help_tells_of_exit_codes() {
     tool(&["--help"]).expect(0, &COMMANDS).expect(0, &["Exit codes", "70"]);
-    for command in &COMMANDS[..8] {
+    for command in &COMMANDS[..9] {
         tool(&[command, "--help"]).expect(0, &["Exit codes", "Usage"]);
         tool(&[command, "-h"]).expect(0, &["Usage"]);
     }

@@ -205,6 +205,14 @@ impl Tokenizer {
         self.parts.vocabulary.len()
     }
 
+    /// The token that [`Tokenizer::encode`] puts before a text; nothing where it adds none, or several.
+    pub fn begins(&self) -> Option<u32> {
+        match self.parts.prefix[..] {
+            [token] => Some(token),
+            _ => None,
+        }
+    }
+
     /// The token that a text begins with.
     pub fn bos(&self) -> Option<u32> {
         self.parts.roles.bos

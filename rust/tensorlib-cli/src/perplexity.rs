@@ -1,0 +1,43 @@
+//! `tensorlib perplexity`: how well a language model foretells a text.
+
+use crate::args::Perplexity;
+use crate::failure::{Exit, Outcome};
+use crate::place;
+use crate::signals;
+use serde_json::json;
+use std::io::Write;
+use tensorlib_models::{perplexity, Decoder, DecoderOptions};
+
+/// Runs the command.
+pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
+    signals::catch();
+    let text = place::text_of(&options.file)?;
+    let backend = place::backend(&options.place)?;
+    let window = options.ctx as usize;
+    let how = DecoderOptions::new().exact(options.exact).context(window);
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let tokens = decoder.tokenizer().encode(&text, true, false)?;
+    let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
+    signals::check("nothing is printed")?;
+    let found = found?;
+    if options.json {
+        let object = json!({
+            "perplexity": found.value(),
+            "standard_error": found.value_error(),
+            "tokens": found.tokens,
+            "windows": found.windows,
+            "window": window,
+        });
+        writeln!(out, "{object}")?;
+        return Ok(Exit::Success);
+    }
+    let (value, error) = (found.value(), found.value_error());
+    writeln!(
+        out,
+        "perplexity {value:.4} +/- {error:.4} ({} tokens of {} windows of {window})",
+        found.tokens, found.windows
+    )?;
+    Ok(Exit::Success)
+}
