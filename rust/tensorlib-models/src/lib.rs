@@ -15,7 +15,8 @@ pub mod tokenizer;
 mod weights;
 
 pub use decoder::{Decoder, DecoderOptions, Session};
-pub use encoder::{Encoder, EncoderOptions, Pooling};
+pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};
+pub use package::Pooling;
 pub use perplexity::{perplexity, Perplexity};

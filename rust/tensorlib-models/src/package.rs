@@ -1,8 +1,7 @@
 //! What a model's path leads to: settings, tensors, tokenizer, and how a folder's sentences are to be treated.
 
-use crate::encoder::Pooling;
 use crate::files::Source;
-use crate::settings::{read_json, Key, Settings};
+use crate::settings::{read_json, Key, Settings, MAX_JSON};
 use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
 use serde_json::Value as Json;
@@ -18,6 +17,15 @@ pub struct Package {
     pub files: Source,
     folder: Option<PathBuf>,
     gguf: Option<Gguf>,
+}
+
+/// How a text's vector comes from those of its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// That of the first token.
+    Cls,
 }
 
 /// What a folder says about sentences.
@@ -135,5 +143,5 @@ fn pooling_of(json: &Json, folder: &Path) -> Result<Option<Pooling>> {
 }
 
 fn optional_json(path: &Path) -> Result<Option<Json>> {
-    path.exists().then(|| read_json(path)).transpose()
+    path.exists().then(|| read_json(path, MAX_JSON)).transpose()
 }

@@ -12,7 +12,7 @@ use tensorlib::{Array, Gguf, Value};
 /// No count in a model's settings is larger: products of three of them fit into an `i64`.
 const MAX_COUNT: i64 = 1 << 20;
 /// The most bytes of a JSON file: the largest configurations have some thousand.
-const MAX_JSON: u64 = 64 << 20;
+pub const MAX_JSON: u64 = 64 << 20;
 
 /// A setting's name in GGUF, behind `ARCHITECTURE.`, and its path in config.json, dots between levels.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Settings {
     /// The config.json of a folder.
     pub fn of_folder(folder: &Path) -> Result<Self> {
         let path = folder.join("config.json");
-        let json = read_json(&path)?;
+        let json = read_json(&path, MAX_JSON)?;
         let architecture = json.get("model_type").and_then(Json::as_str).unwrap_or_default().to_string();
         if architecture.is_empty() {
             let message = format!("{}: has no text 'model_type', which says what model it is", path.display());
@@ -143,13 +143,13 @@ impl Settings {
     }
 }
 
-/// A JSON file of a model's folder.
-pub fn read_json(path: &Path) -> Result<Json> {
+/// A JSON file of a model's folder, of so many bytes at most.
+pub fn read_json(path: &Path, most: u64) -> Result<Json> {
     let mut text = Vec::new();
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, "opened", &e))?;
-    file.take(MAX_JSON + 1).read_to_end(&mut text).map_err(|e| Error::io(path, "read", &e))?;
-    if text.len() as u64 > MAX_JSON {
-        return Err(Error::format(format!("{}: is JSON of more than {MAX_JSON} bytes", path.display())));
+    file.take(most + 1).read_to_end(&mut text).map_err(|e| Error::io(path, "read", &e))?;
+    if text.len() as u64 > most {
+        return Err(Error::format(format!("{}: more than {most} bytes, which no such file has", path.display())));
     }
     serde_json::from_slice(&text).map_err(|e| Error::format(format!("{}: is no JSON: {e}", path.display())))
 }

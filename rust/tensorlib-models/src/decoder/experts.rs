@@ -1,6 +1,6 @@
 //! Feed-forward parts of which each token uses some.
 
-use super::layer::{gated, Run};
+use super::run::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
 use crate::parts::{is_exact, Linear};
 use crate::weights::Weights;

@@ -1,12 +1,12 @@
 //! One layer of a decoder: attention and feed-forward.
 
-use super::cache::Cache;
 use super::experts::ExpertFfn;
-use super::shape::{Activation, Shape};
+use super::run::{gated, glu_of, Run};
+use super::shape::Shape;
 use crate::parts::{Linear, Norm, NormKind};
 use crate::weights::Weights;
 use crate::Result;
-use tensorlib::{Context, FlashAttnExtOptions, GluOp, GluOptions, RopeOptions, Tensor};
+use tensorlib::{FlashAttnExtOptions, GluOptions, RopeOptions, Tensor};
 
 enum Projections {
     Apart { query: Linear, key: Linear, value: Linear },
@@ -17,22 +17,6 @@ enum Ffn {
     Gated { gate: Linear, up: Linear, down: Linear },
     Fused { gate_up: Linear, down: Linear },
     Experts(Box<ExpertFfn>),
-}
-
-/// What all layers of a run share.
-pub struct Run<'a> {
-    pub ctx: &'a Context,
-    pub shape: &'a Shape,
-    pub cache: &'a Cache,
-    /// The tokens' positions, which are their rows in the cache.
-    pub positions: Tensor,
-    /// Which keys each token sees: [keys, tokens].
-    pub mask: Tensor,
-    /// The same of layers with a window.
-    pub window_mask: Option<Tensor>,
-    pub tokens: i64,
-    pub keys: i64,
-    pub exact: bool,
 }
 
 /// A layer's weights.
@@ -176,17 +160,4 @@ impl Layer {
             Ffn::Experts(experts) => experts.of(run, x),
         }
     }
-}
-
-fn glu_of(activation: Activation) -> GluOp {
-    match activation {
-        Activation::Silu => GluOp::Swiglu,
-        Activation::Gelu => GluOp::Geglu,
-        Activation::SwigluOai => GluOp::SwigluOai,
-    }
-}
-
-/// The gate through the activation, times the rest.
-pub fn gated(ctx: &Context, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
-    Ok(ctx.glu(gate, Some(up), glu_of(activation), GluOptions::new().split(true))?)
 }

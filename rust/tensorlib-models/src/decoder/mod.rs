@@ -3,8 +3,10 @@
 mod architectures;
 mod cache;
 mod experts;
+mod keys;
 mod layer;
 mod rope;
+mod run;
 mod shape;
 
 use crate::package::Package;
@@ -13,7 +15,8 @@ use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use cache::Cache;
-use layer::{Layer, Run};
+use layer::Layer;
+use run::Run;
 use shape::Shape;
 use std::path::Path;
 use tensorlib::{f16, Backend, Context, DType, Graph, ScaleOptions, Tensor};

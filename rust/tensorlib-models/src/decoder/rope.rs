@@ -1,5 +1,6 @@
 //! Rotary positions: what settings say of them, and the factors of frequencies that long contexts take.
 
+use super::keys::CONTEXT;
 use crate::settings::{Key, Settings};
 use crate::weights::Weights;
 use crate::{Error, Result};
@@ -21,7 +22,6 @@ const LOW: Key = Key("", "rope_scaling.low_freq_factor");
 const HIGH: Key = Key("", "rope_scaling.high_freq_factor");
 const LONG: Key = Key("", "rope_scaling.long_factor");
 const SHORT: Key = Key("", "rope_scaling.short_factor");
-const CONTEXT: Key = super::shape::CONTEXT;
 
 /// Where the factors of frequencies come from.
 #[derive(Clone, Debug, PartialEq)]

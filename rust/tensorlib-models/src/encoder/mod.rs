@@ -3,7 +3,7 @@
 mod batches;
 mod bert;
 
-use crate::package::Package;
+use crate::package::{Package, Pooling};
 use crate::parts::{Linear, Norm, NormKind};
 use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
@@ -11,15 +11,6 @@ use crate::{Error, Result};
 use batches::{batches, Batch};
 use std::path::Path;
 use tensorlib::{Backend, Context, DType, FlashAttnExtOptions, Graph, Tensor};
-
-/// How a text's vector comes from those of its tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pooling {
-    /// Their mean.
-    Mean,
-    /// That of the first token.
-    Cls,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Activation {

@@ -7,6 +7,7 @@ use super::hub_settings::Settings;
 use super::model::Model;
 use super::vocabulary::{Kind, Roles, Vocabulary, MAX_TOKENS};
 use super::Parts;
+use crate::settings::read_json;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -19,7 +20,7 @@ const MAX_FILE_BYTES: u64 = 256 << 20;
 
 pub(super) fn read(folder: &Path) -> Result<Parts> {
     let path = folder.join("tokenizer.json");
-    let mut json = read_json(&path)?;
+    let mut json = read_json(&path, MAX_FILE_BYTES)?;
     let file = path.display().to_string();
     let settings = Settings::read(folder)?;
 
@@ -59,17 +60,6 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
         ends: settings.ends,
         chat_template: settings.chat_template,
     })
-}
-
-/// A JSON file of a bounded size.
-pub(super) fn read_json(path: &Path) -> Result<Value> {
-    let size = std::fs::metadata(path).map_err(|error| Error::io(path, "read", &error))?.len();
-    if size > MAX_FILE_BYTES {
-        let path = path.display();
-        return Err(Error::format(format!("{path}: {size} bytes, and no such file has more than {MAX_FILE_BYTES}")));
-    }
-    let text = std::fs::read(path).map_err(|error| Error::io(path, "read", &error))?;
-    serde_json::from_slice(&text).map_err(|error| Error::format(format!("{}: {error}", path.display())))
 }
 
 fn apply(wanted: Option<bool>, token: Option<u32>, at: &mut Vec<u32>) {

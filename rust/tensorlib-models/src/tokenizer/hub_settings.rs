@@ -1,6 +1,6 @@
 //! What the files beside `tokenizer.json` say.
 
-use super::hub::read_json;
+use crate::settings::{read_json, MAX_JSON};
 use crate::{Error, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -24,7 +24,7 @@ impl Settings {
         let mut settings = Settings::default();
         let path = folder.join("tokenizer_config.json");
         if path.exists() {
-            let json = read_json(&path)?;
+            let json = read_json(&path, MAX_JSON)?;
             settings.add_roles(&json);
             settings.add_bos = json["add_bos_token"].as_bool();
             settings.add_eos = json["add_eos_token"].as_bool();
@@ -33,11 +33,11 @@ impl Settings {
         }
         let path = folder.join("special_tokens_map.json");
         if path.exists() {
-            settings.add_roles(&read_json(&path)?);
+            settings.add_roles(&read_json(&path, MAX_JSON)?);
         }
         let path = folder.join("generation_config.json");
         if path.exists() {
-            settings.ends = ends(&path, &read_json(&path)?["eos_token_id"])?;
+            settings.ends = ends(&path, &read_json(&path, MAX_JSON)?["eos_token_id"])?;
         }
         // A file of its own is the newer way, and goes before the other.
         let path = folder.join("chat_template.jinja");

@@ -1,0 +1,36 @@
+//! What the layers of one run share.
+
+use super::cache::Cache;
+use super::shape::{Activation, Shape};
+use crate::Result;
+use tensorlib::{Context, GluOp, GluOptions, Tensor};
+
+/// What all layers of a run share.
+pub struct Run<'a> {
+    pub ctx: &'a Context,
+    pub shape: &'a Shape,
+    pub cache: &'a Cache,
+    /// The tokens' positions, which are their rows in the cache.
+    pub positions: Tensor,
+    /// Which keys each token sees: [keys, tokens].
+    pub mask: Tensor,
+    /// The same of layers with a window.
+    pub window_mask: Option<Tensor>,
+    pub tokens: i64,
+    pub keys: i64,
+    pub exact: bool,
+}
+
+/// The operation of an activation and a product.
+pub fn glu_of(activation: Activation) -> GluOp {
+    match activation {
+        Activation::Silu => GluOp::Swiglu,
+        Activation::Gelu => GluOp::Geglu,
+        Activation::SwigluOai => GluOp::SwigluOai,
+    }
+}
+
+/// The gate through the activation, times the rest.
+pub fn gated(ctx: &Context, activation: Activation, gate: &Tensor, up: &Tensor) -> Result<Tensor> {
+    Ok(ctx.glu(gate, Some(up), glu_of(activation), GluOptions::new().split(true))?)
+}
