@@ -8,7 +8,7 @@ use serde_json::json;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufRead, IsTerminal, Write};
 use tensorlib_models::{
-    generate, Chat, Decoder, DecoderOptions, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals,
+    generate, Chat, DecoderOptions, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals,
 };
 
 /// Runs the command.
@@ -27,11 +27,8 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     })
     .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
-    let backend = place::backend(&options.place)?;
     let how = DecoderOptions::new().exact(options.exact).context(options.ctx.unwrap_or(0) as usize);
-    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
-    // that change").
-    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let decoder = place::decoder(&options.place, &options.model, &how)?;
     let mut session = decoder.session(options.cache)?;
     if options.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));

@@ -4,15 +4,12 @@ use crate::args::Logits;
 use crate::failure::{Exit, Outcome};
 use crate::place;
 use std::io::Write;
-use tensorlib_models::{Decoder, DecoderOptions};
+use tensorlib_models::DecoderOptions;
 
 /// Runs the command.
 pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
-    let backend = place::backend(&options.place)?;
     let how = DecoderOptions::new().exact(options.exact).context(options.tokens.len());
-    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
-    // that change").
-    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let decoder = place::decoder(&options.place, &options.model, &how)?;
     let logits = decoder.session(options.cache)?.feed_all(&options.tokens)?;
     let (open, between, close) = if options.json { ("[", ",", "]") } else { ("", " ", "") };
     write!(out, "{open}")?;

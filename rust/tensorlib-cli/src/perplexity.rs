@@ -6,18 +6,15 @@ use crate::place;
 use crate::signals;
 use serde_json::json;
 use std::io::Write;
-use tensorlib_models::{perplexity, Decoder, DecoderOptions};
+use tensorlib_models::{perplexity, DecoderOptions};
 
 /// Runs the command.
 pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let text = place::text_of(&options.file)?;
-    let backend = place::backend(&options.place)?;
     let window = options.ctx as usize;
     let how = DecoderOptions::new().exact(options.exact).context(window);
-    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
-    // that change").
-    let decoder = unsafe { Decoder::open_mapped(&options.model, &backend, &how)? };
+    let decoder = place::decoder(&options.place, &options.model, &how)?;
     let tokens = decoder.tokenizer().encode(&text, true, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;

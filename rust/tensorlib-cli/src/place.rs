@@ -5,10 +5,18 @@ use crate::failure::{Exit, Failure, Outcome};
 use std::io;
 use std::path::Path;
 use tensorlib::{Backend, BackendOptions};
+use tensorlib_models::{Decoder, DecoderOptions};
 
 /// Opens the device that the options name.
 pub fn backend(options: &Place) -> Outcome<Backend> {
     Ok(BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&options.device)?)
+}
+
+/// Opens a language model there.
+pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    Ok(unsafe { Decoder::open_mapped(model, &backend(options)?, how)? })
 }
 
 /// A text file, whole.

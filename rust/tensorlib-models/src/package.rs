@@ -6,7 +6,6 @@ use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
-use tensorlib::Gguf;
 
 /// Names of a hub folder's tensors, the first that is there.
 const TENSORS: [&str; 2] = ["model.safetensors", "model.safetensors.index.json"];
@@ -16,7 +15,6 @@ pub struct Package {
     pub settings: Settings,
     pub files: Source,
     folder: Option<PathBuf>,
-    gguf: Option<Gguf>,
 }
 
 /// How a text's vector comes from those of its tokens.
@@ -59,12 +57,12 @@ impl Package {
                     "weights of PyTorch (pytorch_model.bin) are programs: convert them to safetensors before",
                 ));
             };
-            return Ok(Package { settings, files: open(&tensors)?, folder: Some(path.to_path_buf()), gguf: None });
+            return Ok(Package { settings, files: open(&tensors)?, folder: Some(path.to_path_buf()) });
         }
         match open(path)? {
             Source::Gguf(file) => {
                 let settings = Settings::of_gguf(&file)?;
-                Ok(Package { settings, files: Source::Gguf(file.clone()), folder: None, gguf: Some(file) })
+                Ok(Package { settings, files: Source::Gguf(file), folder: None })
             }
             Source::Safetensors(_) => {
                 let message =
@@ -77,10 +75,10 @@ impl Package {
 
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> Result<Tokenizer> {
-        match (&self.gguf, &self.folder) {
-            (Some(file), _) => Tokenizer::from_gguf(file),
-            (None, Some(folder)) => Tokenizer::from_hub(folder),
-            (None, None) => Err(Error::internal("a model of no file")),
+        match (&self.files, &self.folder) {
+            (Source::Gguf(file), _) => Tokenizer::from_gguf(file),
+            (_, Some(folder)) => Tokenizer::from_hub(folder),
+            (_, None) => Err(Error::internal("a model of no file")),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A model's tensors as leafs, by the names that GGUF files have for them.
 
-use crate::files::{pieces, Entry, SafeSet, Source};
+use crate::files::{dims, pieces, Entry, SafeSet, Source};
 use crate::{Error, Result};
 use std::collections::HashMap;
 use tensorlib::{Backend, Context, DType, Gguf, Kind, Tensor};
@@ -14,8 +14,8 @@ const SMALL: [&str; 2] = ["position_embd.weight", "token_types.weight"];
 pub enum HubName {
     /// One tensor; the first of these names that is there.
     One(Vec<String>),
-    /// A tensor for each expert, stacked in this order.
-    Stack(Vec<String>),
+    /// A tensor for each expert, by its number, as many as there are.
+    Stack(Box<dyn Fn(usize) -> String>),
 }
 
 /// What an architecture says of its folders.
@@ -76,10 +76,10 @@ impl Weights {
                 self.converted(name, file.tensor(&self.context, name)?)?
             }
             Files::Hub { set, entries, names } => {
-                let find = |name: &String| entries.get(name).map(|i| &set.entries()[*i]);
+                let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
                 let parts: Vec<&Entry> = match (names.of)(name) {
-                    HubName::One(candidates) => candidates.iter().find_map(find).into_iter().collect(),
-                    HubName::Stack(all) => all.iter().map_while(find).collect(),
+                    HubName::One(candidates) => candidates.iter().find_map(|name| find(name)).into_iter().collect(),
+                    HubName::Stack(name) => (0..).map_while(|expert| find(&name(expert))).collect(),
                 };
                 if parts.is_empty() {
                     return Ok(None);
@@ -96,7 +96,8 @@ impl Weights {
         match &self.files {
             Files::Gguf(_) => name.to_string(),
             Files::Hub { names, .. } => match (names.of)(name) {
-                HubName::One(all) | HubName::Stack(all) => all.into_iter().next().unwrap_or_else(|| name.to_string()),
+                HubName::One(all) => all.into_iter().next().unwrap_or_else(|| name.to_string()),
+                HubName::Stack(name) => name(0),
             },
         }
     }
@@ -203,8 +204,7 @@ impl Weights {
 }
 
 fn check(name: &str, found: &[i64], dtype: String, expected: &[i64]) -> Result<()> {
-    let dims = |shape: &[i64]| shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
-    if found[..dims(found)] == expected[..dims(expected)] {
+    if dims(found) == dims(expected) {
         return Ok(());
     }
     let message = format!("tensor '{name}' is {found:?} {dtype}: {expected:?} is expected by the model's settings");

@@ -12,6 +12,7 @@ const STEP: i64 = 64;
 pub struct Cache {
     keys: Vec<Tensor>,
     values: Vec<Tensor>,
+    heads: i64,
     capacity: i64,
     used: i64,
 }
@@ -25,7 +26,7 @@ impl Cache {
                 format!("a cache of {dtype}: heads of {} elements: multiples of {block} are valid", shape.head);
             return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
         }
-        let capacity = (context + STEP - 1) / STEP * STEP;
+        let capacity = whole_steps(context);
         let ctx = Context::on(backend);
         ctx.set_name("cache")?;
         let rows = |head: i64| {
@@ -33,7 +34,7 @@ impl Cache {
                 .map(|_| Ok(ctx.zeros(dtype, [head * shape.kv_heads, capacity])?))
                 .collect::<Result<Vec<_>>>()
         };
-        Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, capacity, used: 0 })
+        Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })
     }
 
     /// Tokens that are in it.
@@ -48,41 +49,30 @@ impl Cache {
 
     /// How many keys attention reads once `n` more tokens are in.
     pub fn keys_with(&self, n: i64) -> i64 {
-        ((self.used + n + STEP - 1) / STEP * STEP).min(self.capacity)
+        whole_steps(self.used + n).min(self.capacity)
     }
 
-    /// A layer's keys or values after these rows were put in, as attention takes them: [head, keys, heads].
-    fn put(ctx: &Context, all: &Tensor, new: &Tensor, rows: &Tensor, heads: i64, keys: i64) -> Result<Tensor> {
-        let stored = ctx.set_rows(all, new, rows)?;
-        let row = all.shape()[0];
-        let strides = all.strides();
-        let head_bytes = strides[1] / usize::try_from(heads).unwrap_or(1);
-        Ok(ctx.view(&stored, [row / heads, keys, heads], &[strides[1], head_bytes], 0)?)
-    }
-
-    /// [`Cache::put`] of a layer's keys.
-    pub fn put_keys(
+    /// A layer's keys and values after those of some tokens were put into these rows, as attention takes them:
+    /// [head, keys, heads].
+    pub fn put(
         &self,
         ctx: &Context,
         layer: usize,
-        new: &Tensor,
+        (k, v): (&Tensor, &Tensor),
         rows: &Tensor,
-        heads: i64,
         keys: i64,
-    ) -> Result<Tensor> {
-        Self::put(ctx, &self.keys[layer], new, rows, heads, keys)
+    ) -> Result<(Tensor, Tensor)> {
+        let put = |all: &Tensor, new: &Tensor| -> Result<Tensor> {
+            let stored = ctx.set_rows(all, new, rows)?;
+            let (row, row_bytes) = (all.shape()[0], all.strides()[1]);
+            let head_bytes = row_bytes / usize::try_from(self.heads).unwrap_or(1);
+            Ok(ctx.view(&stored, [row / self.heads, keys, self.heads], &[row_bytes, head_bytes], 0)?)
+        };
+        Ok((put(&self.keys[layer], k)?, put(&self.values[layer], v)?))
     }
+}
 
-    /// [`Cache::put`] of a layer's values.
-    pub fn put_values(
-        &self,
-        ctx: &Context,
-        layer: usize,
-        new: &Tensor,
-        rows: &Tensor,
-        heads: i64,
-        keys: i64,
-    ) -> Result<Tensor> {
-        Self::put(ctx, &self.values[layer], new, rows, heads, keys)
-    }
+/// As many keys as attention reads for `n`.
+fn whole_steps(n: i64) -> i64 {
+    (n + STEP - 1) / STEP * STEP
 }

@@ -111,8 +111,7 @@ impl Layer {
         let q = ctx.rope(&q, &run.positions, self.factors.as_ref(), self.rope)?;
         let k = ctx.rope(&k, &run.positions, self.factors.as_ref(), self.rope)?;
         let k = ctx.reshape(&k, [shape.kv_heads * shape.head, run.tokens])?;
-        let k = run.cache.put_keys(ctx, self.number, &k, &run.positions, shape.kv_heads, run.keys)?;
-        let v = run.cache.put_values(ctx, self.number, &v, &run.positions, shape.kv_heads, run.keys)?;
+        let (k, v) = run.cache.put(ctx, self.number, (&k, &v), &run.positions, run.keys)?;
         let mask = run.window_mask.as_ref().filter(|_| self.windowed).unwrap_or(&run.mask);
         let options = FlashAttnExtOptions::new().scale(shape.attention_scale).logit_softcap(shape.attention_softcap);
         let q = ctx.permute(&q, [0, 2, 1, 3])?;

@@ -34,10 +34,9 @@ impl Entry {
         self.shape.first().map_or(1, |n| usize::try_from(*n).unwrap_or(0))
     }
 
-    /// The shape without ones at its end, by which shapes are compared.
+    /// [`dims`] of its shape.
     pub fn dims(&self) -> &[i64] {
-        let n = self.shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
-        &self.shape[..n]
+        dims(&self.shape)
     }
 
     /// The engine's type that its values are read as, or an error that says there is none.
@@ -50,4 +49,10 @@ impl Entry {
             Error::unsupported(message).with_hint("convert that tensor to f32, f16, bf16 or i8 before")
         })
     }
+}
+
+/// A shape without ones at its end, by which shapes are compared.
+pub fn dims(shape: &[i64]) -> &[i64] {
+    let n = shape.iter().rposition(|n| *n != 1).map_or(0, |last| last + 1);
+    &shape[..n]
 }

@@ -9,7 +9,7 @@ mod shards;
 mod source;
 mod stored;
 
-pub use entry::Entry;
+pub use entry::{dims, Entry};
 pub use fp8::Fp8;
 pub use safeset::SafeSet;
 pub use shards::{listed, parsed};

@@ -9,8 +9,6 @@ use crate::Result;
 
 const EXPERTS: Key = Key("expert_count", "num_local_experts");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
-/// More experts than any model has; names of those that a folder lacks are not looked at.
-const MAX_EXPERTS: usize = 1024;
 
 /// What the settings say. GGUF files have queries and keys in an order in which pairs are neighbours.
 pub fn shape(settings: &Settings) -> Result<Shape> {
@@ -21,7 +19,7 @@ pub fn shape(settings: &Settings) -> Result<Shape> {
 
 /// Mixtral's experts are matrices by themselves.
 pub fn hub_names() -> HubNames {
-    names::with_experts(MAX_EXPERTS, expert, "block_sparse_moe.gate")
+    names::with_experts(expert, "block_sparse_moe.gate")
 }
 
 fn expert(part: &str) -> Option<(&'static str, &'static str)> {

@@ -53,23 +53,16 @@ pub fn behind_prefixes(name: &str) -> Vec<String> {
     PREFIXES.iter().map(|prefix| format!("{prefix}{name}")).collect()
 }
 
-/// The names of an expert's matrices in each layer: `experts` of them stacked, or Llama's.
-pub fn with_experts(
-    experts: usize,
-    expert: fn(&str) -> Option<(&'static str, &'static str)>,
-    router: &'static str,
-) -> HubNames {
+/// The names of the experts' matrices in each layer, and Llama's for the rest.
+pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, router: &'static str) -> HubNames {
     let of = move |name: &str| {
         let Some((layer, part, end)) = layer_part(name) else { return HubName::One(candidates(name, |_| None)) };
         if part == "ffn_gate_inp" {
             return HubName::One(behind_prefixes(&format!("layers.{layer}.{router}.{end}")));
         }
-        match expert(part) {
-            Some((folder, matrix)) => HubName::Stack(
-                (0..experts).map(|i| format!("model.layers.{layer}.{folder}.{i}.{matrix}.{end}")).collect(),
-            ),
-            None => HubName::One(candidates(name, |_| None)),
-        }
+        let Some((folder, matrix)) = expert(part) else { return HubName::One(candidates(name, |_| None)) };
+        let (folder, matrix) = (format!("model.layers.{layer}.{folder}"), format!("{matrix}.{end}"));
+        HubName::Stack(Box::new(move |i| format!("{folder}.{i}.{matrix}")))
     };
     HubNames { of: Box::new(of), norms_less_one: false }
 }

@@ -12,7 +12,6 @@ const EXPERT_FFN: Key = Key("expert_feed_forward_length", "moe_intermediate_size
 const NORMALISED: Key = Key("", "norm_topk_prob");
 const USES_WINDOW: Key = Key("", "use_sliding_window");
 const FIRST_WINDOW: Key = Key("", "max_window_layers");
-const MAX_EXPERTS: usize = 1024;
 
 /// Qwen 2 and 2.5.
 pub fn qwen2(settings: &Settings) -> Result<Shape> {
@@ -40,7 +39,7 @@ pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
 
 /// Experts are matrices by themselves.
 pub fn moe_names() -> HubNames {
-    names::with_experts(MAX_EXPERTS, expert, "mlp.gate")
+    names::with_experts(expert, "mlp.gate")
 }
 
 fn expert(part: &str) -> Option<(&'static str, &'static str)> {
