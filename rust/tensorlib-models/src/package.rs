@@ -82,9 +82,12 @@ impl Package {
         }
     }
 
-    /// How vectors of sentences are made.
-    pub fn sentence_settings(&self) -> Result<SentenceSettings> {
+    /// How vectors of sentences are made. What is said of pooling is not looked at where it was `chosen`.
+    pub fn sentence_settings(&self, chosen: Option<Pooling>) -> Result<SentenceSettings> {
         let Some(folder) = &self.folder else {
+            if chosen.is_some() {
+                return Ok(SentenceSettings { pooling: chosen, max_tokens: None });
+            }
             let pooling = match self.settings.number_if(Key("pooling_type", ""))?.map(|n| n as i64) {
                 Some(1) => Some(Pooling::Mean),
                 Some(2) => Some(Pooling::Cls),
@@ -111,7 +114,10 @@ impl Package {
         let sentence = optional_json(&folder.join("sentence_bert_config.json"))?;
         let max_tokens = sentence.as_ref().and_then(|json| json.get("max_seq_length")).and_then(Json::as_u64);
         let pooling = optional_json(&folder.join("1_Pooling/config.json"))?;
-        let pooling = pooling.as_ref().map(|json| pooling_of(json, folder)).transpose()?.flatten();
+        let pooling = match (chosen, &pooling) {
+            (None, Some(json)) => pooling_of(json, folder)?,
+            _ => chosen,
+        };
         Ok(SentenceSettings { pooling, max_tokens: max_tokens.map(|n| usize::try_from(n).unwrap_or(usize::MAX)) })
     }
 }

@@ -167,6 +167,8 @@ fn folders_say_how_to_pool_and_where_to_cut() {
     pooling(&path, "max_tokens");
     let refused = open().err().unwrap().to_string();
     assert!(refused.contains("pooling_mode_max_tokens"), "{refused}");
+    let chosen = Encoder::open(&path, &cpu, &EncoderOptions::new().pooling(Pooling::Mean)).unwrap();
+    assert_eq!(chosen.pooling(), Pooling::Mean);
     pooling(&path, "mean_tokens");
     std::fs::write(path.join("modules.json"), r#"[{"type": "sentence_transformers.models.Dense"}]"#).unwrap();
     let refused = open().err().unwrap().to_string();

@@ -129,7 +129,7 @@ impl Encoder {
         }
         let shape = bert::shape(settings)?;
         let tokenizer = package.tokenizer()?;
-        let sentence = package.sentence_settings()?;
+        let sentence = package.sentence_settings(options.pooling)?;
         let mut max_tokens = usize::try_from(shape.position_rows - shape.first_position).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
         let weights = Weights::new(package.files, bert::names(), backend, options.stored_as)?;
@@ -167,7 +167,7 @@ impl Encoder {
             vocabulary,
             tokenizer,
             last: (empty.len() > 1).then(|| empty[empty.len() - 1]),
-            pooling: options.pooling.or(sentence.pooling).unwrap_or(Pooling::Mean),
+            pooling: sentence.pooling.unwrap_or(Pooling::Mean),
             max_tokens,
             exact: options.exact,
             backend: backend.clone(),
