@@ -12,7 +12,7 @@
 //
 // The same of BF16, where the level multiplies pairs: a float of a panel is then two of k, and nothing else changes. And of a panel of A
 // in 16 bits, which is widened as it is loaded: two instructions more for the 2 N of a k.
-#include "cpu/leaf/level.hpp"
+#include "cpu/leaf/store_panel.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -109,15 +109,14 @@ void gemm(int64_t k, const void *panel, const float *b, float *c, ptrdiff_t ldc,
         }
         return;
     }
-    // The lower edge of C: by way of a whole panel, of which m rows are stored.
+    // The lower edge of C.
+    float whole[N * rows];
 #pragma GCC unroll 16
     for (int j = 0; j < N; j++) {
-        float column[rows];
-        Vec::store(column, acc[j][0]);
-        Vec::store(column + W, acc[j][1]);
-        float *to = c + j * ldc;
-        for (int i = 0; i < m; i++) to[i] = accumulate ? to[i] + column[i] : column[i];
+        Vec::store(whole + j * rows, acc[j][0]);
+        Vec::store(whole + j * rows + W, acc[j][1]);
     }
+    store_panel(whole, rows, N, c, ldc, m, accumulate);
 }
 
 // Enters the kernels for 1 .. N columns.

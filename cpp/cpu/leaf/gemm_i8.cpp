@@ -13,6 +13,7 @@
 // scaled into a tile in the first-level cache: another 1/64. Sums start from what the weights' zero comes to, for nothing, and count
 // `times` (cpu/leaf/columns_i8.cpp). 2 N = 12 chains are in flight, where 2 per cycle x 5 cycles of latency ask for 10.
 #include "cpu/leaf/panels_i8.hpp"
+#include "cpu/leaf/store_panel.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -248,14 +249,7 @@ void multiply(int64_t k, Panel &panel, const ByteColumns &columns, float *c, ptr
         }
         column_scale += N;
     }
-    for (int j = 0; j < N; j++) {
-        float *to = c + j * ldc;
-        if (accumulate) {
-            for (int i = 0; i < m; i++) to[i] += out[j][i];
-        } else {
-            for (int i = 0; i < m; i++) to[i] = out[j][i];
-        }
-    }
+    store_panel(out[0], rows, N, c, ldc, m, accumulate);
 }
 
 template <int N, int G, Dots dots, Kept offsets>

@@ -20,6 +20,11 @@ pub fn cargo(ws: &Workspace) -> Cmd {
     shared(ws, cargo.env("TENSORLIB_WERROR", "ON"))
 }
 
+/// The same as a user has it: no compiler cache, and with that the precompiled headers of cmake/layers.cmake.
+pub fn without_cache(cmd: Cmd) -> Cmd {
+    LAUNCHERS.iter().fold(cmd, |cmd, name| cmd.env_remove(name)).env("CCACHE_DISABLE", "1")
+}
+
 /// A command that configures or runs a build of C++, with ccache in front of its compiler if it is to be had.
 pub fn shared(ws: &Workspace, cmd: Cmd) -> Cmd {
     let Some(ccache) = tools::compiler_cache() else { return cmd };

@@ -73,6 +73,7 @@ pub const ALL: &[Suite] = &[
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
     deep("fuzz", "fuzz targets under sanitizers, a minute each (TENSORLIB_FUZZ_SECONDS)", deep::fuzz),
+    deep("package-uncached", "the packaged crates without a compiler cache, as users build them", package::uncached),
     deep("interop", "files exchanged with the Python packages of their formats", deep::interop),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];

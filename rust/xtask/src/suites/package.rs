@@ -28,16 +28,25 @@ const PRINTED: &str = "[60.0, 55.0, 50.0, 110.0, 90.0, 54.0, 54.0, 126.0, 42.0, 
 const CRATES: [&str; 2] = ["tensorlib-sys", "tensorlib"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
+    packages(run, true)
+}
+
+/// `--deep`: as a user's machine builds them, without a compiler cache.
+pub fn uncached(run: &mut Run) -> Result<(), String> {
+    packages(run, false)
+}
+
+fn packages(run: &mut Run, cache: bool) -> Result<(), String> {
     tools::native(run.ws)?;
     // Outside of the tree, so that cargo finds neither its workspace nor its configuration.
     let away = std::env::temp_dir().join(format!("tensorlib-package-{}", std::process::id()));
     remove_dir(&away)?;
-    let outcome = stranger(run, &away);
+    let outcome = stranger(run, &away, cache);
     remove_dir(&away)?;
     outcome
 }
 
-fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
+fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
     let (registry, home, project) = (away.join("registry"), away.join("home"), away.join("project"));
     for dir in [&registry, &home, &project.join("src")] {
         make_dir(dir)?;
@@ -54,7 +63,14 @@ fn stranger(run: &mut Run, away: &Path) -> Result<(), String> {
     write(&project.join("Cargo.toml"), "[package]\nname = \"stranger\"\nversion = \"0.0.0\"\nedition = \"2021\"\n")?;
     write(&project.join("src/main.rs"), PROGRAM)?;
 
-    let cargo = |args: &[&str]| fresh_cargo(run, &home, &project).args(args);
+    let cargo = |args: &[&str]| {
+        let cargo = fresh_cargo(run, &home, &project).args(args);
+        if cache {
+            cargo
+        } else {
+            objects::without_cache(cargo)
+        }
+    };
     let added = run.step(cargo(&["add", "--offline", "tensorlib"])).map(drop);
     let ran = added.clone().and_then(|()| run.step(cargo(&["run", "--offline"])));
     run.check("cargo add tensorlib", added);
