@@ -78,7 +78,11 @@ pub enum Command {
     /// List devices, instruction-set levels and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
-    /// Measure this machine: formats encoded and decoded, matrix products
+    /// Measure this machine, or a language model on it
+    ///
+    /// Without MODEL: formats encoded and decoded, matrix products. With MODEL: tokens a second, beside the bytes that the
+    /// machine reads and the numbers that it multiplies a second, measured before and after; and the share of the time that
+    /// was products. The bytes of a token are those of all weights, as the file stores them, and of its cache.
     #[command(after_long_help = EXIT_CODES)]
     Bench(Bench),
     /// Print a completion script for a shell
@@ -314,23 +318,42 @@ pub struct Devices {
 /// `bench`
 #[derive(Args)]
 pub struct Bench {
-    /// Types to measure
+    /// A language model to measure: a GGUF file, or a folder as model hubs lay it out
+    pub model: Option<PathBuf>,
+    /// Tokens of the prompt; 0: none
+    #[arg(short = 'p', long, value_name = "N", default_value = "512", requires = "model",
+          value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    pub prompt: u32,
+    /// Tokens to generate; 0: none
+    #[arg(short = 'n', long, value_name = "N", default_value = "64", requires = "model",
+          value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    pub tokens: u32,
+    /// Tokens that stand before those that are generated
+    #[arg(short = 'd', long, value_name = "N", default_value = "0", requires = "model",
+          value_parser = clap::value_parser!(u32).range(0..=1 << 20))]
+    pub depth: u32,
+    /// The type of the cache of keys and values
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types(), requires = "model")]
+    pub cache: DType,
+    /// No product may round an activation to fewer bits
+    #[arg(long, requires = "model")]
+    pub exact: bool,
+    #[command(flatten)]
+    pub place: Place,
+    /// Without a model: types to measure
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = storage_types(),
-          default_value = "f32,f16,q8_0,q4_K,q6_K")]
+          default_value = "f32,f16,q8_0,q4_K,q6_K", conflicts_with = "model")]
     pub types: Vec<DType>,
-    /// Columns of the products [4096, 4096] x n
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,8,512",
+    /// Without a model: columns of the products [4096, 4096] x n
+    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "1,8,512", conflicts_with = "model",
           value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub sizes: Vec<u32>,
-    /// Rows and columns of the weights: a multiple of 256
-    #[arg(long, value_name = "N", default_value = "4096", value_parser = parse_side)]
+    /// Without a model: rows and columns of the weights, a multiple of 256
+    #[arg(long, value_name = "N", default_value = "4096", value_parser = parse_side, conflicts_with = "model")]
     pub side: u32,
-    /// Seconds for each line
-    #[arg(long, value_name = "S", default_value = "0.5", value_parser = parse_seconds)]
+    /// Without a model: seconds for each line
+    #[arg(long, value_name = "S", default_value = "0.5", value_parser = parse_seconds, conflicts_with = "model")]
     pub seconds: f64,
-    /// Threads to compute with [default: all]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
-    pub threads: Option<u16>,
     /// JSON instead of tables
     #[arg(long)]
     pub json: bool,

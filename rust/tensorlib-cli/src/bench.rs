@@ -2,19 +2,27 @@
 //! own benchmarks (`cargo xtask bench`) measure more, and more carefully.
 
 use crate::args::Bench;
+use crate::bench_model;
 use crate::bench_report::{print, print_json, Codec, Product, Report};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::place;
 use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
-use tensorlib::{Backend, BackendOptions, Context, DType, Graph};
+use tensorlib::{Backend, Context, DType, Graph};
 
 /// Floats that formats are measured with: 16 MiB, more than a core's own caches.
 const ELEMENTS: usize = 4 << 20;
 
 /// Runs the command.
 pub fn run(options: &Bench, out: &mut dyn Write) -> Outcome<Exit> {
-    let cpu = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open("cpu")?;
+    if let Some(model) = &options.model {
+        return bench_model::run(options, model, out);
+    }
+    let cpu = place::backend(&options.place)?;
+    if cpu.device() != "cpu" {
+        return Err(Failure::new(Exit::Usage, "bench: without MODEL it measures the CPU: --device cpu is valid"));
+    }
     let values = random(ELEMENTS);
     let mut copy = vec![0f32; ELEMENTS];
     let seconds = median(options.seconds, || {

@@ -2,7 +2,10 @@
 
 mod args;
 mod bench;
+mod bench_machine;
+mod bench_model;
 mod bench_report;
+mod bench_share;
 mod choice;
 mod compare;
 mod contents;

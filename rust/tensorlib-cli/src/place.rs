@@ -14,9 +14,14 @@ pub fn backend(options: &Place) -> Outcome<Backend> {
 
 /// Opens a language model there.
 pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
+    decoder_on(&backend(options)?, model, how)
+}
+
+/// Opens a language model on this backend.
+pub fn decoder_on(backend: &Backend, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    Ok(unsafe { Decoder::open_mapped(model, &backend(options)?, how)? })
+    Ok(unsafe { Decoder::open_mapped(model, backend, how)? })
 }
 
 /// A text file, whole.

@@ -94,6 +94,9 @@ fn wrong_usage() {
         (&["quantize", "a", "b", "--type", "q4_k", "--split-size", "4X"], &["4G"]),
         (&["bench", "--seconds", "0"], &["0.001 to 3600"]),
         (&["bench", "--side", "100"], &["a multiple of 256"]),
+        (&["bench", "--depth", "5"], &["required", "MODEL"]),
+        (&["bench", "m.gguf", "--sizes", "5"], &["cannot be used with", "MODEL"]),
+        (&["bench", "m.gguf", "--cache", "q4_K"], &["possible values", "q8_0"]),
         (&["completions", "tcsh"], &["possible values"]),
     ];
     for (args, words) in table {

@@ -94,6 +94,27 @@ fn text_and_totals() {
 }
 
 #[test]
+fn a_short_benchmark_of_a_model() {
+    let folder = Folder::new("models-bench");
+    let path = decoder(&folder, &[]);
+    let quick = ["bench", &path, "-p", "9", "-n", "3", "-d", "5", "-t", "2", "--cache", "f32"];
+    tool(&quick).expect(0, &["cpu, ", "2 threads", "this machine reads", "prompt", "generation", "tokens/s", " %"]);
+    let json = tool(&[&quick[..], &["--json"]].concat()).json();
+    assert!(json["machine"]["read_gb_s"].as_f64().unwrap() > 0.0, "{json}");
+    let speeds = json["speeds"].as_array().unwrap();
+    let of = |what: &str| speeds.iter().find(|speed| speed["what"] == what).unwrap();
+    assert_eq!((of("prompt")["tokens"].as_u64(), of("generation")["depth"].as_u64()), (Some(9), Some(5)));
+    for speed in speeds {
+        assert!(speed["tokens_a_second"].as_f64().unwrap() > 0.0, "{speed}");
+        let share = speed["share_of_products"].as_f64().unwrap();
+        assert!(share > 0.0 && share < 1.0, "{speed}");
+    }
+    let one = tool(&["bench", &path, "-p", "0", "-n", "2", "--json"]).json();
+    assert_eq!(one["speeds"].as_array().unwrap().len(), 1);
+    tool(&["bench", &folder.path("none"), "-n", "2"]).expect(3, &["none"]);
+}
+
+#[test]
 fn perplexity_is_that_of_double_precision() {
     let folder = Folder::new("models-perplexity");
     let path = decoder(&folder, &[]);

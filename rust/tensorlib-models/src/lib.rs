@@ -14,7 +14,7 @@ mod settings;
 pub mod tokenizer;
 mod weights;
 
-pub use decoder::{Decoder, DecoderOptions, Session};
+pub use decoder::{Cost, Decoder, DecoderOptions, Session};
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};

@@ -2,6 +2,7 @@
 
 use crate::files::{dims, pieces, Entry, SafeSet, Source};
 use crate::{Error, Result};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use tensorlib::{Backend, Context, DType, Gguf, Kind, Tensor};
 
@@ -37,6 +38,7 @@ pub struct Weights {
     context: Context,
     backend: Backend,
     stored_as: Option<DType>,
+    loaded: RefCell<Vec<(String, Tensor)>>,
 }
 
 impl Weights {
@@ -51,12 +53,17 @@ impl Weights {
         };
         let context = Context::on(backend);
         context.set_name("weights")?;
-        Ok(Weights { files, context, backend: backend.clone(), stored_as })
+        Ok(Weights { files, context, backend: backend.clone(), stored_as, loaded: RefCell::default() })
     }
 
     /// The context of all leafs. It is to be frozen when all are there.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// What was found so far, each once.
+    pub fn loaded(&self) -> Vec<(String, Tensor)> {
+        self.loaded.borrow().clone()
     }
 
     /// The tensor of this name and shape.
@@ -88,6 +95,7 @@ impl Weights {
                 self.load(set, name, &parts, shape, plus)?
             }
         };
+        self.loaded.borrow_mut().push((name.to_string(), leaf.clone()));
         Ok(Some(leaf))
     }
 

@@ -153,6 +153,36 @@ fn weights_may_be_converted_when_they_are_loaded() {
 }
 
 #[test]
+fn a_token_costs_what_the_tensors_have() {
+    for (name, experts, tied, windowed) in
+        [("llama", 1.0, false, 0.0), ("gemma2", 1.0, true, 2.0), ("llama with experts", 2.0 / 5.0, false, 0.0)]
+    {
+        let model = all().into_iter().find(|model| model.name == name).unwrap();
+        let (folder, tensors) = (Folder::new("cost"), model.spec.tensors(1, DType::F16));
+        let path = files(&folder, &model, &tensors).remove(0);
+        let decoder = open(&path, &DecoderOptions::new());
+        let (mut bytes, mut products, mut logits) = (0.0, 0.0, 0.0);
+        for (name, tensor) in tensors.all.iter().filter(|(name, _)| tied || *name != "token_embd.weight") {
+            let share = if name.ends_with("_exps.weight") { experts } else { 1.0 };
+            bytes += share * tensor.bytes.len() as f64;
+            if tensor.shape.len() > 1 {
+                products += share * 2.0 * tensor.shape.iter().product::<i64>() as f64;
+            }
+            if name == "output.weight" || name == "token_embd.weight" {
+                logits = 2.0 * tensor.shape.iter().product::<i64>() as f64;
+            }
+        }
+        let cost = decoder.cost();
+        assert_eq!((cost.weight_bytes, cost.operations), (bytes, products), "{name}");
+        assert_eq!(cost.operations_inside, products - logits, "{name}");
+        // Two heads of 16 elements of keys and values in each of three layers; windows have 7.
+        let element = 2.0 * 2.0 * 2.0 * 16.0;
+        assert_eq!(cost.cache_bytes(20, DType::F16), element * ((3.0 - windowed) * 20.0 + windowed * 7.0), "{name}");
+        assert_eq!(cost.cache_bytes(5, DType::Q8_0), element / 2.0 * 34.0 / 32.0 * 15.0, "{name}");
+    }
+}
+
+#[test]
 fn bad_tokens_and_full_contexts() {
     let folder = Folder::new("tokens");
     let (path, _, _) = file(&folder, "llama", DType::F32);

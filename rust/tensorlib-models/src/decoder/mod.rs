@@ -2,6 +2,7 @@
 
 mod architectures;
 mod cache;
+mod cost;
 mod experts;
 mod keys;
 mod layer;
@@ -14,6 +15,8 @@ use crate::parts::{product, Linear, Norm, NormKind};
 use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{Error, Result};
+pub use cost::Cost;
+
 use cache::Cache;
 use layer::Layer;
 use run::Run;
@@ -71,6 +74,7 @@ pub struct Decoder {
     output: Option<Linear>,
     vocabulary: i64,
     context: usize,
+    cost: Cost,
     tokenizer: Tokenizer,
     exact: bool,
     backend: Backend,
@@ -123,8 +127,9 @@ impl Decoder {
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         let norm = Norm::load(&weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
         weights.context().freeze();
+        let cost = Cost::new(&weights.loaded(), &shape, output.is_none());
         let (exact, backend) = (options.exact, backend.clone());
-        Ok(Decoder { shape, embeddings, layers, norm, output, vocabulary, context, tokenizer, exact, backend })
+        Ok(Decoder { shape, embeddings, layers, norm, output, vocabulary, context, cost, tokenizer, exact, backend })
     }
 
     /// The model's tokenizer.
@@ -140,6 +145,11 @@ impl Decoder {
     /// The most tokens of a session.
     pub fn context(&self) -> usize {
         self.context
+    }
+
+    /// What a token costs.
+    pub fn cost(&self) -> &Cost {
+        &self.cost
     }
 
     /// A session without tokens, with room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.

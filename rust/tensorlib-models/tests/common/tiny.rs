@@ -22,9 +22,9 @@ impl Random {
 /// A tensor: the bytes of its type, and the values that these are.
 #[derive(Clone)]
 pub struct Stored {
-    shape: Vec<i64>,
+    pub shape: Vec<i64>,
     dtype: DType,
-    bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     values: Vec<f64>,
 }
 

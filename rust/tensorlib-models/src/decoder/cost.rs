@@ -1,0 +1,58 @@
+//! What a token costs at least.
+
+use super::shape::Shape;
+use tensorlib::{DType, Tensor};
+
+/// What a machine must do for each token, whatever the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cost {
+    /// Bytes of the weights that a token reads: all but the embeddings, of which it takes a row, where another matrix makes
+    /// the logits; of experts the share that is used.
+    pub weight_bytes: f64,
+    /// Multiplications and additions of products with weights.
+    pub operations: f64,
+    /// The same without the matrix that makes the logits, which a prompt takes once.
+    pub operations_inside: f64,
+    /// Elements of keys and values of each earlier token that a token reads in layers without a window, and in those with one.
+    cache_elements: [f64; 2],
+    /// Keys of the window.
+    window: Option<f64>,
+}
+
+impl Cost {
+    pub(super) fn new(loaded: &[(String, Tensor)], shape: &Shape, tied: bool) -> Self {
+        let mut cost =
+            Cost { weight_bytes: 0.0, operations: 0.0, operations_inside: 0.0, cache_elements: [0.0; 2], window: None };
+        for (name, tensor) in loaded {
+            let is_embeddings = name == "token_embd.weight";
+            if is_embeddings && !tied {
+                continue;
+            }
+            let used = match &shape.experts {
+                Some(experts) if tensor.shape().len() == 3 => experts.used as f64 / experts.count as f64,
+                _ => 1.0,
+            };
+            cost.weight_bytes += used * tensor.nbytes() as f64;
+            if tensor.shape().len() > 1 && !name.ends_with(".bias") {
+                let operations = 2.0 * used * tensor.n_elements() as f64;
+                cost.operations += operations;
+                if !is_embeddings && name != "output.weight" {
+                    cost.operations_inside += operations;
+                }
+            }
+        }
+        let of_layer = ((shape.head + shape.value_head) * shape.kv_heads) as f64;
+        for layer in 0..usize::try_from(shape.layers).unwrap_or(0) {
+            cost.cache_elements[usize::from(shape.is_windowed(layer))] += of_layer;
+        }
+        cost.window = shape.window.as_ref().map(|window| window.keys as f64);
+        cost
+    }
+
+    /// Bytes of keys and values that a token behind `depth` others reads from a cache of this type.
+    pub fn cache_bytes(&self, depth: usize, cache: DType) -> f64 {
+        let (depth, element) = (depth as f64, cache.size() as f64 / cache.block_size() as f64);
+        let [all, windowed] = self.cache_elements;
+        element * (all * depth + windowed * self.window.map_or(depth, |keys| depth.min(keys)))
+    }
+}
