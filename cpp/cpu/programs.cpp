@@ -1,6 +1,7 @@
 #include "cpu/programs.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tensorlib::core {
 
@@ -115,24 +116,35 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
 }
 
 void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept {
-    for (std::size_t i = 0; i < n_inputs_; i++) {
-        const Source source = read(inputs_[i], rows[i], i0, n, buffers_[i]);
-        if (source.repeated) {
-            std::ranges::fill(blocks_[i], *source.values);
-            places_[i] = {blocks_[i], 0, false};
-        } else {
-            // Not written.
-            places_[i] = {const_cast<float *>(source.values), -1, false};
-        }
-    }
+    for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, read(inputs_[i], rows[i], i0, n, buffers_[i]));
     // The last result goes to memory by itself where it can; else from a tile.
     std::byte *const floats = to + static_cast<std::size_t>(i0) * sizeof(float);
     const bool long_enough = is_row_of_floats(dst_) && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream;
     const bool streams = stream_ && long_enough && reinterpret_cast<std::uintptr_t>(floats) % 64 == 0;
     float *const result = in_place_ || streams ? reinterpret_cast<float *>(floats) : result_;
     last_store_->step = streams ? leaf_.tiles.stream : leaf_.tiles.store;
-    places_[result_place] = {result, -1, true};
+    run_chains(result, n);
+    if (result != result_) return;
+    if (stream_ && long_enough) {
+        leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
+    } else {
+        store_row(dst_, to, i0, n, result, leaf_);
+    }
+}
 
+void ProgramRun::place_input(std::size_t i, Source source) noexcept {
+    if (source.repeated) {
+        std::ranges::fill(blocks_[i], *source.values);
+        places_[i] = {blocks_[i], 0, false};
+    } else {
+        // Not written.
+        places_[i] = {const_cast<float *>(source.values), -1, false};
+    }
+}
+
+// All instructions over n elements of the inputs that are in their places.
+void ProgramRun::run_chains(float *result, std::int64_t n) noexcept {
+    places_[result_place] = {result, -1, true};
     for (int c = 0; c < n_chains_; c++) {
         const Chain &chain = chains_[c];
         leaf_.tiles.run(chain.first, places_, n_places, n);
@@ -145,22 +157,96 @@ void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t 
         format.encode(values, nullptr, rounded, n);
         format.decode(rounded, values, n);
     }
-    if (result != result_) return;
-    if (stream_ && long_enough) {
-        leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
-    } else {
-        store_row(dst_, to, i0, n, result, leaf_);
-    }
+}
+
+const std::byte *ProgramRun::input_row(const TensorRef &input, const RowIndex &at) const noexcept {
+    return row_address(input, {wrapped(at.i1, input.ne[1]), wrapped(at.i2, input.ne[2]), wrapped(at.i3, input.ne[3])});
 }
 
 void ProgramRun::row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexcept {
     const std::byte *rows[max_program_inputs];
-    for (std::size_t i = 0; i < n_inputs_; i++) {
-        const TensorRef &t = inputs_[i];
-        rows[i] = row_address(t, {wrapped(at.i1, t.ne[1]), wrapped(at.i2, t.ne[2]), wrapped(at.i3, t.ne[3])});
-    }
+    for (std::size_t i = 0; i < n_inputs_; i++) rows[i] = input_row(inputs_[i], at);
     std::byte *to = row_address(dst_, at);
     for (const std::int64_t end = i0 + n; i0 < end; i0 += tile_floats) tile(rows, to, i0, std::min(tile_floats, end - i0));
+}
+
+namespace {
+
+// A few vectors: the library's memcpy takes longer to be called.
+void copy_floats(const float *from, std::int64_t n, float *to) noexcept {
+    std::int64_t i = 0;
+    for (; i + 16 <= n; i += 16) std::memcpy(to + i, from + i, 16 * sizeof(float));
+    for (; i < n; i++) to[i] = from[i];
+}
+
+}  // namespace
+
+// As read(), of several rows behind each other in `buffer`.
+ProgramRun::Source ProgramRun::gather(const TensorRef &input, const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n,
+                                      float *buffer) const noexcept {
+    const bool same = input.ne[1] == 1;
+    for (std::int64_t j = 0; j < rows; j++) {
+        float *to = buffer + j * n;
+        if (same && j > 0) {
+            copy_floats(buffer, n, to);
+            continue;
+        }
+        const Source source = read(input, input_row(input, {first.i1 + j, first.i2, first.i3}), i0, n, to);
+        if (source.repeated && same) return source;
+        if (source.repeated) {
+            std::fill_n(to, n, *source.values);
+        } else if (source.values != to) {
+            copy_floats(source.values, n, to);
+        }
+    }
+    return {buffer, false};
+}
+
+void ProgramRun::rows(const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n) noexcept {
+    constexpr std::int64_t few = 2 * leaf::max_block;
+    const std::int64_t most = tile_floats / std::max<std::int64_t>(n, 1);
+    if (n > few || stream_) {
+        for (std::int64_t j = 0; j < rows; j++) row({first.i1 + j, first.i2, first.i3}, i0, n);
+        return;
+    }
+    for (std::int64_t j = 0; j < rows; j += most) {
+        const std::int64_t count = std::min(most, rows - j);
+        const RowIndex at{first.i1 + j, first.i2, first.i3};
+        for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, gather(inputs_[i], at, count, i0, n, buffers_[i]));
+        run_chains(result_, count * n);
+        for (std::int64_t k = 0; k < count; k++) {
+            std::byte *to = row_address(dst_, {at.i1 + k, at.i2, at.i3});
+            if (in_place_) {
+                copy_floats(result_ + k * n, n, reinterpret_cast<float *>(to) + i0);
+            } else {
+                store_row(dst_, to, i0, n, result_ + k * n, leaf_);
+            }
+        }
+    }
+}
+
+namespace {
+
+template <bool written>
+void fetch(const TensorRef &t, const RowIndex &at, std::int64_t i0, std::int64_t n) noexcept {
+    const std::size_t size = traits(t.type).size, end = static_cast<std::size_t>(n) * size;
+    const std::byte *first = row_address(t, at) + static_cast<std::size_t>(i0) * size;
+    for (std::size_t byte = 0; byte < end; byte += 64) __builtin_prefetch(first + byte, written, 3);
+}
+
+}  // namespace
+
+void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
+                std::int64_t columns) noexcept {
+    const TensorRef &c = step.dst;
+    for (std::int64_t j = column; j < column + columns; j++) {
+        const RowIndex at{j, batch % c.ne[2], batch / c.ne[2]};
+        fetch<true>(c, at, row, rows);
+        for (const TensorRef &input : step.program.inputs) {
+            // What repeats is near.
+            if (input.ne == c.ne && input.nb[0] == traits(input.type).size) fetch<false>(input, at, row, rows);
+        }
+    }
 }
 
 void finish_tile(const Step &step, const leaf::LeafTable &leaf, std::int64_t batch, std::int64_t row, std::int64_t rows,
@@ -168,7 +254,7 @@ void finish_tile(const Step &step, const leaf::LeafTable &leaf, std::int64_t bat
     if (step.program.empty()) return;
     ProgramRun run(step.program, step.dst, leaf, {});
     const TensorRef &c = step.dst;
-    for (std::int64_t j = column; j < column + columns; j++) run.row({j, batch % c.ne[2], batch / c.ne[2]}, row, rows);
+    run.rows({column, batch % c.ne[2], batch / c.ne[2]}, columns, row, rows);
 }
 
 }  // namespace tensorlib::core

@@ -29,6 +29,9 @@ public:
     }
     // Elements [i0, i0 + n) of a row of the result.
     void row(const RowIndex &at, std::int64_t i0, std::int64_t n) noexcept;
+    // The same of `rows` rows from `first` on that lie behind each other in dimension 1. Few elements of many rows are gathered, as it
+    // costs more to begin a run than to copy some vectors.
+    void rows(const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n) noexcept;
     void end() noexcept {
         if (stream_) leaf_.copies.stream_end();
     }
@@ -40,6 +43,11 @@ private:
     };
     Source read(const TensorRef &input, const std::byte *row, std::int64_t i0, std::int64_t n, float *buffer) const noexcept;
     void tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept;
+    const std::byte *input_row(const TensorRef &input, const RowIndex &at) const noexcept;
+    void place_input(std::size_t i, Source source) noexcept;
+    Source gather(const TensorRef &input, const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n,
+                  float *buffer) const noexcept;
+    void run_chains(float *result, std::int64_t n) noexcept;
 
     // The instructions as chains of links: one, or one up to each result that is rounded before the next takes it. Places are those of
     // the inputs, of the registers and of the result.
@@ -70,6 +78,11 @@ private:
     alignas(64) float blocks_[max_program_inputs][leaf::max_block];
     alignas(64) float registers_[max_program_registers][tile_floats], buffers_[max_program_inputs][tile_floats], result_[tile_floats];
 };
+
+// Asks for the lines of such a part, and of what finish_tile() reads for it, while they are still being computed: columns lie apart, and
+// the processor does not see them coming.
+void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
+                std::int64_t columns) noexcept;
 
 // What follows a product: the step's program over a part of its result, rows [row, row + rows) of columns [column, column + columns) of a
 // matrix. Nothing where there is none.

@@ -1,6 +1,7 @@
 #include "cpu/quantize.hpp"
 
 #include "base/atomic_min.hpp"
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "base/platform.hpp"
 #include "cpu/cpu_backend.hpp"
@@ -104,7 +105,7 @@ void quantize(const char *what, Backend &backend, const Quantization &job) {
         if (begin * block_size > bad.load(std::memory_order_relaxed)) return;
         atomic_min(bad, run_blocks(cpu->leaf(), job, begin, std::min(n_blocks, begin + per_chunk)));
     };
-    cpu->pool().run((n_blocks + per_chunk - 1) / per_chunk, task);
+    cpu->pool().run(ceil_div(n_blocks, per_chunk), task);
     if (bad.load() != none) fail_unrepresentable(what, job, bad.load());
 }
 

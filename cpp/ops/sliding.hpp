@@ -36,8 +36,9 @@ struct Sliding {
         return from_first >= 0 && position < positions && position * stride == from_first;
     }
 
-    // How many elements a window spans; false where that is beyond 2^63 - 1.
+    // How many elements a window spans, 0 of one without taps; false where that is beyond 2^63 - 1.
     bool span(std::int64_t &n) const noexcept {
+        if (taps <= 0) return n = 0, true;
         return !__builtin_mul_overflow(taps - 1, dilation, &n) && !__builtin_add_overflow(n, std::int64_t{1}, &n);
     }
     // The positions of windows that lie within the elements and the padding on both sides; none where not even one does. False where

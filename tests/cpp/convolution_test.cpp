@@ -85,6 +85,9 @@ TEST_F(ConvolutionShapes, kernels_that_do_not_fit_are_refused) {
             Op::conv_2d, {f({3, 3, 2, 4}), f({9, 2, 2})}, {n("d1", 2), n("p1", 1)});
     refused(S::invalid_argument, {"dimension 0", "0 elements"}, Op::conv_1d, {f({3, 2, 4}), f({0, 2})}, {n("p", 2)});
     refused(S::invalid_argument, {"dimension 0", "a window must have an element"}, Op::conv_1d, {f({0, 2, 4}), f({5, 2})}, {});
+    // Whose taps would span fewer than none.
+    refused(S::invalid_argument, {"dimension 0", "a window must have an element"}, Op::conv_1d, {f({0, 2, 4}), f({32, 2})},
+            {n("d", std::numeric_limits<std::int64_t>::max())});
     refused(S::shape_mismatch, {"a {kw, kh, channels, outputs} and b {w, h, channels, images}"}, Op::conv_2d,
             {f({3, 3, 2, 4}), f({9, 9, 3})}, {});
     refused(S::shape_mismatch, {"a {k, channels, outputs} and b {n, channels, signals}"}, Op::conv_1d, {f({3, 2, 4, 2}), f({9, 2})}, {});

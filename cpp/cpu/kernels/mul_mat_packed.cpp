@@ -179,6 +179,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
         const std::int64_t width = std::min(b.NR, block.columns - n);
         const float *columns = b.column_panel(step, block, n, p.k, p.kc);
         float *c = batch.c + p.row + (block.first_column + n) * b.M;
+        if (last) fetch_tile(step, block.batch, p.row, p.rows, block.first_column + n, width);
         const auto kernel = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
         if (p.tiles) {
             float *tile = p.tiles + n * b.MR;

@@ -8,6 +8,7 @@
 //   norm_groups         some of dimension 2, all of dimensions 0 and 1: group_norm
 //   soft_max_rows       the largest, the sum of exponentials, the weights: exponentials are computed twice rather than kept
 //   log_soft_max_rows   the largest, the sum of exponentials, the differences less its logarithm
+#include "base/checked.hpp"
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/block.cuh"
 #include "cuda/device/device.cuh"
@@ -157,7 +158,7 @@ cudaError_t launch_groups(const Step &step, const CudaStream &stream) noexcept {
     const TensorRef &c = step.dst;
     if (step.node->layout.n_elements() == 0) return cudaSuccess;
     const auto &attrs = attrs_of<GroupNormAttrs>(*step.node);
-    const std::int64_t channels = (c.ne[2] + attrs.groups - 1) / attrs.groups, per_batch = (c.ne[2] + channels - 1) / channels;
+    const std::int64_t channels = ceil_div(c.ne[2], attrs.groups), per_batch = ceil_div(c.ne[2], channels);
     const std::int64_t n_groups = per_batch * c.ne[3];
     return launch(stream, launch_of(step, n_groups, c.ne[0] * c.ne[1] * channels), norm_groups, attrs.eps, operand_of(step.src[0]),
                   operand_of(c), channels, per_batch, n_groups);
