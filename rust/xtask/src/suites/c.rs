@@ -7,6 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::encoder;
 
 /// What the quickstart of every language prints.
 pub const QUICKSTART: &str = "60 55 50 110\n90 54 54 126\n42 29 28 64\n";
@@ -20,7 +21,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     digits(run, "C digits", &build.join("examples/c/tl_c_digits"))
 }
 
-/// bad_input, quickstart and cases, with these variables set.
+/// bad_input, quickstart, cases and the encoder, with these variables set.
 pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let ws = run.ws;
     let title = title_of(envs);
@@ -29,7 +30,7 @@ pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<()
     cases(run, build, envs)?;
     let printed = run.step(cmd("tl_c_quickstart")).and_then(|out| expect(&out.text, QUICKSTART));
     run.check(&format!("quickstart {title}"), printed);
-    Ok(())
+    encoder::under(run, "C", &ws.cmd(build.join("examples/c/tl_c_encoder")), envs)
 }
 
 /// The cases alone.

@@ -1,4 +1,4 @@
-//! Every GoogleTest program below tests/cpp of the build, on each level that it may differ on.
+//! Every GoogleTest program below tests/cpp of the build, on each level that it may differ on, and the C++ examples.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::encoder;
 
 /// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
 /// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
@@ -30,6 +31,7 @@ const ONCE: [&str; 14] = [
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     each_level(run, &build, &[])?;
+    encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
     super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))
 }
 

@@ -9,6 +9,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::encoder;
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -23,11 +24,15 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     levels::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
     go.digits(run, "cpu");
-    Ok(())
+    let vetted = run.step(go.at(ENCODER).args(["vet", "./..."])).map(drop);
+    run.check("vet of the encoder", vetted);
+    let program = go.encoder(run)?;
+    encoder::everything(run, "Go", &program)
 }
 
 /// The example that its Go module is in.
 pub const EXAMPLE: &str = "examples/go/digits";
+const ENCODER: &str = "examples/go/encoder";
 
 /// The Go tool against an installed prefix.
 pub struct Go<'a> {
@@ -56,6 +61,13 @@ impl<'a> Go<'a> {
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.at("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
         run.tests(&format!("Go cases {}", super::c::title_of(envs)), Style::Cases, cases.envs(envs))
+    }
+
+    /// The encoder example, built.
+    pub fn encoder(&self, run: &Run) -> Result<Cmd, String> {
+        let program = self.ws.out.join("go-encoder");
+        run.step(self.at(ENCODER).args(["build", "-o"]).arg(&program).arg("."))?;
+        Ok(self.ws.cmd(program).env("LD_LIBRARY_PATH", self.prefix.join("lib")))
     }
 
     /// The digits example on a device.

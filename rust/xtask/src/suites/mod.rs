@@ -7,6 +7,7 @@ pub mod cpp;
 pub mod cuda;
 mod deep;
 mod devices;
+mod encoder;
 pub mod export;
 pub mod go;
 mod install;
@@ -45,13 +46,13 @@ pub const TEST_LIMIT: u64 = 600;
 pub const ALL: &[Suite] = &[
     suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
     suite("export", "symbols and dependencies of the shared library, leaf objects", export::run),
-    suite("cpp", "GoogleTest programs on each instruction-set level", cpp::run),
-    suite("c", "bad input, quickstart, cases on each level, digits", c::run),
-    suite("rust", "unit, doc and feature tests, cases on each level, digits", rust::run),
+    suite("cpp", "GoogleTest programs and the encoder on each instruction-set level, digits", cpp::run),
+    suite("c", "bad input, quickstart, cases and encoder on each level, digits", c::run),
+    suite("rust", "unit, doc and feature tests, cases and encoder on each level, digits", rust::run),
     suite("models", "language models and encoders beside double precision, on each level; tokenizers", models::run),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
-    suite("go", "vet, tests with the race detector, cases on each level, digits", go::run),
-    suite("zig", "tests, cases on each level, digits", zig::run),
+    suite("go", "vet, tests with the race detector, cases and encoder on each level, digits", go::run),
+    suite("zig", "tests, cases and encoder on each level, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
@@ -74,7 +75,11 @@ pub const ALL: &[Suite] = &[
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
     deep("fuzz", "fuzz targets under sanitizers, a minute each (TENSORLIB_FUZZ_SECONDS)", deep::fuzz),
     deep("package-uncached", "the packaged crates without a compiler cache, as users build them", package::uncached),
-    deep("interop", "files exchanged with the Python packages of their formats", deep::interop),
+    deep(
+        "interop",
+        "files exchanged with the Python packages of their formats; a published model beside PyTorch",
+        deep::interop,
+    ),
     deep("long", "the suites' long runs (TENSORLIB_DEEP=1)", deep::long),
 ];
 

@@ -1,4 +1,4 @@
-//! Both crates: tests, doc tests, features, documentation, cases, example.
+//! Both crates: tests, doc tests, features, documentation, cases, examples.
 
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use crate::levels;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::encoder;
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -31,6 +32,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     levels::for_each(run, |run, isa| cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)]))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
+    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
+    encoder::everything(run, "Rust", &ws.cmd(ws.out.join("rust/release/examples/encoder")))?;
     serving(run);
     let doc = objects::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
@@ -68,6 +71,12 @@ pub fn cases(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]
     let cargo = cargo.args(["test", "--package", "tensorlib"]).args(features);
     let cargo = cargo.args(["--test", "cases", "--", "--nocapture"]);
     run.tests(&format!("Rust cases {}", super::c::title_of(envs)), Style::Cases, cargo.envs(envs))
+}
+
+/// The encoder example by this cargo and these features.
+pub fn encoder(cargo: Cmd, features: &[&str]) -> Cmd {
+    let program = cargo.args(["run", "--release", "--package", "tensorlib", "--example", "encoder"]);
+    program.args(features).arg("--")
 }
 
 /// The digits example by this cargo and these features, on a device.

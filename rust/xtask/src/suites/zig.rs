@@ -7,6 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::encoder;
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -18,7 +19,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     levels::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
     zig.digits(run, "cpu");
-    Ok(())
+    let program = zig.encoder(run)?;
+    encoder::everything(run, "Zig", &program)
 }
 
 /// The example's package.
@@ -59,6 +61,12 @@ impl<'a> Zig<'a> {
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.build("bindings/zig", &["cases"]).envs(envs);
         run.tests(&format!("Zig cases {}", super::c::title_of(envs)), Style::Cases, cases)
+    }
+
+    /// The encoder example, built.
+    pub fn encoder(&self, run: &Run) -> Result<Cmd, String> {
+        run.step(self.build("examples/zig/encoder", &[]))?;
+        Ok(self.ws.cmd(self.out().join("bin/encoder")))
     }
 
     /// The digits example on a device.
