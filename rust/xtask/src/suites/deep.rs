@@ -25,13 +25,14 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     let under = |program: &str| {
         let checks = ["--error-exitcode=99", "--leak-check=full", "--show-leak-kinds=definite,indirect,possible"];
         let kinds = "--errors-for-leak-kinds=definite,indirect,possible";
-        ws.cmd(&valgrind).args(checks).arg(kinds).arg("--quiet").arg(build.join("tests/capi").join(program))
+        ws.cmd(&valgrind).args(checks).arg(kinds).arg("--quiet").arg(build.join(program))
     };
-    run.tests("bad input", Style::Line, under("tl_c_bad_input"))?;
-    run.tests("quickstart", Style::Status, under("tl_c_quickstart"))?;
-    run.tests("cases", Style::Cases, under("tl_c_cases").arg(ws.root.join("tests/cases")))?;
+    run.tests("bad input", Style::Line, under("tests/capi/tl_c_bad_input"))?;
+    run.tests("quickstart", Style::Status, under("tests/capi/tl_c_quickstart"))?;
+    run.tests("cases", Style::Cases, under("tests/capi/tl_c_cases").arg(ws.root.join("tests/cases")))?;
+    super::encoder::under(run, "C", &under("examples/c/tl_c_encoder"), &[])?;
     // valgrind has no AVX-512 and hides it from CPUID, so the library takes the best of what is left.
-    let seen = under("tl_c_isa_levels").capture()?;
+    let seen = under("tests/capi/tl_c_isa_levels").capture()?;
     levels::for_each(run, |run, isa| {
         if !seen.lines().any(|level| level == isa) {
             run.skip(isa, "valgrind does not have these instructions");
@@ -92,5 +93,17 @@ pub fn interop(run: &mut Run) -> Result<(), String> {
     run.tests("Python writes", Style::Status, step("write"))?;
     let ours = ["test", "--release", "--package", "tensorlib", "--features", "safetensors", "--test", "interop"];
     run.tests("ours reads and writes", Style::Cargo, objects::cargo(ws).args(ours).env("TENSORLIB_INTEROP", &folder))?;
-    run.tests("Python reads", Style::Status, step("read"))
+    run.tests("Python reads", Style::Status, step("read"))?;
+    real_model(run)
+}
+
+/// Vectors of a published model beside PyTorch's, on each level.
+fn real_model(run: &mut Run) -> Result<(), String> {
+    let (ws, python) = (run.ws, python::with_model(run.ws)?);
+    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib-cli"]))?;
+    let check = ws.cmd(&python).arg(ws.root.join("tests/interop/minilm.py")).arg("check");
+    let check = check.arg(ws.out.join("rust/release/tensorlib"));
+    levels::for_each(run, |run, isa| {
+        run.tests(&format!("all-MiniLM-L6-v2 {isa}"), Style::Status, check.clone().env("TENSORLIB_ISA", isa))
+    })
 }
