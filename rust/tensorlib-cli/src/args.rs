@@ -187,6 +187,20 @@ pub struct Place {
     /// Threads to compute with [default: all]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,
+    /// Say where it computes, and what memory the model took
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// How a language model's products are made.
+#[derive(Args)]
+pub struct Products {
+    /// Add a low-rank adapter: GGUF for a GGUF model, else the folder that PEFT writes; as often as you like
+    #[arg(long, value_name = "FILE")]
+    pub lora: Vec<PathBuf>,
+    /// No product may round an activation to fewer bits
+    #[arg(long)]
+    pub exact: bool,
 }
 
 /// `embed`
@@ -255,9 +269,8 @@ pub struct Generate {
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
     pub cache: DType,
-    /// No product may round an activation to fewer bits
-    #[arg(long)]
-    pub exact: bool,
+    #[command(flatten)]
+    pub products: Products,
     /// JSON: an object a token, one to a line, then the totals
     #[arg(long)]
     pub json: bool,
@@ -276,9 +289,8 @@ pub struct Logits {
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f32", ignore_case = true, value_parser = cache_types())]
     pub cache: DType,
-    /// No product may round an activation to fewer bits
-    #[arg(long)]
-    pub exact: bool,
+    #[command(flatten)]
+    pub products: Products,
     /// JSON: an array of arrays
     #[arg(long)]
     pub json: bool,
@@ -299,9 +311,8 @@ pub struct Perplexity {
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
     pub cache: DType,
-    /// No product may round an activation to fewer bits
-    #[arg(long)]
-    pub exact: bool,
+    #[command(flatten)]
+    pub products: Products,
     /// JSON instead of a line
     #[arg(long)]
     pub json: bool,

@@ -51,6 +51,7 @@ pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> 
     let on_cpu = backend.device() == "cpu";
     let mut machine = if on_cpu { Machine::measure(threads, &isa)? } else { Machine::default() };
     let (mut speeds, decoder) = measure(options, model, &backend)?;
+    place::say_memory(&options.place, &backend, &decoder.memory());
     drop(decoder); // its packed copies, before there are those of another
     if on_cpu {
         machine = machine.best_of(Machine::measure(threads, &isa)?);

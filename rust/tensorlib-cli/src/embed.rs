@@ -47,6 +47,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         }
     }
     bar.finish_and_clear();
+    place::say_memory(&options.place, &backend, &encoder.memory());
     if broken > 0 {
         warn(format_args!("{} with bytes that are no UTF-8: they were read as U+FFFD", count(broken, "line")));
     }

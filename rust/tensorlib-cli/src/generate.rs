@@ -2,14 +2,12 @@
 
 use crate::args::Generate;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::place;
+use crate::place::{self, say};
 use crate::signals;
 use serde_json::json;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{self, BufRead, IsTerminal, Write};
-use tensorlib_models::{
-    generate, Chat, DecoderOptions, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals,
-};
+use tensorlib_models::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals};
 
 /// Runs the command.
 pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
@@ -27,13 +25,17 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     })
     .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
-    let how = DecoderOptions::new().exact(options.exact).context(options.ctx.unwrap_or(0) as usize);
+    let how = place::how(&options.products).context(options.ctx.unwrap_or(0) as usize);
     let decoder = place::decoder(&options.place, &options.model, &how)?;
     let mut session = decoder.session(options.cache)?;
     if options.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
-    let Some(prompt) = prompt else { return converse(options, &mut session, &mut sampler, out) };
+    let Some(prompt) = prompt else {
+        let exit = converse(options, &mut session, &mut sampler, out)?;
+        place::say_session_memory(&options.place, &session);
+        return Ok(exit);
+    };
     let text = if options.chat || options.system.is_some() {
         let mut turns = system(options);
         turns.push(Message { role: "user", content: prompt });
@@ -48,6 +50,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
     report(&totals, seed, options.json, out)?;
+    place::say_session_memory(&options.place, &session);
     Ok(if totals.ending == Ending::Interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
@@ -70,7 +73,9 @@ fn answer(
 ) -> Outcome<(Totals, String)> {
     let (mut failed, mut whole) = (None, String::new());
     let show = |piece: Piece| {
-        let shown = if options.json {
+        let shown = if piece.token.is_none() && piece.text.is_empty() {
+            Ok(()) // between the parts of a long prompt
+        } else if options.json {
             writeln!(out, "{}", json!({ "token": piece.token, "text": piece.text }))
         } else {
             write!(out, "{}", piece.text)
@@ -150,8 +155,4 @@ fn report(totals: &Totals, seed: u64, as_json: bool, out: &mut dyn Write) -> Out
         totals.prompt_tokens, totals.tokens, totals.ending
     ));
     Ok(())
-}
-
-fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
 }

@@ -4,13 +4,13 @@ use crate::args::Logits;
 use crate::failure::{Exit, Outcome};
 use crate::place;
 use std::io::Write;
-use tensorlib_models::DecoderOptions;
 
 /// Runs the command.
 pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
-    let how = DecoderOptions::new().exact(options.exact).context(options.tokens.len());
+    let how = place::how(&options.products).context(options.tokens.len());
     let decoder = place::decoder(&options.place, &options.model, &how)?;
-    let logits = decoder.session(options.cache)?.feed_all(&options.tokens)?;
+    let mut session = decoder.session(options.cache)?;
+    let logits = session.feed_all(&options.tokens)?;
     let (open, between, close) = if options.json { ("[", ",", "]") } else { ("", " ", "") };
     write!(out, "{open}")?;
     for (i, row) in logits.chunks(decoder.vocabulary()).enumerate() {
@@ -31,5 +31,6 @@ pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
     if options.json {
         writeln!(out, "{close}")?;
     }
+    place::say_session_memory(&options.place, &session);
     Ok(Exit::Success)
 }

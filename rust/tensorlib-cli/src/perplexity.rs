@@ -6,19 +6,20 @@ use crate::place;
 use crate::signals;
 use serde_json::json;
 use std::io::Write;
-use tensorlib_models::{perplexity, DecoderOptions};
+use tensorlib_models::perplexity;
 
 /// Runs the command.
 pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let text = place::text_of(&options.file)?;
     let window = options.ctx as usize;
-    let how = DecoderOptions::new().exact(options.exact).context(window);
+    let how = place::how(&options.products).context(window);
     let decoder = place::decoder(&options.place, &options.model, &how)?;
     let tokens = decoder.tokenizer().encode(&text, true, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;
     let found = found?;
+    place::say_memory(&options.place, decoder.backend(), &decoder.memory());
     if options.json {
         let object = json!({
             "perplexity": found.value(),

@@ -1,15 +1,22 @@
 //! Where a model computes, and the texts that it is given.
 
-use crate::args::Place;
+use crate::args::{Place, Products};
 use crate::failure::{Exit, Failure, Outcome};
-use std::io;
+use crate::text::{bytes, count};
+use std::io::{self, Write};
 use std::path::Path;
 use tensorlib::{Backend, BackendOptions};
-use tensorlib_models::{Decoder, DecoderOptions};
+use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
 
 /// Opens the device that the options name.
 pub fn backend(options: &Place) -> Outcome<Backend> {
     Ok(BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&options.device)?)
+}
+
+/// How a language model is to be opened.
+pub fn how(options: &Products) -> DecoderOptions {
+    let how = DecoderOptions::new().exact(options.exact);
+    options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0))
 }
 
 /// Opens a language model there.
@@ -22,6 +29,40 @@ pub fn decoder_on(backend: &Backend, model: &Path, how: &DecoderOptions) -> Outc
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     Ok(unsafe { Decoder::open_mapped(model, backend, how)? })
+}
+
+/// With --verbose: where it was computed, and what the weights took.
+pub fn say_memory(options: &Place, backend: &Backend, memory: &Memory) {
+    if !options.verbose {
+        return;
+    }
+    let threads = count(backend.n_threads(), "thread");
+    say(&format!("device: {} ({}, {threads})", backend.device(), backend.isa()));
+    let size = |n: usize| bytes(n as u64);
+    say(&format!(
+        "weights: {}, {}; held in memory: {}",
+        count(memory.tensors, "tensor"),
+        size(memory.stored),
+        size(memory.held)
+    ));
+    if memory.replaced_tensors > 0 {
+        let n = count(memory.replaced_tensors, "tensor");
+        say(&format!("packed copies stand in for {n}: their {} were given back", size(memory.given_back)));
+    }
+}
+
+/// With --verbose: what the model and the cache took.
+pub fn say_session_memory(options: &Place, session: &Session) {
+    say_memory(options, session.decoder().backend(), &session.decoder().memory());
+    if options.verbose {
+        let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));
+        say(&format!("cache: {size} for {}", count(tokens, "token")));
+    }
+}
+
+/// A line on standard error.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
 }
 
 /// A text file, whole.

@@ -7,7 +7,7 @@ mod models;
 use common::{command, tool, Ended, Folder};
 use models::architectures::all;
 use models::encoder;
-use models::tiny::{tokenizer_json, vocabulary};
+use models::tiny::{tokenizer_json, vocabulary, Random, Tensors};
 use serde_json::Value as Json;
 use std::io::{Read, Write};
 use std::path::Path;
@@ -60,6 +60,36 @@ fn logits_of_every_position() {
     tool(&["logits", &path, "--tokens", "1,61"]).expect(1, &["token 61: 0 to 60 are valid"]);
     tool(&["logits", &path]).expect(2, &["--tokens"]);
     tool(&["logits", &path, "--tokens", "1", "--device", "none"]).expect(1, &["no device 'none'"]);
+}
+
+#[test]
+fn adapters_are_added_and_memory_is_told() {
+    let folder = Folder::new("models-lora");
+    let path = decoder(&folder, &[]);
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (mut tensors, mut adapter, mut random) = (model.spec.tensors(3, DType::F32), Tensors::default(), Random(8));
+    let (name, file) = ("blk.1.ffn_down.weight", folder.path("adapter.gguf"));
+    adapter.add(&mut random, &format!("{name}.lora_a"), &[96, 2], 0.0, 0.3, DType::F32);
+    adapter.add(&mut random, &format!("{name}.lora_b"), &[2, 64], 0.0, 0.3, DType::F32);
+    let metadata: [(&str, Value); 4] = [
+        ("general.type", "adapter".into()),
+        ("general.architecture", "llama".into()),
+        ("adapter.type", "lora".into()),
+        ("adapter.lora.alpha", Value::F32(4.0)),
+    ];
+    adapter.write_gguf(Path::new(&file), &metadata.map(|(key, value)| (key.to_string(), value)));
+    tensors.merge(name, &adapter, 2.0);
+    let want = model.spec.logits(&tensors, &[1, 5, 9]);
+    for (i, row) in rows(&tool(&["logits", &path, "--tokens", "1,5,9", "--lora", &file])).iter().enumerate() {
+        assert!(models::error(&row.iter().map(|x| *x as f32).collect::<Vec<_>>(), &want[i]) < 1e-4);
+    }
+    let text = |more: &[&str]| tool(&[&["generate", &path, "hello", "-n", "12", "--temp", "0"][..], more].concat());
+    assert_ne!(text(&["--lora", &file]).out, text(&[]).out);
+    text(&["--lora", &path]).expect(4, &["general.type"]);
+    text(&["--lora", &folder.path("none")]).expect(3, &["none: cannot be opened"]);
+    let words = ["device: cpu (", "weights: 30 tensors, ", "packed copies stand in for", "cache: ", "for 256 tokens"];
+    text(&["--verbose", "-t", "2"]).expect(0, &words);
+    text(&["--verbose", "-t", "2"]).expect(0, &["2 threads"]);
 }
 
 #[test]

@@ -2,11 +2,13 @@
 //! [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+mod adapter;
 mod decoder;
 mod encoder;
 mod error;
 pub mod files;
 mod generate;
+mod originals;
 mod package;
 mod parts;
 mod perplexity;
@@ -18,5 +20,6 @@ pub use decoder::{Cost, Decoder, DecoderOptions, Session};
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};
+pub use originals::Memory;
 pub use package::Pooling;
 pub use perplexity::{perplexity, Perplexity};

@@ -1,5 +1,6 @@
 //! What layers are made of: products with weights, norms.
 
+use crate::adapter::LowRank;
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::{Context, DType, Tensor};
@@ -22,24 +23,30 @@ pub fn product(ctx: &Context, weight: &Tensor, x: &Tensor, exact: bool) -> Resul
 /// A product with a matrix, and a bias where there is one.
 pub struct Linear {
     weight: Tensor,
+    additions: Vec<LowRank>,
     bias: Option<Tensor>,
 }
 
 impl Linear {
     /// `NAME.weight`, [inputs, outputs], and `NAME.bias`, [outputs], where it is there.
     pub fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64) -> Result<Self> {
+        let (matrix, shape) = (format!("{name}.weight"), [inputs, outputs]);
         Ok(Linear {
-            weight: weights.get(&format!("{name}.weight"), &[inputs, outputs])?,
+            weight: weights.get(&matrix, &shape)?,
+            additions: weights.additions(&matrix, &shape)?,
             bias: weights.find(&format!("{name}.bias"), &[outputs])?,
         })
     }
 
     /// Of x's columns. `exact`: no kernel may round them.
     pub fn of(&self, ctx: &Context, x: &Tensor, exact: bool) -> Result<Tensor> {
-        let product = product(ctx, &self.weight, x, exact)?;
+        let mut sum = product(ctx, &self.weight, x, exact)?;
+        for addition in &self.additions {
+            sum = addition.add_to(ctx, &sum, x, |a, x| product(ctx, a, x, exact))?;
+        }
         Ok(match &self.bias {
-            Some(bias) => ctx.add(&product, bias)?,
-            None => product,
+            Some(bias) => ctx.add(&sum, bias)?,
+            None => sum,
         })
     }
 }

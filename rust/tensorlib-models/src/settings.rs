@@ -51,6 +51,40 @@ impl Settings {
         }
     }
 
+    /// Whether the architecture has one of these names. Where a folder names that of its text's part too, it must be one
+    /// of them as well.
+    pub fn is_one_of(&self, names: &[&str]) -> Result<bool> {
+        if !names.contains(&self.architecture()) {
+            return Ok(false);
+        }
+        let Settings::Hub { path, json, architecture } = self else { return Ok(true) };
+        match json.get(TEXT).and_then(|text| text.get("model_type")).and_then(Json::as_str) {
+            Some(inner) if !names.contains(&inner) => {
+                let what = format!("is '{inner}' in one that is '{architecture}': {} is known", names.join(", "));
+                Err(Error::unsupported(format!("{}: {TEXT}.model_type: {what}", path.display())))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// The same with these values for what a folder does not say; its path and the value.
+    pub fn with_defaults(&self, defaults: &[(Key, Json)]) -> Result<Self> {
+        match self {
+            Settings::Gguf { file, architecture } => {
+                Ok(Settings::Gguf { file: file.clone(), architecture: architecture.clone() })
+            }
+            Settings::Hub { path, json, architecture } => {
+                let mut json = json.clone();
+                for (key, value) in defaults {
+                    if self.find(*key)?.is_none() {
+                        json[key.1] = value.clone();
+                    }
+                }
+                Ok(Settings::Hub { path: path.clone(), json, architecture: architecture.clone() })
+            }
+        }
+    }
+
     /// Whether these are of a hub folder.
     pub fn is_hub(&self) -> bool {
         matches!(self, Settings::Hub { .. })
@@ -76,7 +110,7 @@ impl Settings {
 
     /// The same, where it is there.
     pub fn count_if(&self, key: Key) -> Result<Option<i64>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         let n = value.as_i64().filter(|n| (1..=MAX_COUNT).contains(n));
         n.map(Some).ok_or_else(|| {
             self.refuse(key, format!("is {}: a whole number from 1 to {MAX_COUNT} is valid", shown(&value)))
@@ -90,14 +124,14 @@ impl Settings {
 
     /// The same, where it is there.
     pub fn number_if(&self, key: Key) -> Result<Option<f64>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         let x = value.as_f64().filter(|x| x.is_finite());
         x.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a finite number is valid", shown(&value))))
     }
 
     /// A yes or no, where it is there.
     pub fn flag_if(&self, key: Key) -> Result<Option<bool>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         value
             .as_bool()
             .map(Some)
@@ -106,14 +140,19 @@ impl Settings {
 
     /// A text, where it is there.
     pub fn text_if(&self, key: Key) -> Result<Option<String>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         let text = value.as_str().map(String::from);
         text.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a text is valid", shown(&value))))
     }
 
+    /// Anything, where it is there.
+    pub fn value_if(&self, key: Key) -> Result<Option<Json>> {
+        self.find(key)
+    }
+
     /// Numbers, where they are there.
     pub fn numbers_if(&self, key: Key) -> Result<Option<Vec<f64>>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         let list =
             value.as_array().map(|list| list.iter().filter_map(Json::as_f64).filter(|x| x.is_finite()).collect());
         let whole = list.filter(|numbers: &Vec<f64>| Some(numbers.len()) == value.as_array().map(Vec::len));
@@ -122,25 +161,45 @@ impl Settings {
 
     /// Texts, where they are there.
     pub fn texts_if(&self, key: Key) -> Result<Option<Vec<String>>> {
-        let Some(value) = self.find(key) else { return Ok(None) };
+        let Some(value) = self.find(key)? else { return Ok(None) };
         let list: Option<Vec<String>> =
             value.as_array().and_then(|list| list.iter().map(|v| v.as_str().map(String::from)).collect());
         list.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: texts are valid", shown(&value))))
     }
 
     /// A setting that is there; a null is none.
-    fn find(&self, key: Key) -> Option<Json> {
+    fn find(&self, key: Key) -> Result<Option<Json>> {
         match self {
             Settings::Gguf { file, architecture } if !key.0.is_empty() => {
-                file.get(&format!("{architecture}.{}", key.0)).map(json_of)
+                Ok(file.get(&format!("{architecture}.{}", key.0)).map(json_of))
             }
             Settings::Hub { json, .. } if !key.1.is_empty() => {
-                let value = key.1.split('.').try_fold(json, |at, name| at.get(name))?;
-                (!value.is_null()).then(|| value.clone())
+                let (inside, outside) = (json.get(TEXT).and_then(|text| at(text, key.1)), at(json, key.1));
+                match (inside, outside) {
+                    (Some(inside), Some(outside)) if !is_same(inside, outside) => {
+                        let (inside, outside) = (shown(inside), shown(outside));
+                        let what = format!("is {outside}, and in {TEXT} {inside}: one value is valid");
+                        Err(self.refuse(key, what))
+                    }
+                    (inside, outside) => Ok(inside.or(outside).cloned()),
+                }
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
+}
+
+/// Where models of several kinds of input have the settings of the part that reads text.
+const TEXT: &str = "text_config";
+
+/// What is at a path, dots between levels.
+fn at<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(json, |at, name| at.get(name)).filter(|value| !value.is_null())
+}
+
+/// 256 and 256.0 are the same.
+fn is_same(a: &Json, b: &Json) -> bool {
+    a == b || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
 }
 
 /// A JSON file of a model's folder, of so many bytes at most.

@@ -1,15 +1,17 @@
 //! A model's tensors as leafs, by the names that GGUF files have for them.
 
+use crate::adapter::{Adapter, LowRank};
 use crate::files::{dims, pieces, Entry, SafeSet, Source};
 use crate::{Error, Result};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use tensorlib::{Backend, Context, DType, Gguf, Kind, Tensor};
 
 /// Bytes, or floats, of a tensor that are read at a time.
 const PIECE: usize = 4 << 20;
 /// Matrices that are never converted: rows of them are added as they are, and they are small.
-const SMALL: [&str; 2] = ["position_embd.weight", "token_types.weight"];
+const SMALL: [&str; 3] = ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
 
 /// Where a hub folder has what a GGUF file has under one name.
 pub enum HubName {
@@ -20,9 +22,10 @@ pub enum HubName {
 }
 
 /// What an architecture says of its folders.
+#[derive(Clone)]
 pub struct HubNames {
     /// GGUF's name to theirs.
-    pub of: Box<dyn Fn(&str) -> HubName + Send + Sync>,
+    pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
     /// Whether the factors of norms are stored less 1.
     pub norms_less_one: bool,
 }
@@ -39,6 +42,9 @@ pub struct Weights {
     backend: Backend,
     stored_as: Option<DType>,
     loaded: RefCell<Vec<(String, Tensor)>>,
+    /// The files' names of what was found so far.
+    taken: RefCell<HashSet<String>>,
+    adapters: Vec<Adapter>,
 }
 
 impl Weights {
@@ -53,7 +59,25 @@ impl Weights {
         };
         let context = Context::on(backend);
         context.set_name("weights")?;
-        Ok(Weights { files, context, backend: backend.clone(), stored_as, loaded: RefCell::default() })
+        let (loaded, taken) = (RefCell::default(), RefCell::default());
+        Ok(Weights { files, context, backend: backend.clone(), stored_as, loaded, taken, adapters: Vec::new() })
+    }
+
+    /// The same with these adapters, which matrices that are loaded ask.
+    pub fn with_adapters(mut self, adapters: Vec<Adapter>) -> Self {
+        self.adapters = adapters;
+        self
+    }
+
+    /// What adapters add to the matrix of this name and shape.
+    pub fn additions(&self, name: &str, shape: &[i64]) -> Result<Vec<LowRank>> {
+        self.adapters.iter().filter_map(|adapter| adapter.find(name, shape).transpose()).collect()
+    }
+
+    /// To be called when all is loaded: nothing may be added, and no adapter may have tensors that nobody asked for.
+    pub fn finish(&self) -> Result<()> {
+        self.context.freeze();
+        self.adapters.iter().try_for_each(Adapter::finish)
     }
 
     /// The context of all leafs. It is to be frozen when all are there.
@@ -80,6 +104,7 @@ impl Weights {
             Files::Gguf(file) => {
                 let Some(info) = file.tensor_info(name) else { return Ok(None) };
                 check(name, &info.shape, info.dtype.name(), shape)?;
+                self.taken.borrow_mut().insert(name.to_string());
                 self.converted(name, file.tensor(&self.context, name)?)?
             }
             Files::Hub { set, entries, names } => {
@@ -91,6 +116,7 @@ impl Weights {
                 if parts.is_empty() {
                     return Ok(None);
                 }
+                self.taken.borrow_mut().extend(parts.iter().map(|part| part.name.clone()));
                 let plus = if names.norms_less_one && name.ends_with("norm.weight") { 1.0 } else { 0.0 };
                 self.load(set, name, &parts, shape, plus)?
             }
@@ -99,12 +125,24 @@ impl Weights {
         Ok(Some(leaf))
     }
 
+    /// A tensor of the files that was not asked for, where there is one.
+    pub fn left(&self) -> Option<String> {
+        let taken = self.taken.borrow();
+        match &self.files {
+            Files::Gguf(file) => file.tensors().map(|t| t.name.to_string()).find(|name| !taken.contains(name)),
+            Files::Hub { set, .. } => set.entries().iter().map(|e| e.name.clone()).find(|name| !taken.contains(name)),
+        }
+    }
+
     /// What the files call it, for messages.
     fn called(&self, name: &str) -> String {
         match &self.files {
             Files::Gguf(_) => name.to_string(),
-            Files::Hub { names, .. } => match (names.of)(name) {
-                HubName::One(all) => all.into_iter().next().unwrap_or_else(|| name.to_string()),
+            Files::Hub { names, entries, .. } => match (names.of)(name) {
+                HubName::One(all) => {
+                    let first = all.first().cloned().unwrap_or_else(|| name.to_string());
+                    all.get(way_of_naming(names, entries)).cloned().unwrap_or(first)
+                }
                 HubName::Stack(name) => name(0),
             },
         }
@@ -114,12 +152,16 @@ impl Weights {
     pub fn shape_of(&self, name: &str) -> Option<Vec<i64>> {
         match &self.files {
             Files::Gguf(file) => file.tensor_info(name).map(|info| info.shape),
-            Files::Hub { set, entries, names } => match (names.of)(name) {
-                HubName::One(all) => {
-                    all.iter().find_map(|name| entries.get(name)).map(|i| set.entries()[*i].shape.clone())
+            Files::Hub { set, entries, names } => {
+                let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
+                match (names.of)(name) {
+                    HubName::One(all) => all.iter().find_map(|name| shape(name)),
+                    HubName::Stack(name) => {
+                        let count = (0..).take_while(|i| entries.contains_key(&name(*i))).count() as i64;
+                        shape(&name(0)).map(|of_one| [&of_one[..], &[count]].concat())
+                    }
                 }
-                HubName::Stack(_) => None,
-            },
+            }
         }
     }
 
@@ -208,6 +250,14 @@ impl Weights {
     fn constant(&self, leaf: Tensor) -> Result<Tensor> {
         leaf.set_constant()?;
         Ok(leaf)
+    }
+}
+
+/// Which of the ways of naming tensors, as with a prefix, the files have: that of the embeddings.
+fn way_of_naming(names: &HubNames, entries: &HashMap<String, usize>) -> usize {
+    match (names.of)("token_embd.weight") {
+        HubName::One(all) => all.iter().position(|name| entries.contains_key(name)).unwrap_or(0),
+        HubName::Stack(_) => 0,
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::architectures::{all, Model};
 use common::decoder::Spec;
-use common::tiny::{tokenizer_json, Tensors};
+use common::tiny::{tokenizer_json, Random, Tensors};
 use common::{backend, error, Folder};
 use std::path::{Path, PathBuf};
 use tensorlib::DType;
@@ -29,6 +29,11 @@ fn files(folder: &Folder, model: &Model, tensors: &Tensors) -> Vec<PathBuf> {
         std::fs::write(path.join("config.json"), model.config()).unwrap();
         std::fs::write(path.join("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
         let less_one = |name: &str| kind.starts_with("gemma") && name.ends_with("norm.weight");
+        let mut tensors = tensors.clone();
+        if kind == "gemma3" {
+            let name = "vision_tower.vision_model.embeddings.position_embedding.weight";
+            tensors.add(&mut Random(1), name, &[8, 3], 0.0, 1.0, DType::F32);
+        }
         tensors.write_safetensors(
             &path.join("model.safetensors"),
             |name, expert| model.hub_name(name, expert),
@@ -150,6 +155,45 @@ fn weights_may_be_converted_when_they_are_loaded() {
     let worst = error(&decoder.session(DType::F32).unwrap().feed_all(&tokens()).unwrap(), &want);
     // Now the weights are off by half a step.
     assert!(worst > 1e-4 && worst < 3e-2, "{worst:e}");
+}
+
+#[test]
+fn settings_of_two_levels_that_contradict_each_other() {
+    let folder = Folder::new("nested");
+    let model = all().into_iter().find(|model| model.name == "gemma3 with pictures").unwrap();
+    let path = files(&folder, &model, &model.spec.tensors(1, DType::F16)).remove(0);
+    let open = |from: &str, to: &str| {
+        std::fs::write(path.join("config.json"), model.config().replacen(from, to, 1)).unwrap();
+        Decoder::open(&path, &backend(), &DecoderOptions::new()).map(|decoder| decoder.context())
+    };
+    let refused = |from: &str, to: &str| open(from, to).unwrap_err().to_string();
+    let top = r#""mm_tokens_per_image": 256"#;
+    // Said twice, and of different things with one name.
+    assert_eq!(open(top, r#""hidden_size": 64.0, "max_position_embeddings": 300"#).unwrap(), 300);
+    let error = refused(top, r#""hidden_size": 65"#);
+    assert!(error.contains("hidden_size: is 65, and in text_config 64: one value is valid"), "{error}");
+    let error = refused(r#""model_type": "gemma3_text""#, r#""model_type": "llama""#);
+    assert!(
+        error.contains("text_config.model_type: is 'llama' in one that is 'gemma3': gemma3, gemma3_text"),
+        "{error}"
+    );
+    let error = refused(r#""num_hidden_layers": 6"#, r#""num_hidden_layers": null"#);
+    assert!(error.contains("num_hidden_layers: is missing: a whole number is expected"), "{error}");
+    let error = refused(r#""num_hidden_layers": 6"#, r#""num_hidden_layers": 7"#);
+    assert!(error.contains("tensor 'language_model.model.layers.6.self_attn.q_proj.weight' is missing"), "{error}");
+    let error = refused(r#""text_config": {"#, r#""text_config": [], "other": {"#);
+    assert!(error.contains("num_hidden_layers: is missing"), "{error}");
+}
+
+#[test]
+fn rotations_by_kinds_of_layers_are_for_those_that_have_them() {
+    let mut model = all().into_iter().find(|model| model.name == "llama of a folder").unwrap();
+    model.hub =
+        Some(("llama", r#", "rope_parameters": {"full_attention": {"rope_theta": 1e6, "rope_type": "default"}}"#));
+    let (folder, tensors) = (Folder::new("kinds"), model.spec.tensors(1, DType::F32));
+    let path = files(&folder, &model, &tensors).remove(0);
+    let error = Decoder::open(&path, &backend(), &DecoderOptions::new()).err().unwrap();
+    assert!(error.to_string().contains("rope_parameters: is given by kinds of layers"), "{error}");
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 mod common;
 
-use common::encoder::Spec;
-use common::tiny::{tokenizer_json, vocabulary, Tensors};
+use common::encoder::{Family, Spec};
+use common::encoder_files::{config, metadata, write_folder};
+use common::tiny::Tensors;
 use common::{backend, error, Folder};
 use std::path::{Path, PathBuf};
-use tensorlib::{DType, Value};
+use tensorlib::DType;
 use tensorlib_models::{Encoder, EncoderOptions, Pooling};
 
 /// Lines of many lengths, some of them alike.
@@ -15,62 +16,6 @@ fn lines(spec: &Spec) -> Vec<Vec<u32>> {
     let lengths = [3, 1, 7, 3, longest, 12, 7, 3, 2, longest - 1, 1];
     let line = |(i, n): (usize, &usize)| (0..*n).map(|j| ((i * 31 + j * j * 5 + 1) % spec.vocabulary) as u32).collect();
     lengths.iter().enumerate().map(line).collect()
-}
-
-fn metadata(spec: &Spec) -> Vec<(String, Value)> {
-    let number = |n: usize| Value::U32(n as u32);
-    let mut all: Vec<(String, Value)> = vec![
-        ("general.architecture".into(), "bert".into()),
-        ("bert.block_count".into(), number(spec.layers)),
-        ("bert.embedding_length".into(), number(spec.width)),
-        ("bert.attention.head_count".into(), number(spec.heads)),
-        ("bert.feed_forward_length".into(), number(spec.ffn)),
-        ("bert.context_length".into(), number(spec.positions)),
-        ("bert.attention.layer_norm_epsilon".into(), Value::F32(spec.eps as f32)),
-        ("bert.pooling_type".into(), Value::U32(1)),
-    ];
-    all.extend(vocabulary(spec.vocabulary));
-    all
-}
-
-fn hub_name(prefix: &str, name: &str) -> String {
-    let (base, end) = name.rsplit_once('.').unwrap();
-    let base = match base.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
-        None => match base {
-            "token_embd" => "embeddings.word_embeddings".to_string(),
-            "position_embd" => "embeddings.position_embeddings".into(),
-            "token_types" => "embeddings.token_type_embeddings".into(),
-            "token_embd_norm" => "embeddings.LayerNorm".into(),
-            other => panic!("{other}"),
-        },
-        Some((layer, part)) => {
-            let part = match part {
-                "attn_q" => "attention.self.query",
-                "attn_k" => "attention.self.key",
-                "attn_v" => "attention.self.value",
-                "attn_output" => "attention.output.dense",
-                "attn_output_norm" => "attention.output.LayerNorm",
-                "ffn_up" => "intermediate.dense",
-                "ffn_down" => "output.dense",
-                "layer_output_norm" => "output.LayerNorm",
-                other => panic!("{other}"),
-            };
-            format!("encoder.layer.{layer}.{part}")
-        }
-    };
-    format!("{prefix}{base}.{end}")
-}
-
-fn write_folder(path: &Path, spec: &Spec, tensors: &Tensors, kind: &str, prefix: &str) {
-    std::fs::create_dir_all(path.join("1_Pooling")).unwrap();
-    let config = format!(
-        r#"{{"model_type": "{kind}", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {}, "intermediate_size": {},
-"max_position_embeddings": {}, "layer_norm_eps": {:e}, "hidden_act": "gelu", "pad_token_id": 1}}"#,
-        spec.layers, spec.width, spec.heads, spec.ffn, spec.positions, spec.eps
-    );
-    std::fs::write(path.join("config.json"), config).unwrap();
-    std::fs::write(path.join("tokenizer.json"), tokenizer_json(spec.vocabulary)).unwrap();
-    tensors.write_safetensors(&path.join("model.safetensors"), |name, _| hub_name(prefix, name), |_| false);
 }
 
 fn pooling(path: &Path, mode: &str) {
@@ -91,14 +36,22 @@ fn worst(encoder: &Encoder, spec: &Spec, tensors: &Tensors, mean: bool) -> f64 {
 fn vectors_are_those_of_double_precision() {
     let cpu = backend();
     let roberta = Spec { first_position: 2, types: 1, ..Spec::new() };
-    let kinds = [("bert", "", Spec::new()), ("bert", "bert.", Spec::new()), ("xlm-roberta", "roberta.", roberta)];
+    let kinds = [
+        ("bert", "", Spec::new()),
+        ("bert", "bert.", Spec::new()),
+        ("xlm-roberta", "roberta.", roberta),
+        ("mpnet", "", Spec::mpnet()),
+        ("mpnet", "mpnet.", Spec::mpnet()),
+        ("nomic_bert", "", Spec::nomic()),
+        ("nomic_bert", "bert.", Spec { types: 0, rope_base: 10_000.0, ..Spec::nomic() }),
+    ];
     for (i, (kind, prefix, spec)) in kinds.into_iter().enumerate() {
         for dtype in [DType::F32, DType::F16, DType::BF16] {
             let folder = Folder::new(&format!("encoder-{i}-{dtype}"));
             let tensors = spec.tensors(i as u64, dtype);
             let mut paths: Vec<PathBuf> = vec![folder.path("hub")];
             write_folder(&paths[0], &spec, &tensors, kind, prefix);
-            if kind == "bert" {
+            if kind == "bert" || kind == "nomic_bert" {
                 paths.push(folder.path("model.gguf"));
                 tensors.write_gguf(&paths[1], &metadata(&spec));
             }
@@ -118,16 +71,18 @@ fn vectors_are_those_of_double_precision() {
 
 #[test]
 fn a_line_has_the_vector_that_it_has_alone() {
-    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-alone"));
-    let path = folder.path("hub");
-    write_folder(&path, &spec, &spec.tensors(7, DType::F32), "bert", "");
-    for options in [EncoderOptions::new(), EncoderOptions::new().stored_as(DType::Q8_0)] {
-        let encoder = Encoder::open(&path, &cpu, &options).unwrap();
-        let lines = lines(&spec);
-        for (line, together) in lines.iter().zip(encoder.embed_tokens(&lines, |_| true).unwrap()) {
-            let alone = encoder.embed_tokens(std::slice::from_ref(line), |_| true).unwrap();
-            for (a, b) in alone[0].iter().zip(&together) {
-                assert!((a - b).abs() <= 1e-5, "{} tokens: {a} alone, {b} among others", line.len());
+    let (cpu, folder) = (backend(), Folder::new("encoder-alone"));
+    for (kind, spec) in [("bert", Spec::new()), ("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic())] {
+        let path = folder.path(kind);
+        write_folder(&path, &spec, &spec.tensors(7, DType::F32), kind, "");
+        for options in [EncoderOptions::new(), EncoderOptions::new().stored_as(DType::Q8_0)] {
+            let encoder = Encoder::open(&path, &cpu, &options).unwrap();
+            let lines = lines(&spec);
+            for (line, together) in lines.iter().zip(encoder.embed_tokens(&lines, |_| true).unwrap()) {
+                let alone = encoder.embed_tokens(std::slice::from_ref(line), |_| true).unwrap();
+                for (a, b) in alone[0].iter().zip(&together) {
+                    assert!((a - b).abs() <= 1e-5, "{kind}, {} tokens: {a} alone, {b} among others", line.len());
+                }
             }
         }
     }
@@ -135,14 +90,16 @@ fn a_line_has_the_vector_that_it_has_alone() {
 
 #[test]
 fn weights_in_blocks_stay_near() {
-    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-blocks"));
-    let (path, tensors) = (folder.path("hub"), spec.tensors(3, DType::F32));
-    write_folder(&path, &spec, &tensors, "bert", "");
-    // A weight is off by half a step of 1/127 of its block's largest, so a product of 64 is by some 0.3 %, and two layers
-    // with six products each some times that.
-    let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().stored_as(DType::Q8_0)).unwrap();
-    let off = worst(&encoder, &spec, &tensors, true);
-    assert!(off > 1e-5 && off < 0.05, "{off:e}");
+    let (cpu, folder) = (backend(), Folder::new("encoder-blocks"));
+    for (kind, spec) in [("bert", Spec::new()), ("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic())] {
+        let (path, tensors) = (folder.path(kind), spec.tensors(3, DType::F32));
+        write_folder(&path, &spec, &tensors, kind, "");
+        // A weight is off by half a step of 1/127 of its block's largest, so a product of 64 is by some 0.3 %, and two
+        // layers with six products each some times that.
+        let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().stored_as(DType::Q8_0)).unwrap();
+        let off = worst(&encoder, &spec, &tensors, true);
+        assert!(off > 1e-5 && off < 0.05, "{kind}: {off:e}");
+    }
 }
 
 #[test]
@@ -187,4 +144,134 @@ fn bad_tokens_and_a_stop() {
     assert_eq!(encoder.embed_tokens(&[], |_| true).unwrap(), Vec::<Vec<f32>>::new());
     let stopped = encoder.embed_tokens(&[vec![1], vec![2]], |_| false).unwrap_err().to_string();
     assert!(stopped.contains("stopped"), "{stopped}");
+}
+
+/// What an encoder of this folder or file says that it is not opened for.
+fn refused(path: &Path) -> String {
+    Encoder::open(path, &backend(), &EncoderOptions::new()).err().unwrap().to_string()
+}
+
+#[test]
+fn settings_that_are_not_known() {
+    let folder = Folder::new("encoder-settings");
+    let families = [("mpnet", Spec::mpnet()), ("nomic_bert", Spec::nomic()), ("bert", Spec::new())];
+    for (kind, spec) in &families {
+        write_folder(&folder.path(kind), spec, &spec.tensors(5, DType::F32), kind, "");
+    }
+    let table = [
+        ("mpnet", r#""relative_attention_num_buckets": 16"#, "relative_attention_num_buckets: is 16: 32 is known"),
+        (
+            "mpnet",
+            r#""hidden_act": "tanh""#,
+            "hidden_act: is 'tanh': gelu, gelu_new, gelu_pytorch_tanh and relu are known",
+        ),
+        ("mpnet", r#""max_position_embeddings": 2"#, "max_position_embeddings: is 2: more than 2 is valid"),
+        ("mpnet", r#""max_position_embeddings": 150"#, "embeddings.position_embeddings.weight' is [64, 152]"),
+        ("mpnet", r#""num_attention_heads": 8"#, "encoder.relative_attention_bias.weight' is [4, 32]"),
+        (
+            "mpnet",
+            r#""text_config": {"hidden_size": 32}"#,
+            "hidden_size: is 64, and in text_config 32: one value is valid",
+        ),
+        (
+            "mpnet",
+            r#""text_config": {"model_type": "bert"}"#,
+            "text_config.model_type: is 'bert' in one that is 'mpnet'",
+        ),
+        ("bert", r#""hidden_act": "swish""#, "hidden_act: is 'swish'"),
+        ("nomic_bert", r#""activation_function": "geglu""#, "activation_function: is 'geglu': swiglu is known"),
+        ("nomic_bert", r#""prenorm": true"#, "prenorm: is true: false is known"),
+        ("nomic_bert", r#""causal": true"#, "causal: is true: false is known"),
+        ("nomic_bert", r#""rotary_emb_interleaved": true"#, "rotary_emb_interleaved: is true"),
+        ("nomic_bert", r#""rotary_emb_base": null"#, "rotary_emb_base: is missing: a number is expected"),
+        ("nomic_bert", r#""rotary_emb_base": 0"#, "rotary_emb_base: is 0: a number from 1 on is valid"),
+        ("nomic_bert", r#""rotary_emb_fraction": 0.0"#, "rotary_emb_fraction: 0 of a head's 16 elements turn"),
+        ("nomic_bert", r#""num_experts": 8"#, "num_experts: Nomic's encoders with experts are not known"),
+        ("nomic_bert", r#""moe_every_n_layers": 2"#, "moe_every_n_layers: Nomic's encoders with experts are not known"),
+        ("nomic_bert", r#""n_inner": null"#, "n_inner: is missing: a whole number is expected"),
+        (
+            "nomic_bert",
+            r#""model_type": "modernbert""#,
+            "architecture 'modernbert' is no encoder that is known: bert, roberta",
+        ),
+    ];
+    for (kind, other, words) in table {
+        let (path, spec) = (folder.path(kind), &families.iter().find(|(name, _)| *name == kind).unwrap().1);
+        // Of two settings with one name the parser takes the second.
+        std::fs::write(path.join("config.json"), config(spec, kind, &format!(", {other}"))).unwrap();
+        let error = refused(&path);
+        assert!(error.contains(words), "{other}: {error}");
+    }
+    let path = folder.path("moe.gguf");
+    let mut all = metadata(&Spec::nomic());
+    all[0].1 = "nomic-bert-moe".into();
+    Spec::nomic().tensors(5, DType::F32).write_gguf(&path, &all);
+    assert!(refused(&path).contains("'nomic-bert-moe' is no encoder that is known"), "{}", refused(&path));
+}
+
+#[test]
+fn tensors_that_are_missing() {
+    let folder = Folder::new("encoder-tensors");
+    let table = [
+        (
+            "mpnet",
+            Spec::mpnet(),
+            "attn_rel_b.weight",
+            "tensor 'encoder.relative_attention_bias.weight' is missing: [4, 32]",
+        ),
+        (
+            "mpnet",
+            Spec::mpnet(),
+            "blk.1.attn_q.weight",
+            "tensor 'encoder.layer.1.attention.attn.q.weight' is missing: [64, 64]",
+        ),
+        (
+            "mpnet",
+            Spec::mpnet(),
+            "position_embd.weight",
+            "tensor 'embeddings.position_embeddings.weight' is missing: [64, 152]",
+        ),
+        (
+            "nomic_bert",
+            Spec::nomic(),
+            "blk.0.ffn_gate.weight",
+            "tensor 'encoder.layers.0.mlp.fc12.weight' is missing: [64, 96]",
+        ),
+        (
+            "nomic_bert",
+            Spec::nomic(),
+            "blk.0.attn_qkv.weight",
+            "tensor 'encoder.layers.0.attn.Wqkv.weight' is missing: [64, 192]",
+        ),
+        ("nomic_bert", Spec::nomic(), "token_embd_norm.weight", "tensor 'emb_ln.weight' is missing: [64]"),
+    ];
+    for (kind, spec, name, words) in table {
+        let mut tensors = spec.tensors(5, DType::F32);
+        tensors.all.remove(name).unwrap();
+        write_folder(&folder.path(kind), &spec, &tensors, kind, "");
+        let error = refused(&folder.path(kind));
+        assert!(error.contains(words), "{error}");
+        // With a prefix, the name has it as well.
+        let prefix = if spec.family == Family::Nomic { "bert." } else { "mpnet." };
+        write_folder(&folder.path(kind), &spec, &tensors, kind, prefix);
+        let (words, error) = (words.replacen("'", &format!("'{prefix}"), 1), refused(&folder.path(kind)));
+        assert!(error.contains(&words), "{error}");
+        if spec.family == Family::Nomic {
+            let path = folder.path("less.gguf");
+            tensors.write_gguf(&path, &metadata(&spec));
+            assert!(refused(&path).contains(&format!("tensor '{name}' is missing")), "{}", refused(&path));
+        }
+    }
+}
+
+#[test]
+fn positions_behind_those_that_were_trained() {
+    let (cpu, folder, spec) = (backend(), Folder::new("encoder-trained"), Spec::nomic());
+    let path = folder.path("hub");
+    write_folder(&path, &spec, &spec.tensors(5, DType::F32), "nomic_bert", "");
+    let tokens = || Encoder::open(&path, &cpu, &EncoderOptions::new()).unwrap().max_tokens();
+    assert_eq!(tokens(), 40);
+    // With a factor longer lines are turned in another way, which depends on their neighbours.
+    std::fs::write(path.join("config.json"), config(&spec, "nomic_bert", r#", "rotary_scaling_factor": 2"#)).unwrap();
+    assert_eq!(tokens(), 32);
 }

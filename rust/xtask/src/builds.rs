@@ -169,7 +169,7 @@ fn target_names(help: &str) -> Vec<&str> {
 /// The other tests of the engine see the CPU alone, and take most of the time of an instrumented build.
 fn reaches_devices(target: &str) -> bool {
     let tests = target.ends_with("_test") && (target.starts_with("cuda_") || target.starts_with("simt_"));
-    let c = target.starts_with("tl_c_") || target == "tl_cpp_digits";
+    let c = target.starts_with("tl_c_") || target.starts_with("tl_cpp_");
     tests
         || c
         || ["tensorlib", "tensorlib_cpp", "api_test", "cases_test", "op_vectors_test", "tl_bench_gpu"].contains(&target)
@@ -199,6 +199,7 @@ mod tests {
             "simt_x_test",
             "tl_c_cases",
             "tl_cpp_digits",
+            "tl_cpp_encoder",
             "tensorlib",
         ] {
             assert!(reaches_devices(wanted), "{wanted}");

@@ -37,6 +37,11 @@ impl Cache {
         Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })
     }
 
+    /// Its bytes.
+    pub fn nbytes(&self) -> usize {
+        self.keys.iter().chain(&self.values).map(Tensor::nbytes).sum()
+    }
+
     /// Tokens that are in it.
     pub fn used(&self) -> i64 {
         self.used

@@ -2,6 +2,7 @@
 
 use super::run::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
+use crate::adapter::LowRank;
 use crate::parts::{is_exact, Linear};
 use crate::weights::Weights;
 use crate::Result;
@@ -10,26 +11,35 @@ use tensorlib::{Attr, Tensor};
 /// A matrix for each expert, and a bias for each where there are some.
 struct ExpertLinear {
     weight: Tensor,
+    additions: Vec<LowRank>,
     bias: Option<Tensor>,
 }
 
 impl ExpertLinear {
     fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64, experts: i64) -> Result<Self> {
+        let (matrices, shape) = (format!("{name}.weight"), [inputs, outputs, experts]);
         Ok(ExpertLinear {
-            weight: weights.get(&format!("{name}.weight"), &[inputs, outputs, experts])?,
+            weight: weights.get(&matrices, &shape)?,
+            additions: weights.additions(&matrices, &shape)?,
             bias: weights.find(&format!("{name}.bias"), &[outputs, experts])?,
         })
     }
 
     /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens].
     fn of(&self, run: &Run, x: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        let product = match is_exact(&self.weight, run.exact) {
-            true => run.ctx.op("mul_mat_id", &[&self.weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
-            false => run.ctx.mul_mat_id(&self.weight, x, ids)?,
+        let product = |weight: &Tensor, x: &Tensor| {
+            Ok(match is_exact(weight, run.exact) {
+                true => run.ctx.op("mul_mat_id", &[weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
+                false => run.ctx.mul_mat_id(weight, x, ids)?,
+            })
         };
+        let mut sum = product(&self.weight, x)?;
+        for addition in &self.additions {
+            sum = addition.add_to(run.ctx, &sum, x, product)?;
+        }
         Ok(match &self.bias {
-            Some(bias) => run.ctx.add_id(&product, bias, ids)?,
-            None => product,
+            Some(bias) => run.ctx.add_id(&sum, bias, ids)?,
+            None => sum,
         })
     }
 }

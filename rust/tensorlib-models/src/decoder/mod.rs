@@ -10,6 +10,8 @@ mod rope;
 mod run;
 mod shape;
 
+use crate::adapter::Adapter;
+use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::parts::{product, Linear, Norm, NormKind};
 use crate::tokenizer::Tokenizer;
@@ -21,11 +23,11 @@ use cache::Cache;
 use layer::Layer;
 use run::Run;
 use shape::Shape;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tensorlib::{f16, Backend, Context, DType, Graph, ScaleOptions, Tensor};
 
 /// Tokens of a prompt that are computed together.
-const BATCH: usize = 512;
+pub const BATCH: usize = 512;
 
 /// How a decoder is to be opened.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +35,7 @@ pub struct DecoderOptions {
     stored_as: Option<DType>,
     exact: bool,
     context: usize,
+    adapters: Vec<(PathBuf, f64)>,
 }
 
 impl DecoderOptions {
@@ -62,6 +65,14 @@ impl DecoderOptions {
         self.context = tokens;
         self
     }
+
+    /// An adapter (LoRA) beside those before: a GGUF file for a GGUF model, for a folder the one that PEFT writes. What it
+    /// adds to each matrix is multiplied by its own alpha / rank, and by `scale`.
+    #[must_use]
+    pub fn adapter(mut self, path: impl AsRef<Path>, scale: f64) -> Self {
+        self.adapters.push((path.as_ref().to_path_buf(), scale));
+        self
+    }
 }
 
 /// A language model. It never changes: any number of sessions, in any threads, may use it.
@@ -75,6 +86,7 @@ pub struct Decoder {
     vocabulary: i64,
     context: usize,
     cost: Cost,
+    originals: Originals,
     tokenizer: Tokenizer,
     exact: bool,
     backend: Backend,
@@ -110,7 +122,11 @@ impl Decoder {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
         };
-        let weights = Weights::new(package.files, names, backend, options.stored_as)?;
+        let adapters = options.adapters.iter();
+        let adapters = adapters
+            .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, backend))
+            .collect::<Result<_>>()?;
+        let weights = Weights::new(package.files, names, backend, options.stored_as)?.with_adapters(adapters);
         let vocabulary = weights.vocabulary(shape.width)?;
         let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
         let output = weights.shape_of("output.weight");
@@ -126,10 +142,24 @@ impl Decoder {
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         let norm = Norm::load(&weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
-        weights.context().freeze();
+        weights.finish()?;
         let cost = Cost::new(&weights.loaded(), &shape, output.is_none());
+        let originals = Originals::new(weights.loaded(), weights.context(), backend);
         let (exact, backend) = (options.exact, backend.clone());
-        Ok(Decoder { shape, embeddings, layers, norm, output, vocabulary, context, cost, tokenizer, exact, backend })
+        Ok(Decoder {
+            shape,
+            embeddings,
+            layers,
+            norm,
+            output,
+            vocabulary,
+            context,
+            cost,
+            originals,
+            tokenizer,
+            exact,
+            backend,
+        })
     }
 
     /// The model's tokenizer.
@@ -147,9 +177,19 @@ impl Decoder {
         self.context
     }
 
+    /// Where it computes.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
     /// What a token costs.
     pub fn cost(&self) -> &Cost {
         &self.cost
+    }
+
+    /// What the weights take now; less once something was computed, as originals of packed weights are given back.
+    pub fn memory(&self) -> Memory {
+        self.originals.memory()
     }
 
     /// A session without tokens, with room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
@@ -186,6 +226,11 @@ impl<'a> Session<'a> {
         self.len() == 0
     }
 
+    /// Bytes of keys and values.
+    pub fn cache_memory(&self) -> usize {
+        self.cache.nbytes()
+    }
+
     /// Forgets all tokens but the first `n`.
     pub fn truncate(&mut self, n: usize) {
         self.cache.set_used((n as i64).min(self.cache.used()));
@@ -218,7 +263,8 @@ impl<'a> Session<'a> {
         Ok(logits)
     }
 
-    fn check(&self, tokens: &[u32]) -> Result<()> {
+    /// Whether [`Session::feed`] would take these.
+    pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
         let (n, used, most) = (tokens.len(), self.len(), self.decoder.context);
         if n == 0 {
             return Err(Error::invalid("no tokens: at least one is valid"));
@@ -240,6 +286,7 @@ impl<'a> Session<'a> {
         self.ctx.reset()?;
         let logits = self.logits(tokens, all)?;
         Graph::new(&[&logits])?.compute(&self.decoder.backend)?;
+        self.decoder.originals.give_back();
         let values = logits.to_vec::<f32>()?;
         self.cache.set_used(self.cache.used() + tokens.len() as i64);
         Ok(values)

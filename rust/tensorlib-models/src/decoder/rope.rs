@@ -22,6 +22,8 @@ const LOW: Key = Key("", "rope_scaling.low_freq_factor");
 const HIGH: Key = Key("", "rope_scaling.high_freq_factor");
 const LONG: Key = Key("", "rope_scaling.long_factor");
 const SHORT: Key = Key("", "rope_scaling.short_factor");
+/// What newer folders have in place of all of these.
+const PARAMETERS: Key = Key("", "rope_parameters");
 
 /// Where the factors of frequencies come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +61,7 @@ impl Rope {
     /// What the settings say of heads with so many elements. `neox`: pairs are halves of the head apart, as they are in
     /// every hub folder.
     pub fn read(settings: &Settings, head: i64, neox: bool) -> Result<Self> {
+        let settings = &with_older_names(settings)?;
         let partial = settings.number_if(PARTIAL)?.unwrap_or(1.0);
         let dims = settings.count_if(DIMS)?.unwrap_or((head as f64 * partial) as i64);
         if dims < 2 || dims % 2 != 0 || dims > head {
@@ -167,6 +170,19 @@ impl Rope {
         }
         Ok(Some(weights.context().tensor([n], &list)?))
     }
+}
+
+/// Newer folders have the base, and what scales it, in one place.
+fn with_older_names(settings: &Settings) -> Result<Settings> {
+    let Some(parameters) = settings.value_if(PARAMETERS)? else { return settings.with_defaults(&[]) };
+    let by_layers = parameters.as_object().is_some_and(|all| all.values().any(serde_json::Value::is_object));
+    if by_layers && settings.value_if(BASE)?.is_none() {
+        let what = "is given by kinds of layers, which this architecture has not: rope_theta is expected in it";
+        return Err(settings.refuse(PARAMETERS, what));
+    }
+    let base = (BASE, parameters["rope_theta"].clone());
+    let partial = (PARTIAL, parameters["partial_rotary_factor"].clone());
+    settings.with_defaults(&[base, partial, (Key("", "rope_scaling"), parameters)])
 }
 
 /// Llama 3's factors: waves that are long beside the trained context are stretched wholly, short ones not at all, those

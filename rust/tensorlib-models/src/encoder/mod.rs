@@ -1,89 +1,34 @@
 //! Text encoders: a vector for each text.
 
+mod architectures;
 mod batches;
-mod bert;
+mod distances;
+mod layer;
+mod options;
+mod shape;
 
+pub use options::EncoderOptions;
+
+use crate::originals::{Memory, Originals};
 use crate::package::{Package, Pooling};
-use crate::parts::{Linear, Norm, NormKind};
+use crate::parts::{Norm, NormKind};
 use crate::tokenizer::Tokenizer;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use batches::{batches, Batch};
+use distances::Biases;
+use layer::{Layer, Run};
+use shape::{Positions, Shape};
 use std::path::Path;
-use tensorlib::{Backend, Context, DType, FlashAttnExtOptions, Graph, Tensor};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Activation {
-    Gelu,
-    GeluErf,
-    Relu,
-}
-
-/// The extents of an encoder.
-struct Shape {
-    layers: i64,
-    width: i64,
-    heads: i64,
-    ffn: i64,
-    /// Rows of the matrix of positions, and the first of them that a token has.
-    position_rows: i64,
-    first_position: i64,
-    eps: f64,
-    activation: Activation,
-}
-
-/// How an encoder is to be opened.
-#[derive(Clone, Debug, Default)]
-pub struct EncoderOptions {
-    stored_as: Option<DType>,
-    pooling: Option<Pooling>,
-    exact: bool,
-}
-
-impl EncoderOptions {
-    /// The defaults: weights as they are stored, pooling as the model says, else the mean.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// The type that matrices are converted to when they are loaded, as Q8_0.
-    #[must_use]
-    pub fn stored_as(mut self, dtype: DType) -> Self {
-        self.stored_as = Some(dtype);
-        self
-    }
-
-    /// Pooling, whatever the model says.
-    #[must_use]
-    pub fn pooling(mut self, pooling: Pooling) -> Self {
-        self.pooling = Some(pooling);
-        self
-    }
-
-    /// No product may round an activation to fewer bits, as those with quantised weights do.
-    #[must_use]
-    pub fn exact(mut self, exact: bool) -> Self {
-        self.exact = exact;
-        self
-    }
-}
-
-struct Layer {
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    output: Linear,
-    output_norm: Norm,
-    up: Linear,
-    down: Linear,
-    norm: Norm,
-}
+use tensorlib::{Backend, Context, Graph, Tensor};
 
 /// A model that turns texts into vectors of length 1. It may be used from several threads; they wait for each other.
 pub struct Encoder {
     shape: Shape,
     tokens: Tensor,
-    positions: Tensor,
+    /// A vector for each position, where they are added.
+    positions: Option<Tensor>,
+    biases: Option<Biases>,
     types: Option<Tensor>,
     norm: Norm,
     layers: Vec<Layer>,
@@ -94,12 +39,13 @@ pub struct Encoder {
     pooling: Pooling,
     max_tokens: usize,
     exact: bool,
+    originals: Originals,
     backend: Backend,
 }
 
 impl Encoder {
-    /// Opens a hub folder (config.json, tokenizer.json, model.safetensors or its shards) or a GGUF file of architecture
-    /// bert, which is read into memory.
+    /// Opens a hub folder (config.json, tokenizer.json, model.safetensors or its shards) or a GGUF file, which
+    /// is read into memory.
     ///
     /// # Errors
     /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming the file, setting or tensor and
@@ -122,33 +68,13 @@ impl Encoder {
     }
 
     fn from_package(package: Package, backend: &Backend, options: &EncoderOptions) -> Result<Self> {
-        let settings = &package.settings;
-        if !bert::NAMES.contains(&settings.architecture()) {
-            let (name, known) = (settings.architecture(), bert::NAMES.join(", "));
-            return Err(Error::unsupported(format!("architecture '{name}' is no encoder that is known: {known} are")));
-        }
-        let shape = bert::shape(settings)?;
+        let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let sentence = package.sentence_settings(options.pooling)?;
-        let mut max_tokens = usize::try_from(shape.position_rows - shape.first_position).unwrap_or(0);
+        let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
-        let weights = Weights::new(package.files, bert::names(), backend, options.stored_as)?;
-        let (width, ffn) = (shape.width, shape.ffn);
-        let norm = |name: &str| Norm::load(&weights, name, width, NormKind::Layer, shape.eps);
-        let layer = |i: i64| -> Result<Layer> {
-            let linear =
-                |part: &str, inputs, outputs| Linear::load(&weights, &format!("blk.{i}.{part}"), inputs, outputs);
-            Ok(Layer {
-                query: linear("attn_q", width, width)?,
-                key: linear("attn_k", width, width)?,
-                value: linear("attn_v", width, width)?,
-                output: linear("attn_output", width, width)?,
-                output_norm: norm(&format!("blk.{i}.attn_output_norm"))?,
-                up: linear("ffn_up", width, ffn)?,
-                down: linear("ffn_down", ffn, width)?,
-                norm: norm(&format!("blk.{i}.layer_output_norm"))?,
-            })
-        };
+        let weights = Weights::new(package.files, names, backend, options.stored_as)?;
+        let width = shape.width;
         let vocabulary = weights.vocabulary(width)?;
         let types = match weights.shape_of("token_types.weight") {
             Some(found) => {
@@ -160,20 +86,25 @@ impl Encoder {
         let empty = tokenizer.encode("", true, false)?;
         let encoder = Encoder {
             tokens: weights.get("token_embd.weight", &[width, vocabulary])?,
-            positions: weights.get("position_embd.weight", &[width, shape.position_rows])?,
+            positions: match shape.positions {
+                Positions::Rows { rows, .. } => Some(weights.get("position_embd.weight", &[width, rows])?),
+                Positions::Turned(_) => None,
+            },
+            biases: shape.buckets.map(|n| Biases::load(&weights, shape.heads, n)).transpose()?,
             types,
-            norm: norm("token_embd_norm")?,
-            layers: (0..shape.layers).map(layer).collect::<Result<_>>()?,
+            norm: Norm::load(&weights, "token_embd_norm", width, NormKind::Layer, shape.eps)?,
+            layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             vocabulary,
             tokenizer,
             last: (empty.len() > 1).then(|| empty[empty.len() - 1]),
             pooling: sentence.pooling.unwrap_or(Pooling::Mean),
             max_tokens,
             exact: options.exact,
+            originals: Originals::new(weights.loaded(), weights.context(), backend),
             backend: backend.clone(),
             shape,
         };
-        weights.context().freeze();
+        weights.finish()?;
         Ok(encoder)
     }
 
@@ -190,6 +121,11 @@ impl Encoder {
     /// How vectors are made of those of tokens.
     pub fn pooling(&self) -> Pooling {
         self.pooling
+    }
+
+    /// What the weights take now; less once something was computed, as originals of packed weights are given back.
+    pub fn memory(&self) -> Memory {
+        self.originals.memory()
     }
 
     /// The tokens of a text, special ones included, and whether it was cut to [`Encoder::max_tokens`].
@@ -256,67 +192,41 @@ impl Encoder {
 
     /// The last layer's rows of a batch, token by token.
     fn compute(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Vec<f32>> {
+        let first = match self.shape.positions {
+            Positions::Rows { first, .. } => first,
+            Positions::Turned(_) => 0,
+        };
         let (mut ids, mut positions) = (Vec::new(), Vec::new());
         for (line, _) in batch.places() {
             ids.extend(lines[line].iter().map(|id| i32::try_from(*id).unwrap_or(i32::MAX)));
-            positions.extend((0..lines[line].len()).map(|i| (self.shape.first_position + i as i64) as i32));
+            positions.extend((0..lines[line].len()).map(|i| (first + i as i64) as i32));
         }
         let n = [ids.len() as i64];
         let (ids, positions) = (ctx.tensor_of(n, &ids)?, ctx.tensor_of(n, &positions)?);
         let mut x = ctx.get_rows(&self.tokens, &ids)?;
-        x = ctx.add(&x, &ctx.get_rows(&self.positions, &positions)?)?;
+        if let Some(rows) = &self.positions {
+            x = ctx.add(&x, &ctx.get_rows(rows, &positions)?)?;
+        }
         if let Some(types) = &self.types {
             // All tokens are of the first type.
             x = ctx.add(&x, &ctx.narrow(types, 1, 0, 1)?)?;
         }
         x = self.norm.of(ctx, &x)?;
+        let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
+        let run = Run {
+            ctx,
+            shape: &self.shape,
+            batch,
+            positions: &positions,
+            biases: self.biases.as_ref().map(|biases| biases.mask(ctx, longest)).transpose()?,
+            exact: self.exact,
+        };
         for layer in &self.layers {
-            x = self.layer(ctx, layer, &x, batch)?;
+            x = layer.of(&run, &x)?;
         }
         Graph::new(&[&x])?.compute(&self.backend)?;
+        self.originals.give_back();
         Ok(x.to_vec::<f32>()?)
-    }
-
-    fn layer(&self, ctx: &Context, layer: &Layer, x: &Tensor, batch: &Batch) -> Result<Tensor> {
-        let linear = |part: &Linear, x: &Tensor| part.of(ctx, x, self.exact);
-        let (q, k, v) = (linear(&layer.query, x)?, linear(&layer.key, x)?, linear(&layer.value, x)?);
-        let attended = self.attention(ctx, &q, &k, &v, batch)?;
-        let sum = ctx.add(&linear(&layer.output, &attended)?, x)?;
-        let x = layer.output_norm.of(ctx, &sum)?;
-        let up = linear(&layer.up, &x)?;
-        let up = match self.shape.activation {
-            Activation::Gelu => ctx.gelu(&up)?,
-            Activation::GeluErf => ctx.gelu_erf(&up)?,
-            Activation::Relu => ctx.relu(&up)?,
-        };
-        let sum = ctx.add(&linear(&layer.down, &up)?, &x)?;
-        layer.norm.of(ctx, &sum)
-    }
-
-    /// Each line by itself: those of one length as a batch of one node, without padding and masks.
-    fn attention(&self, ctx: &Context, q: &Tensor, k: &Tensor, v: &Tensor, batch: &Batch) -> Result<Tensor> {
-        let (width, heads) = (self.shape.width, self.shape.heads);
-        let (head, row) = (width / heads, self.width() * std::mem::size_of::<f32>());
-        let mut parts = Vec::new();
-        for group in &batch.groups {
-            let (length, lines) = (group.length as i64, group.lines as i64);
-            let strides = [row, row / heads as usize, row * group.length];
-            let part = |t: &Tensor| ctx.view(t, [head, length, heads, lines], &strides, row * group.start);
-            let (q, k, v) = (part(q)?, part(k)?, part(v)?);
-            let c = ctx.flash_attn_ext(&q, &k, &v, None, None, FlashAttnExtOptions::new())?;
-            parts.push(ctx.reshape(&c, [width, length * lines])?);
-        }
-        // Neighbours first, so that an element is copied as often as the number of parts can be halved.
-        while parts.len() > 1 {
-            let pairs = parts.chunks(2);
-            parts = pairs
-                .map(|pair| match pair {
-                    [a, b] => Ok(ctx.concat(a, b, 1)?),
-                    one => Ok(one[0].clone()),
-                })
-                .collect::<Result<_>>()?;
-        }
-        parts.pop().ok_or_else(|| Error::internal("a batch without lines"))
     }
 }
 

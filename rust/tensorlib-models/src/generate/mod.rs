@@ -4,6 +4,7 @@ mod chat;
 mod sampler;
 mod stops;
 
+use crate::decoder::BATCH;
 use crate::{Result, Session};
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ pub struct Totals {
 }
 
 /// Takes the prompt's tokens into the session and generates up to `limit` tokens behind it, or until another [`Ending`].
-/// `show` gets each as it comes; `false` stops.
+/// `show` gets each as it comes, and between the parts of a long prompt a piece without token and text; `false` stops.
 ///
 /// The last token that is shown may not be in the session yet: a conversation feeds it with the next turn.
 ///
@@ -80,7 +81,16 @@ pub fn generate(
 ) -> Result<Totals> {
     let decoder = session.decoder();
     let begin = Instant::now();
-    let mut logits = session.feed(prompt)?;
+    session.check(prompt)?;
+    let (mut logits, mut fed) = (Vec::new(), 0);
+    for part in prompt.chunks(BATCH) {
+        if fed > 0 && !show(Piece { token: None, text: "" }) {
+            let (prompt_time, time) = (begin.elapsed(), Duration::ZERO);
+            return Ok(Totals { prompt_tokens: fed, prompt_time, tokens: 0, time, ending: Ending::Interrupted });
+        }
+        logits = session.feed(part)?;
+        fed += part.len();
+    }
     let prompt_time = begin.elapsed();
     sampler.remember(prompt);
     let (mut stream, mut stops) = (decoder.tokenizer().stream(), Stops::new(stops));

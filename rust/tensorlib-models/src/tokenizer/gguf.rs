@@ -1,10 +1,12 @@
 //! Tokenizers out of the metadata of GGUF files.
 
+use super::charsmap::check_charsmap;
 use super::decoder::{Decoder, Step};
 use super::guard::guarded;
 use super::metadata::{missing, Metadata};
 use super::model::{byte_pairs, longest_first, most_likely, Model};
 use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
+use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary};
 use super::{pretokenizers, Parts};
 use crate::{Error, Result};
@@ -94,8 +96,8 @@ pub(super) fn read(file: &Gguf) -> Result<Parts> {
     Ok(Parts {
         vocabulary,
         added,
-        normalizer: family.normalizer,
-        pre_tokenizer: family.pre_tokenizer,
+        normalizers: Normalizers::of(family.normalizer),
+        pre_tokenizers: PreTokenizers::of(family.pre_tokenizer),
         model: family.model,
         decoder: family.decoder,
         prefix: prefix.into_iter().collect(),
@@ -175,22 +177,12 @@ fn t5(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Fam
     let normalizer = match data.bytes(charsmap)? {
         None | Some([]) => None,
         Some(bytes) => {
-            check_charsmap(charsmap, bytes.first_chunk().copied(), bytes.len())?;
+            check_charsmap(charsmap, bytes)?;
             Some(guarded(charsmap, || Ok(Precompiled::from(bytes)?.into()))?)
         }
     };
     let (model, decoder) = (most_likely(vocabulary, &scores, unknown, spaces)?, piece_decoder(spaces));
     Ok(Family { normalizer, pre_tokenizer: None, model, decoder, bos: false, eos: true })
-}
-
-/// Looks at a table of characters before the crate does, which asks for as much memory as the number at its head says
-/// and only then sees whether there are so many bytes.
-pub(super) fn check_charsmap(name: &str, head: Option<[u8; 4]>, n_bytes: usize) -> Result<()> {
-    let size = head.map(|size| u32::from_le_bytes(size) as usize);
-    if size.is_some_and(|size| size <= n_bytes.saturating_sub(4)) {
-        return Ok(());
-    }
-    Err(Error::format(format!("{name}: {n_bytes} bytes, fewer than the table in it has")))
 }
 
 fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
@@ -207,8 +199,9 @@ fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<F
 
 fn bert(vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
     let unknown = roles.unknown.ok_or_else(|| missing(UNKNOWN, "the id of a token, or a token [UNK],"))?;
-    // The file does not say whether case matters; a vocabulary of lower case alone does.
-    let has_case = |text: &str| text.chars().any(char::is_uppercase);
+    // The file does not say whether case matters; a vocabulary that lower case does not change does. It may have capital
+    // letters without a small one, as U+211D, the sign of the real numbers.
+    let has_case = |text: &str| text.to_lowercase() != text;
     let cased =
         vocabulary.iter().any(|(_, text, kind)| kind == Kind::Normal && !text.starts_with('[') && has_case(text));
     let normalizer = Some(BertNormalizer::new(true, true, None, !cased).into());

@@ -1,10 +1,12 @@
 //! Tokenizers out of folders as hubs lay them out.
 
+use super::charsmap::{check_charsmap, from_base64};
 use super::decoder::{Decoder, Step};
-use super::gguf::check_charsmap;
+use super::expressions::Weight;
 use super::guard::guarded;
 use super::hub_settings::Settings;
 use super::model::Model;
+use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary, MAX_TOKENS};
 use super::Parts;
 use crate::settings::read_json;
@@ -18,6 +20,10 @@ use tokenizers::{AddedToken, Encoding, Model as _, PostProcessor, Token};
 /// Eight times the largest published file. Taken apart, one takes several times as much memory.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
+/// Steps of a decoder, of which published ones have up to five, and how many times as long as a token a text may be by them.
+const MAX_STEPS: usize = 32;
+const MAX_GROWTH: usize = 64;
+
 pub(super) fn read(folder: &Path) -> Result<Parts> {
     let path = folder.join("tokenizer.json");
     let mut json = read_json(&path, MAX_FILE_BYTES)?;
@@ -26,9 +32,10 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
 
     check_precompiled(&file, &json["normalizer"])?;
     let mut part = |name: &str| json.get_mut(name).map(Value::take).unwrap_or_default();
-    let normalizer = guarded(&format!("{file}: normalizer"), || Ok(serde_json::from_value(part("normalizer"))?))?;
-    let pre_tokenizer =
-        guarded(&format!("{file}: pre_tokenizer"), || Ok(serde_json::from_value(part("pre_tokenizer"))?))?;
+    let mut weight = Weight::default();
+    let normalizers = Normalizers::read(&format!("{file}: normalizer"), part("normalizer"), &mut weight)?;
+    let cuts = format!("{file}: pre_tokenizer");
+    let pre_tokenizers = PreTokenizers::read(&cuts, part("pre_tokenizer"), &mut weight)?;
     let special = part("added_tokens");
     let mut description = part("model");
     hide_special(&mut description, &special);
@@ -50,8 +57,8 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
     Ok(Parts {
         vocabulary,
         added,
-        normalizer,
-        pre_tokenizer,
+        normalizers,
+        pre_tokenizers,
         model: Model::Crate(Box::new(model)),
         decoder,
         prefix,
@@ -90,32 +97,13 @@ fn hide_special(model: &mut Value, added: &Value) {
 /// Looks at tables of characters before the crate does; see [`check_charsmap`].
 fn check_precompiled(file: &str, normalizer: &Value) -> Result<()> {
     if let Some(text) = normalizer["precompiled_charsmap"].as_str() {
-        check_charsmap(&format!("{file}: precompiled_charsmap"), base64_head(text), text.len() / 4 * 3)?;
+        check_charsmap(&format!("{file}: precompiled_charsmap"), &from_base64(text))?;
     }
     // The parser of JSON has bounded the depth.
     for inner in normalizer["normalizers"].as_array().into_iter().flatten() {
         check_precompiled(file, inner)?;
     }
     Ok(())
-}
-
-/// The first four bytes of a text in base64.
-fn base64_head(text: &str) -> Option<[u8; 4]> {
-    let digit = |c: &u8| {
-        Some(match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a' + 26,
-            b'0'..=b'9' => c - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        })
-    };
-    let mut bits = 0u64;
-    for c in text.as_bytes().get(..6)? {
-        bits = bits << 6 | u64::from(digit(c)?);
-    }
-    Some(((bits >> 4) as u32).to_be_bytes())
 }
 
 /// Tokens that are cut out of the text, with their ids: those of the file, then those that only the settings have.
@@ -188,8 +176,11 @@ fn decoder(file: &str, description: &Value) -> Result<Decoder> {
              string, Sequence, Strip of a space at the start, WordPiece"
         ))
     };
-    let mut steps = vec![description];
+    let (mut steps, mut growth) = (vec![description], 1);
     while let Some(step) = steps.pop() {
+        if decoder.steps.len() + steps.len() >= MAX_STEPS {
+            return Err(Error::format(format!("{file}: decoder: more than {MAX_STEPS} steps")));
+        }
         let kind = step["type"].as_str().unwrap_or_default();
         let text = |name: &str| step[name].as_str().map(str::to_string);
         match kind {
@@ -201,6 +192,13 @@ fn decoder(file: &str, description: &Value) -> Result<Decoder> {
             "Replace" => {
                 let from = step["pattern"]["String"].as_str().filter(|from| !from.is_empty());
                 let (from, to) = from.zip(text("content")).ok_or_else(|| unknown("Replace of a regular expression"))?;
+                // Each may find what the one before it made.
+                growth *= to.len().div_ceil(from.len()).clamp(1, MAX_GROWTH + 1);
+                if growth > MAX_GROWTH {
+                    let message =
+                        format!("{file}: decoder: its steps make a text more than {MAX_GROWTH} times as long");
+                    return Err(Error::format(message));
+                }
                 decoder.steps.push(Step::Replace(from.into(), to));
             }
             "Strip" => {

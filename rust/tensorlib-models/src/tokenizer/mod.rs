@@ -3,7 +3,9 @@
 //! A [`Tokenizer`] comes from a folder as hubs lay it out, or from the metadata of a GGUF file. Both ways give the same
 //! ids for the same model.
 
+mod charsmap;
 mod decoder;
+mod expressions;
 mod gguf;
 mod guard;
 mod hub;
@@ -12,6 +14,7 @@ mod metadata;
 mod model;
 mod pretokenizers;
 mod sentencepiece;
+mod steps;
 mod stream;
 mod vocabulary;
 
@@ -19,16 +22,16 @@ pub use stream::Stream;
 
 use crate::{Error, Result};
 use decoder::Decoder;
+use expressions::Work;
 use guard::guarded;
 use model::Model;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
+use steps::{Normalizers, PreTokenizers, Watched};
 use tensorlib::Gguf;
 use tokenizers::models::wordlevel::WordLevel;
-use tokenizers::normalizers::NormalizerWrapper;
-use tokenizers::pre_tokenizers::PreTokenizerWrapper;
-use tokenizers::{AddedToken, AddedVocabulary, OffsetReferential, OffsetType, PreTokenizer};
+use tokenizers::{AddedToken, AddedVocabulary, OffsetReferential, OffsetType};
 use vocabulary::{Roles, Vocabulary};
 
 /// Turns text into the ids of tokens, and ids into text.
@@ -63,8 +66,8 @@ struct Parts {
     vocabulary: Vocabulary,
     /// Tokens that are cut out of a text, with their ids.
     added: Vec<(u32, AddedToken)>,
-    normalizer: Option<NormalizerWrapper>,
-    pre_tokenizer: Option<PreTokenizerWrapper>,
+    normalizers: Normalizers,
+    pre_tokenizers: PreTokenizers,
     model: Model,
     decoder: Decoder,
     /// What stands before a text and after it.
@@ -97,10 +100,10 @@ impl Tokenizer {
     }
 
     fn new(parts: Parts) -> Result<Self> {
-        let normalizer = parts.normalizer.as_ref();
+        let normalizers = &parts.normalizers;
         let text = parts.added.iter().filter(|(_, token)| !token.special);
-        let added_text = added_vocabulary(text, normalizer)?;
-        let added = added_vocabulary(parts.added.iter(), normalizer)?;
+        let added_text = added_vocabulary(text, normalizers)?;
+        let added = added_vocabulary(parts.added.iter(), normalizers)?;
         let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
         Ok(Tokenizer { parts, added, added_text, ends })
     }
@@ -116,7 +119,8 @@ impl Tokenizer {
     /// some byte-pair vocabularies, it is left out.
     ///
     /// # Errors
-    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself,
+    /// [`ErrorKind::Format`](crate::ErrorKind) where the description of the tokenizer turns out to contradict itself, to make
+    /// a text more than 32 times as long, or to take more steps for it than any that is meant to be used,
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for a text with more than 900,000 spaces in a row where words are cut by expressions.
     pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
         self.check(text)?;
@@ -135,7 +139,7 @@ impl Tokenizer {
 
     /// Refuses texts whose words the crate would not cut, without a word about it.
     fn check(&self, text: &str) -> Result<()> {
-        if self.parts.pre_tokenizer.is_none() || text.len() <= LONGEST_SPACE {
+        if self.parts.pre_tokenizers.is_empty() || text.len() <= LONGEST_SPACE {
             return Ok(());
         }
         let spaces = |run: &str| run.chars().count();
@@ -155,10 +159,11 @@ impl Tokenizer {
             return Ok(ids);
         }
         let added = if parse_special { &self.added } else { &self.added_text };
-        let mut parts = added.extract_and_normalize(self.parts.normalizer.as_ref(), text);
-        if let Some(pre_tokenizer) = &self.parts.pre_tokenizer {
-            pre_tokenizer.pre_tokenize(&mut parts)?;
-        }
+        let work = Work::of(text.len());
+        let watched = Watched::new(&self.parts.normalizers, &work);
+        let mut parts = added.extract_and_normalize(watched.or_none(), text);
+        watched.result()?;
+        self.parts.pre_tokenizers.apply(&mut parts, &work)?;
         for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
             match tokens {
                 Some(tokens) => ids.extend(tokens.iter().map(|token| token.id)),
@@ -252,14 +257,17 @@ impl Tokenizer {
 /// What the crate cuts out of texts. Ids are as given, not counted anew.
 fn added_vocabulary<'a>(
     tokens: impl Iterator<Item = &'a (u32, AddedToken)> + Clone,
-    normalizer: Option<&NormalizerWrapper>,
+    normalizers: &Normalizers,
 ) -> Result<AddedVocabulary> {
     guarded("tokenizer: special tokens", || {
         // The crate asks a model for the ids: one that knows just these.
         let ids = tokens.clone().map(|(id, token)| (token.content.clone(), *id)).collect();
         let ids = WordLevel::builder().vocab(ids).build()?;
         let mut added = AddedVocabulary::new();
-        added.add_tokens(tokens.map(|(_, token)| token.clone()), &ids, normalizer)?;
+        let work = Work::of(tokens.clone().map(|(_, token)| token.content.len()).sum());
+        let watched = Watched::new(normalizers, &work);
+        added.add_tokens(tokens.map(|(_, token)| token.clone()), &ids, watched.or_none())?;
+        watched.result()?;
         Ok(added)
     })
 }

@@ -41,6 +41,15 @@ impl Model {
     pub fn config(&self) -> String {
         let (kind, extra) = self.hub.unwrap();
         let s = &self.spec;
+        if kind == "gemma3" {
+            // One that sees pictures; what the text's part leaves out is as in the published models.
+            return format!(
+                r#"{{"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "eos_token_id": [1, 106],
+"vision_config": {{"hidden_size": 1152, "num_hidden_layers": 27, "model_type": "siglip_vision_model"}}, "mm_tokens_per_image": 256,
+"text_config": {{"hidden_size": {}, "intermediate_size": {}, "model_type": "gemma3_text", "num_hidden_layers": {}{extra}}}}}"#,
+                s.width, s.ffn, s.layers
+            );
+        }
         format!(
             r#"{{"model_type": "{kind}", "num_hidden_layers": {}, "hidden_size": {}, "num_attention_heads": {},
 "num_key_value_heads": {}, "head_dim": {}, "intermediate_size": {}, "max_position_embeddings": 256,
@@ -52,6 +61,19 @@ impl Model {
     /// The folder's name of a tensor, or of an expert's part of it.
     pub fn hub_name(&self, name: &str, expert: Option<usize>) -> String {
         let kind = self.hub.unwrap().0;
+        if name.starts_with("vision_tower") {
+            return name.into();
+        }
+        let name = self.text_name(kind, name, expert);
+        // Two ways of writing it, of older and newer folders.
+        match self.name {
+            "gemma3 with pictures" => format!("language_model.{name}"),
+            "gemma3 with pictures, newer" => name.replace("model.", "model.language_model."),
+            _ => name,
+        }
+    }
+
+    fn text_name(&self, kind: &str, name: &str, expert: Option<usize>) -> String {
         match name {
             "token_embd.weight" => return "model.embed_tokens.weight".into(),
             "output_norm.weight" => return "model.norm.weight".into(),
@@ -136,6 +158,17 @@ pub fn all() -> Vec<Model> {
         window_frequencies: Some(frequencies(1e4, 16)),
         ..gemma()
     };
+    let pictures = || Spec {
+        layers: 6,
+        heads: 8,
+        kv_heads: 4,
+        head: 256,
+        attention_scale: 1.0 / 16.0,
+        eps: 1e-6,
+        frequencies: frequencies(1e6, 256).iter().map(|f| f / 8.0).collect(),
+        window_frequencies: Some(frequencies(1e4, 256)),
+        ..gemma3()
+    };
     let long = Value::F32(8.0);
     let oss_factor = 1.0 + 0.1 * 32f64.ln();
     vec![
@@ -150,6 +183,22 @@ pub fn all() -> Vec<Model> {
                 r#", "rope_theta": 500000.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
 "high_freq_factor": 4.0, "original_max_position_embeddings": 64}"#,
             )),
+        },
+        Model {
+            name: "llama 3.1 of a newer folder",
+            spec: Spec { frequencies: llama3(5e5, 16, 8.0, 64.0), ..neox(base()) },
+            gguf: None,
+            hub: Some((
+                "llama",
+                r#", "rope_parameters": {"rope_theta": 500000.0, "rope_type": "llama3", "factor": 8.0,
+"low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 64}"#,
+            )),
+        },
+        Model {
+            name: "qwen3 of a newer folder",
+            spec: Spec { head_norms: true, frequencies: frequencies(1e6, 16), ..neox(base()) },
+            gguf: None,
+            hub: Some(("qwen3", r#", "rope_parameters": {"rope_theta": 1000000, "rope_type": "default"}"#)),
         },
         Model {
             name: "llama, linear",
@@ -248,6 +297,23 @@ pub fn all() -> Vec<Model> {
                 r#", "sliding_window": 7, "rope_theta": 1000000.0, "rope_local_base_freq": 10000.0, "query_pre_attn_scalar": 16,
 "rope_scaling": {"rope_type": "linear", "factor": 8.0}, "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention",
 "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]"#,
+            )),
+        },
+        Model {
+            name: "gemma3 with pictures",
+            spec: pictures(),
+            gguf: None,
+            hub: Some(("gemma3", r#", "sliding_window": 7, "rope_scaling": {"rope_type": "linear", "factor": 8.0}"#)),
+        },
+        Model {
+            name: "gemma3 with pictures, newer",
+            spec: pictures(),
+            gguf: None,
+            hub: Some((
+                "gemma3",
+                r#", "sliding_window": 7, "rope_scaling": null, "rope_parameters": {
+"full_attention": {"factor": 8.0, "rope_theta": 1000000.0, "rope_type": "linear"},
+"sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}"#,
             )),
         },
         Model {

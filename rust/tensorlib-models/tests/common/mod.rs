@@ -4,6 +4,7 @@
 pub mod architectures;
 pub mod decoder;
 pub mod encoder;
+pub mod encoder_files;
 pub mod math;
 pub mod tiny;
 

@@ -53,6 +53,18 @@ impl Tensors {
         self.all.get(name).map(|stored| stored.values.as_slice())
     }
 
+    /// Adds scale * B A to the values of a matrix, or of each of a stack, that `logits` uses; its bytes stay.
+    pub fn merge(&mut self, name: &str, adapter: &Tensors, scale: f64) {
+        let (a, b) = (&adapter.all[&format!("{name}.lora_a")], &adapter.all[&format!("{name}.lora_b")]);
+        let stored = self.all.get_mut(name).unwrap();
+        let (inputs, rank, outputs) = (a.shape[0] as usize, a.shape[1] as usize, b.shape[1] as usize);
+        for (i, value) in stored.values.iter_mut().enumerate() {
+            let (column, row, matrix) = (i % inputs, i / inputs % outputs, i / (inputs * outputs));
+            let (a, b) = (&a.values[matrix * rank * inputs..], &b.values[matrix * rank * outputs..]);
+            *value += scale * (0..rank).map(|r| a[r * inputs + column] * b[row * rank + r]).sum::<f64>();
+        }
+    }
+
     fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();

@@ -1,10 +1,13 @@
 //! Tokenizers, on small vocabularies that the tests make: as GGUF files and as hub folders, against slow oracles.
 
+mod bounds;
 mod byte_pairs;
 mod files;
 mod hostile;
 mod hub;
 mod long;
+mod memory;
+mod normal;
 mod random;
 mod sentencepiece;
 mod special;

@@ -128,7 +128,7 @@ fn ids_are_those_of_the_definition_from_both_files() {
 
 /// A table of characters as SentencePiece writes it: a trie in one array, whose leaves are places in a text of
 /// replacements that end with zeros.
-fn table(replacements: &[(&str, &str)]) -> Vec<u8> {
+pub fn table(replacements: &[(&str, &str)]) -> Vec<u8> {
     // Node n has its children at 256 (n + 1) + label, in a block whose lowest byte is that of its own place.
     let mut units = vec![0u32; 256 * 64];
     let mut blocks = 1;

@@ -8,7 +8,7 @@ use tensorlib_models::tokenizer::Tokenizer;
 /// Pieces as hubs write them: continuations of words have ## before them.
 fn pieces(cased: bool) -> Vec<String> {
     let mut pieces: Vec<String> = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "."].map(String::from).to_vec();
-    let letters = if cased { "abcdestlmvrABCDEÉ漢ж1" } else { "abcdestlmvr漢字ωж12" };
+    let letters = if cased { "abcdestlmvrABCDEÉ漢ж1" } else { "abcdestlmvr漢字ωж12ℝ" };
     for letter in letters.chars() {
         // Some only begin words and some only go on.
         for piece in [format!("{letter}"), format!("##{letter}")] {

@@ -1,12 +1,12 @@
-//! The cases and the digits example on one device, in all five languages: for the suites that have a GPU, simulated or
+//! The cases and the examples on one device, in all five languages: for the suites that have a GPU, simulated or
 //! real.
 
 use std::path::Path;
 
-use super::{c, cpp, go, rust, zig};
+use super::{c, cpp, encoder, go, rust, zig};
 use crate::suite::Run;
 
-/// The cases in the five languages, then the digits in the five. C and C++ are those of `build`, the others use
+/// The cases in the five languages, then the digits in the five, then the encoder. C and C++ are those of `build`, the others use
 /// `prefix`, to which the same build was installed.
 pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -> Result<(), String> {
     let envs = [("TENSORLIB_DEVICE", device)];
@@ -21,10 +21,15 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
 
     c::right_digits(run, &format!("C digits {device}"), device, ws.cmd(build.join("examples/c/tl_c_digits")));
     c::right_digits(run, &format!("C++ digits {device}"), device, ws.cmd(build.join("examples/cpp/tl_cpp_digits")));
-    rust::digits(run, cargo, &system, device);
+    rust::digits(run, cargo.clone(), &system, device);
     go.digits(run, device);
     zig.digits(run, device);
-    Ok(())
+
+    // C's ran with its other programs.
+    let cpp = ws.cmd(build.join("examples/cpp/tl_cpp_encoder"));
+    let (go, zig) = (go.encoder(run)?, zig.encoder(run)?);
+    let programs = [("C++", cpp), ("Rust", rust::encoder(cargo, &system)), ("Go", go), ("Zig", zig)];
+    programs.iter().try_for_each(|(language, program)| encoder::vectors(run, language, program, &envs))
 }
 
 /// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and what else the C programs try on a GPU.

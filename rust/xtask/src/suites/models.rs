@@ -39,6 +39,7 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
 /// The tests of all decoders and encoders beside double precision, by this cargo and these features, with these variables set.
 fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
-    let tests = tests.args(["--test", "decoders", "--test", "encoders", "--", "double_precision"]);
+    let tests =
+        tests.args(["--test", "decoders", "--test", "encoders", "--test", "adapters", "--", "double_precision"]);
     run.tests(&format!("models {}", super::c::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

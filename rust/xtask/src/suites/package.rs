@@ -25,13 +25,22 @@ fn main() -> tensorlib::Result<()> {
 }
 ";
 const PRINTED: &str = "[60.0, 55.0, 50.0, 110.0, 90.0, 54.0, 54.0, 126.0, 42.0, 29.0, 28.0, 64.0]";
-const CRATES: [&str; 2] = ["tensorlib-sys", "tensorlib"];
+const MODELS_PROGRAM: &str = "use tensorlib_models::{Decoder, DecoderOptions};
+
+fn main() -> tensorlib::Result<()> {
+    let opened = Decoder::open(\"none.gguf\", &tensorlib::Backend::cpu()?, &DecoderOptions::new());
+    println!(\"{}\", opened.err().unwrap());
+    Ok(())
+}
+";
+const CRATES: [&str; 3] = ["tensorlib-sys", "tensorlib", "tensorlib-models"];
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     packages(run, true)
 }
 
-/// `--deep`: as a user's machine builds them, without a compiler cache.
+/// `--deep`: as a user's machine builds them, without a compiler cache; with the crate of models, whose own dependencies take
+/// long.
 pub fn uncached(run: &mut Run) -> Result<(), String> {
     packages(run, false)
 }
@@ -63,8 +72,9 @@ fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
     write(&project.join("Cargo.toml"), "[package]\nname = \"stranger\"\nversion = \"0.0.0\"\nedition = \"2021\"\n")?;
     write(&project.join("src/main.rs"), PROGRAM)?;
 
+    let fresh = fresh_cargo(run, &home, &project);
     let cargo = |args: &[&str]| {
-        let cargo = fresh_cargo(run, &home, &project).args(args);
+        let cargo = fresh.clone().args(args);
         if cache {
             cargo
         } else {
@@ -75,6 +85,13 @@ fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
     let ran = added.clone().and_then(|()| run.step(cargo(&["run", "--offline"])));
     run.check("cargo add tensorlib", added);
     run.check("the first program runs", ran.and_then(|out| expect(&out.text, PRINTED)));
+    if !cache {
+        write(&project.join("src/main.rs"), MODELS_PROGRAM)?;
+        let added = run.step(cargo(&["add", "--offline", "tensorlib-models"]));
+        let ran = added.and_then(|_| run.step(cargo(&["run", "--offline"])));
+        let said = ran.and_then(|out| expect(&out.text, "none.gguf: cannot be opened"));
+        run.check("a program over tensorlib-models runs", said);
+    }
     // CMake's cache and the list of each crate's sources are among what the build has left.
     run.check("its build did not see this tree", super::names_no_tree(run, &project.join("target"), "-a"));
     Ok(())
@@ -96,7 +113,7 @@ fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
     cargo
 }
 
-/// All dependencies as `cargo vendor` lays them out, and our two crates as `cargo package` packs them.
+/// All dependencies as `cargo vendor` lays them out, and our crates as `cargo package` packs them.
 fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
     let vendor = objects::cargo(run.ws).args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
     run.step(vendor)?;

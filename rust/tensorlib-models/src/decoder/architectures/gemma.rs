@@ -1,16 +1,20 @@
 //! Gemma 2 and 3: norms on both sides of a part, embeddings times the root of the width, windows in most layers.
 
 use super::names;
+use crate::decoder::keys::{CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Activation, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::Result;
+use serde_json::Value as Json;
 
 const ATTENTION_CAP: Key = Key("attn_logit_softcapping", "attn_logit_softcapping");
 const FINAL_CAP: Key = Key("final_logit_softcapping", "final_logit_softcapping");
 const QUERY_SCALE: Key = Key("", "query_pre_attn_scalar");
 const LOCAL_BASE: Key = Key("", "rope_local_base_freq");
+const ROPE_BASE: Key = Key("", "rope_theta");
+const ROPE_SCALING: Key = Key("", "rope_scaling");
 const PATTERN: Key = Key("", "sliding_window_pattern");
 
 /// Gemma 2: every second layer has a window, the first among them.
@@ -24,11 +28,33 @@ pub fn gemma2(settings: &Settings) -> Result<Shape> {
 
 /// Gemma 3: five layers of six have a window, and a rotation of their own.
 pub fn gemma3(settings: &Settings) -> Result<Shape> {
+    let settings = &settings.with_defaults(&unsaid(settings)?)?;
     let every = settings.count_if(PATTERN)?.unwrap_or(6);
     let shape = common(settings, 62)?.with_window(settings, |layer| (layer + 1) % every != 0)?;
     let base = settings.number_if(LOCAL_BASE)?.unwrap_or(10_000.0);
     let window_rope = Some(Rope::plain(base, shape.head, true));
     Ok(Shape { head_norms: true, window_rope, ..shape })
+}
+
+/// What the published folders of models that see pictures leave out: the published code's own numbers. Newer folders have
+/// what they say of rotations by kinds of layers.
+fn unsaid(settings: &Settings) -> Result<Vec<(Key, Json)>> {
+    let rotation = |of| -> Result<Json> { Ok(settings.value_if(Key("", of))?.unwrap_or_default()) };
+    let (full, windowed) =
+        (rotation("rope_parameters.full_attention")?, rotation("rope_parameters.sliding_attention")?);
+    let or = |value: &Json, else_: f64| if value.is_null() { else_.into() } else { value.clone() };
+    Ok(vec![
+        (HEADS, 8.into()),
+        (KV_HEADS, 4.into()),
+        (HEAD, 256.into()),
+        (CONTEXT, 131_072.into()),
+        (EPS, 1e-6.into()),
+        (WINDOW, 4096.into()),
+        (QUERY_SCALE, 256.into()),
+        (LOCAL_BASE, or(&windowed["rope_theta"], 1e4)),
+        (ROPE_BASE, or(&full["rope_theta"], 1e6)),
+        (ROPE_SCALING, full),
+    ])
 }
 
 /// `largest`: the layers of the largest model, whose products are scaled by the width of a head's share.

@@ -34,11 +34,12 @@ const ALL: [Architecture; 9] = [
 
 /// The decoder that the settings describe, and its names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    let name = settings.architecture();
-    let Some(found) = ALL.iter().find(|a| a.names.contains(&name)) else {
-        let known: Vec<&str> = ALL.iter().flat_map(|a| a.names).copied().collect();
-        let message = format!("architecture '{name}' is no decoder that is known: {} are", known.join(", "));
-        return Err(Error::unsupported(message));
-    };
-    Ok(((found.shape)(settings)?, (found.hub_names)()))
+    for found in &ALL {
+        if settings.is_one_of(found.names)? {
+            return Ok(((found.shape)(settings)?, (found.hub_names)()));
+        }
+    }
+    let known: Vec<&str> = ALL.iter().flat_map(|a| a.names).copied().collect();
+    let (name, known) = (settings.architecture(), known.join(", "));
+    Err(Error::unsupported(format!("architecture '{name}' is no decoder that is known: {known} are")))
 }

@@ -1,6 +1,7 @@
 //! The names that tensors of most decoders have in hub folders.
 
 use crate::weights::{HubName, HubNames};
+use std::sync::Arc;
 
 /// What stands before `layers` and its like: of a decoder alone, and of one that also sees pictures.
 const PREFIXES: [&str; 3] = ["model.", "language_model.model.", "model.language_model."];
@@ -12,7 +13,7 @@ pub fn plain() -> HubNames {
 
 /// Llama's names but for those parts of a layer that `other` knows.
 pub fn with(other: fn(&str) -> Option<&'static str>, norms_less_one: bool) -> HubNames {
-    HubNames { of: Box::new(move |name| HubName::One(candidates(name, other))), norms_less_one }
+    HubNames { of: Arc::new(move |name| HubName::One(candidates(name, other))), norms_less_one }
 }
 
 /// `blk.3.attn_q.weight` as layer, part and end.
@@ -64,5 +65,5 @@ pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, ro
         let (folder, matrix) = (format!("model.layers.{layer}.{folder}"), format!("{matrix}.{end}"));
         HubName::Stack(Box::new(move |i| format!("{folder}.{i}.{matrix}")))
     };
-    HubNames { of: Box::new(of), norms_less_one: false }
+    HubNames { of: Arc::new(of), norms_less_one: false }
 }

@@ -1,0 +1,179 @@
+//! Adapters: low-rank additions to a model's matrices (LoRA: Hu and others, 2021, <https://arxiv.org/abs/2106.09685>).
+//!
+//! Where an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes
+//! W x + scale * B (A x). Nothing is merged into W, which may be quantised.
+
+use crate::files::Source;
+use crate::settings::{read_json, Settings, MAX_JSON};
+use crate::weights::{HubName, HubNames, Weights};
+use crate::{Error, Result};
+use serde_json::Value as Json;
+use std::path::Path;
+use std::sync::Arc;
+use tensorlib::{Backend, Context, Gguf, ScaleOptions, Tensor};
+
+/// An adapter's files.
+pub struct Adapter {
+    /// Its path, for messages.
+    path: String,
+    weights: Weights,
+    scaling: Scaling,
+}
+
+/// The factor of an addition of some rank.
+struct Scaling {
+    /// None: 1 in place of alpha / rank.
+    alpha: Option<f64>,
+    /// By the root of the rank in place of the rank (rsLoRA).
+    by_root: bool,
+    /// What the caller wants of all.
+    asked: f64,
+}
+
+impl Scaling {
+    fn of(&self, rank: i64) -> f64 {
+        let rank = if self.by_root { (rank as f64).sqrt() } else { rank as f64 };
+        self.asked * self.alpha.map_or(1.0, |alpha| alpha / rank)
+    }
+}
+
+impl Adapter {
+    /// A GGUF file of type `adapter` for a GGUF model, or for a hub folder the folder that PEFT writes
+    /// (adapter_config.json, adapter_model.safetensors). `names` are those of the model's folder.
+    pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, backend: &Backend) -> Result<Self> {
+        let about = |e: Error| e.about(path.display());
+        if !scale.is_finite() {
+            return Err(about(Error::invalid(format!("a scale of {scale}: a finite number is valid"))));
+        }
+        let tensors = if path.is_dir() { path.join("adapter_model.safetensors") } else { path.to_path_buf() };
+        let source = Source::open(&tensors)?;
+        let (alpha, by_root) = match (&source, model.is_hub()) {
+            (Source::Gguf(file), false) => (alpha_of_file(file, model).map_err(about)?, false),
+            (Source::Safetensors(_), true) => alpha_of_folder(&tensors.with_file_name("adapter_config.json"))?,
+            (Source::Gguf(_), true) => return Err(about(other_kind("GGUF", "a folder, which takes PEFT's"))),
+            (Source::Safetensors(_), false) => {
+                return Err(about(other_kind("safetensors", "GGUF, which takes GGUF's")))
+            }
+        };
+        let weights = Weights::new(source, adapter_names(names), backend, None)?;
+        let scaling = Scaling { alpha: (alpha != 0.0).then_some(alpha), by_root, asked: scale };
+        Ok(Adapter { path: path.display().to_string(), weights, scaling })
+    }
+
+    /// What it adds to the matrix NAME of this shape, a stack of matrices perhaps.
+    pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<LowRank>> {
+        let (a, b) = (format!("{name}.lora_a"), format!("{name}.lora_b"));
+        let Some(found) = self.weights.shape_of(&a) else { return Ok(None) };
+        let rank = found.get(1).copied().unwrap_or(1);
+        let with = |columns: i64, rows: i64| [&[columns, rows], &shape[2..]].concat();
+        let get = |name: &str, shape: &[i64]| self.weights.get(name, shape).map_err(|e| e.about(&self.path));
+        let (a, b) = (get(&a, &with(shape[0], rank))?, get(&b, &with(rank, shape[1]))?);
+        Ok(Some(LowRank { a, b, scale: self.scaling.of(rank) }))
+    }
+
+    /// To be called when all matrices have asked: none of its tensors may be left.
+    pub fn finish(&self) -> Result<()> {
+        self.weights.context().freeze();
+        match self.weights.left() {
+            None => Ok(()),
+            Some(name) => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))
+                .with_hint("is it an adapter of this model? Those of embeddings, norms and biases are not known here")),
+        }
+    }
+}
+
+/// An addition to a matrix, or to each of a stack.
+pub struct LowRank {
+    a: Tensor,
+    b: Tensor,
+    scale: f64,
+}
+
+impl LowRank {
+    /// The product with this added; `multiply` is how the matrix itself and x were multiplied.
+    pub fn add_to(
+        &self,
+        ctx: &Context,
+        product: &Tensor,
+        x: &Tensor,
+        multiply: impl Fn(&Tensor, &Tensor) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        // The rank is small: scaled is what has the fewest elements.
+        let inner = ctx.scale(&multiply(&self.a, x)?, self.scale, ScaleOptions::new())?;
+        Ok(ctx.add(product, &multiply(&self.b, &inner)?)?)
+    }
+}
+
+fn other_kind(it: &str, model: &str) -> Error {
+    let message = format!("the adapter is {it}, the model {model}");
+    // Rows of queries and keys are in another order in GGUF files of Llama, so that names alone would not do.
+    Error::unsupported(message).with_hint("convert the adapter as the model was converted")
+}
+
+fn alpha_of_file(file: &Gguf, model: &Settings) -> Result<f64> {
+    // A key that is missing, or of another type, is the file's fault.
+    let fault = |e: tensorlib::Error| Error::format(e.to_string());
+    let expect = |key: &str, wanted: &str| match file.string(key).map_err(fault)? {
+        found if found == wanted => Ok(()),
+        found => Err(Error::format(format!("{key} is '{found}': '{wanted}' is valid"))),
+    };
+    expect("general.type", "adapter")?;
+    expect("adapter.type", "lora")?;
+    expect("general.architecture", model.architecture())?;
+    finite("adapter.lora.alpha", file.f64("adapter.lora.alpha").map_err(fault)?)
+}
+
+fn alpha_of_folder(path: &Path) -> Result<(f64, bool)> {
+    let json = read_json(path, MAX_JSON)?;
+    let about = |e: Error| e.about(path.display());
+    let is_on = |key: &str| json.get(key).and_then(Json::as_bool).unwrap_or(false);
+    match json.get("peft_type").and_then(Json::as_str) {
+        Some("LORA") => {}
+        other => return Err(about(Error::unsupported(format!("peft_type is {other:?}: LORA is known")))),
+    }
+    for key in ["use_dora", "fan_in_fan_out", "lora_bias"] {
+        if is_on(key) {
+            return Err(about(Error::unsupported(format!("{key} is true: false is known"))));
+        }
+    }
+    // Each would make some matrices' additions other than alpha and the rank say.
+    for key in ["alpha_pattern", "layer_replication", "megatron_config", "target_parameters"] {
+        let is_set = json.get(key).is_some_and(|v| {
+            !v.is_null() && v.as_object().is_none_or(|o| !o.is_empty()) && v.as_array().is_none_or(|a| !a.is_empty())
+        });
+        if is_set {
+            return Err(about(Error::unsupported(format!("{key} is not known here: nothing there is valid"))));
+        }
+    }
+    let alpha = json.get("lora_alpha").and_then(Json::as_f64);
+    let alpha = alpha.ok_or_else(|| about(Error::format("lora_alpha is missing: a number is expected")))?;
+    Ok((finite("lora_alpha", alpha).map_err(about)?, is_on("use_rslora")))
+}
+
+fn finite(key: &str, value: f64) -> Result<f64> {
+    match value.is_finite() {
+        true => Ok(value),
+        false => Err(Error::format(format!("{key} is {value}: a finite number is valid"))),
+    }
+}
+
+/// PEFT's names of the additions to a model's tensors: `base_model.model.MODULE.lora_A.weight`.
+fn adapter_names(model: &HubNames) -> HubNames {
+    let of = model.of.clone();
+    let of = move |name: &str| {
+        let (base, part) = match (name.strip_suffix(".lora_a"), name.strip_suffix(".lora_b")) {
+            (Some(base), _) => (base, "lora_A"),
+            (_, Some(base)) => (base, "lora_B"),
+            _ => (name, ""),
+        };
+        let theirs = move |name: &str| {
+            let module = name.strip_suffix(".weight").unwrap_or(name);
+            format!("base_model.model.{module}.{part}.weight")
+        };
+        match of(base) {
+            HubName::One(candidates) => HubName::One(candidates.iter().map(|name| theirs(name)).collect()),
+            HubName::Stack(expert) => HubName::Stack(Box::new(move |i| theirs(&expert(i)))),
+        }
+    };
+    HubNames { of: Arc::new(of), norms_less_one: false }
+}

@@ -1,0 +1,49 @@
+//! The names that tensors of most encoders have in hub folders.
+
+use crate::weights::{HubName, HubNames};
+use std::sync::Arc;
+
+/// BERT's names, by themselves as sentence encoders have them, or behind a prefix as whole models do.
+pub fn plain() -> HubNames {
+    with(&["", "bert.", "roberta."], bert)
+}
+
+/// The names that `name` gives for an end's base: for what no layer has, or for a part of a layer and its number.
+pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> Option<String>) -> HubNames {
+    let of = move |theirs: &str| {
+        let (base, end) = theirs.rsplit_once('.').unwrap_or((theirs, ""));
+        let (layer, part) = match base.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
+            Some((layer, part)) => (Some(layer), part),
+            None => (None, base),
+        };
+        let name = name(layer, part).unwrap_or_else(|| base.to_string());
+        HubName::One(prefixes.iter().map(|prefix| format!("{prefix}{name}.{end}")).collect())
+    };
+    HubNames { of: Arc::new(of), norms_less_one: false }
+}
+
+/// BERT's name of a part.
+pub fn bert(layer: Option<&str>, part: &str) -> Option<String> {
+    let Some(layer) = layer else {
+        let name = match part {
+            "token_embd" => "embeddings.word_embeddings",
+            "position_embd" => "embeddings.position_embeddings",
+            "token_types" => "embeddings.token_type_embeddings",
+            "token_embd_norm" => "embeddings.LayerNorm",
+            _ => return None,
+        };
+        return Some(name.into());
+    };
+    let part = match part {
+        "attn_q" => "attention.self.query",
+        "attn_k" => "attention.self.key",
+        "attn_v" => "attention.self.value",
+        "attn_output" => "attention.output.dense",
+        "attn_output_norm" => "attention.output.LayerNorm",
+        "ffn_up" => "intermediate.dense",
+        "ffn_down" => "output.dense",
+        "layer_output_norm" => "output.LayerNorm",
+        _ => return None,
+    };
+    Some(format!("encoder.layer.{layer}.{part}"))
+}

@@ -1,0 +1,40 @@
+//! How an encoder is to be opened.
+
+use crate::package::Pooling;
+use tensorlib::DType;
+
+/// How an encoder is to be opened.
+#[derive(Clone, Debug, Default)]
+pub struct EncoderOptions {
+    pub(super) stored_as: Option<DType>,
+    pub(super) pooling: Option<Pooling>,
+    pub(super) exact: bool,
+}
+
+impl EncoderOptions {
+    /// The defaults: weights as they are stored, pooling as the model says, else the mean.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The type that matrices are converted to when they are loaded, as Q8_0.
+    #[must_use]
+    pub fn stored_as(mut self, dtype: DType) -> Self {
+        self.stored_as = Some(dtype);
+        self
+    }
+
+    /// Pooling, whatever the model says.
+    #[must_use]
+    pub fn pooling(mut self, pooling: Pooling) -> Self {
+        self.pooling = Some(pooling);
+        self
+    }
+
+    /// No product may round an activation to fewer bits, as those with quantised weights do.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = exact;
+        self
+    }
+}

@@ -1,0 +1,95 @@
+//! What an encoder is, in numbers and choices: what the files of `architectures` fill in, and nothing else knows of an
+//! architecture's name.
+
+use crate::settings::{Key, Settings};
+use crate::Result;
+use tensorlib::{GluOp, RopeOptions};
+
+pub const WIDTH: Key = Key("embedding_length", "hidden_size");
+pub const LAYERS: Key = Key("block_count", "num_hidden_layers");
+pub const HEADS: Key = Key("attention.head_count", "num_attention_heads");
+pub const FFN: Key = Key("feed_forward_length", "intermediate_size");
+pub const POSITIONS: Key = Key("context_length", "max_position_embeddings");
+pub const EPS: Key = Key("attention.layer_norm_epsilon", "layer_norm_eps");
+
+/// What the feed-forward part goes through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Activation {
+    Gelu,
+    GeluErf,
+    Relu,
+    /// A second product, through the activation, is its factor.
+    Gated(GluOp),
+}
+
+/// Where an encoder knows positions from.
+#[derive(Clone, Debug)]
+pub enum Positions {
+    /// A vector for each is added: of a matrix with so many rows, of which the first token has row `first`.
+    Rows { rows: i64, first: i64 },
+    /// Queries and keys are turned.
+    Turned(RopeOptions),
+}
+
+/// An encoder. Layers are: attention, sum, norm; feed-forward, sum, norm.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    pub layers: i64,
+    pub width: i64,
+    pub heads: i64,
+    pub ffn: i64,
+    pub eps: f64,
+    pub activation: Activation,
+    pub positions: Positions,
+    /// The most tokens of a line.
+    pub max_tokens: i64,
+    /// Rows of the matrix of biases by distance, where attention has them.
+    pub buckets: Option<i64>,
+    /// Queries, keys and values are one matrix.
+    pub fused: bool,
+}
+
+/// The settings that are counts, by their names in an architecture's files.
+pub struct Counts {
+    pub width: Key,
+    pub layers: Key,
+    pub heads: Key,
+    pub ffn: Key,
+}
+
+impl Counts {
+    /// BERT's, which most have.
+    pub const BERT: Counts = Counts { width: WIDTH, layers: LAYERS, heads: HEADS, ffn: FFN };
+}
+
+impl Shape {
+    /// What all have; the rest as in BERT, with rows for positions from `first` on.
+    pub fn read(settings: &Settings, counts: &Counts, eps: Key, rows: Key, first: i64) -> Result<Self> {
+        let (width, heads) = (settings.count(counts.width)?, settings.count(counts.heads)?);
+        if width % heads != 0 {
+            let what = format!("is {width}: a multiple of the {heads} heads is valid");
+            return Err(settings.refuse(counts.width, what));
+        }
+        let rows_of = settings.count(rows)?;
+        if rows_of <= first {
+            return Err(settings.refuse(rows, format!("is {rows_of}: more than {first} is valid")));
+        }
+        Ok(Shape {
+            layers: settings.count(counts.layers)?,
+            width,
+            heads,
+            ffn: settings.count(counts.ffn)?,
+            eps: settings.number(eps)?,
+            activation: Activation::GeluErf,
+            positions: Positions::Rows { rows: rows_of, first },
+            max_tokens: rows_of - first,
+            buckets: None,
+            fused: false,
+        })
+    }
+
+    /// Elements of a head.
+    pub fn head(&self) -> i64 {
+        self.width / self.heads
+    }
+}

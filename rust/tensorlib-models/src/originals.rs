@@ -1,0 +1,89 @@
+//! The memory of a model's weights. Products by a CPU are made with packed copies of them; once those are there the
+//! originals are given back, so that a model takes its size once and not twice.
+
+use std::sync::Mutex;
+use tensorlib::{Backend, Context, Tensor};
+
+/// What the weights of a model take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Memory {
+    /// Tensors of the model.
+    pub tensors: usize,
+    /// Their bytes, as they are stored or were converted.
+    pub stored: usize,
+    /// Of these, the tensors for which a packed copy stands in.
+    pub replaced_tensors: usize,
+    /// Bytes of the originals of these, which were given back: to the system, or to the cache of the file that they are
+    /// mapped from.
+    pub given_back: usize,
+    /// Bytes of packed copies that the backend keeps, for all of its models, and of all else that the model itself holds
+    /// in memory. Pages of mapped files do not count.
+    pub held: usize,
+}
+
+/// Weights whose originals may be given back.
+pub struct Originals {
+    backend: Backend,
+    context: Context,
+    tensors: usize,
+    stored: usize,
+    state: Mutex<State>,
+}
+
+struct State {
+    left: Vec<Tensor>,
+    given_back: usize,
+    /// The backend's packed bytes when all that are left were last tried.
+    tried_at: usize,
+}
+
+impl Originals {
+    /// Of these weights of one context.
+    pub fn new(loaded: Vec<(String, Tensor)>, context: &Context, backend: &Backend) -> Self {
+        let left: Vec<Tensor> = loaded.into_iter().map(|(_, tensor)| tensor).collect();
+        Originals {
+            backend: backend.clone(),
+            context: context.clone(),
+            tensors: left.len(),
+            stored: left.iter().map(Tensor::nbytes).sum(),
+            state: Mutex::new(State { left, given_back: 0, tried_at: 0 }),
+        }
+    }
+
+    /// To be called after a graph was computed: gives back what copies were made of since. What cannot be given back stays;
+    /// what another thread is using is tried again the next time.
+    pub fn give_back(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        // Only the CPU keeps copies, and there is nothing new to give back where there are no more of them.
+        if self.backend.device() != "cpu" || self.backend.packed_memory() == state.tried_at {
+            return;
+        }
+        let (mut given_back, mut busy) = (0, false);
+        state.left.retain(|tensor| match tensor.drop_original() {
+            Ok(()) => {
+                given_back += tensor.nbytes();
+                false
+            }
+            Err(error) => {
+                busy |= matches!(error, tensorlib::Error::Busy(_));
+                true
+            }
+        });
+        state.given_back += given_back;
+        state.tried_at = if busy { 0 } else { self.backend.packed_memory() };
+    }
+
+    /// What they take now.
+    pub fn memory(&self) -> Memory {
+        let (left, given_back) =
+            self.state.lock().map_or((self.tensors, 0), |state| (state.left.len(), state.given_back));
+        Memory {
+            tensors: self.tensors,
+            stored: self.stored,
+            replaced_tensors: self.tensors - left,
+            given_back,
+            held: self.backend.packed_memory() + self.context.used_memory(),
+        }
+    }
+}

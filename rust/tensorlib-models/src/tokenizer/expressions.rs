@@ -1,0 +1,162 @@
+//! Regular expressions out of files: bounded in size, and in the steps that they may take for a text. The crate's own take a
+//! million for each place of a text, and stop without a word where that is not enough.
+
+use crate::{Error, Result};
+use fancy_regex::{Regex, RegexBuilder};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use tokenizers::pattern::Pattern;
+use tokenizers::Offsets;
+
+/// Bytes of the longest expression: some four times what the longest published one has.
+const LONGEST: usize = 8 << 10;
+/// How much all expressions of a file may weigh; published ones weigh up to some hundred. A unit takes some 40 KB.
+const HEAVIEST: usize = 1024;
+/// The steps back that a search may take: where the first number is not enough, it begins anew with the next. The last is the
+/// crate's own.
+const LIMITS: [u64; 4] = [1 << 8, 1 << 12, 1 << 16, 1_000_000];
+/// Steps that a text may take beyond the first number for each search: so many for each byte, and so many for any. A
+/// run of spaces takes two for each.
+const STEPS_PER_BYTE: u64 = 256;
+const STEPS: u64 = 4 << 20;
+
+/// The steps that are left for a text.
+pub(super) struct Work(AtomicU64);
+
+impl Work {
+    /// For a text of so many bytes.
+    pub(super) fn of(bytes: usize) -> Self {
+        Work(AtomicU64::new((bytes as u64).saturating_mul(STEPS_PER_BYTE).saturating_add(STEPS)))
+    }
+
+    /// Whether so many were left.
+    fn spend(&self, steps: u64) -> bool {
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps)).is_ok()
+    }
+}
+
+/// How much the expressions of a file weigh so far.
+#[derive(Default)]
+pub(super) struct Weight(usize);
+
+impl Weight {
+    /// Adds an expression. Classes of characters are what takes memory, as often as they are repeated.
+    fn add(&mut self, pattern: &str) -> Result<()> {
+        if pattern.len() > LONGEST {
+            return Err(Error::format(format!("an expression of {} bytes: up to {LONGEST} are valid", pattern.len())));
+        }
+        let (mut classes, mut times, mut characters) = (1 + pattern.len() / 16, 1usize, pattern.chars().peekable());
+        while let Some(character) = characters.next() {
+            match character {
+                '\\' => classes += characters.next().map_or(0, |c| usize::from(c.is_ascii_alphabetic())),
+                '[' | '.' => classes += 1,
+                '{' => times = times.saturating_mul(largest_number(&mut characters).max(1)),
+                _ => {}
+            }
+        }
+        self.0 = self.0.saturating_add(classes.saturating_mul(times));
+        if self.0 > HEAVIEST {
+            return Err(Error::format(format!(
+                "the expression '{}': it and those before it have too many classes of characters, or repeat them too often",
+                shown(pattern)
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The largest of the numbers up to the brace.
+fn largest_number(characters: &mut std::iter::Peekable<std::str::Chars>) -> usize {
+    let (mut largest, mut number) = (0, 0usize);
+    while let Some(c) = characters.next_if(|c| c.is_ascii_digit() || *c == ',') {
+        number = c.to_digit(10).map_or(0, |digit| number.saturating_mul(10).saturating_add(digit as usize));
+        largest = largest.max(number);
+    }
+    largest
+}
+
+/// An expression of a file.
+pub(super) struct Expression {
+    pattern: String,
+    /// One for each of [`LIMITS`], made when it is needed.
+    compiled: Box<[OnceLock<Option<Regex>>]>,
+}
+
+impl Expression {
+    /// Of what a file has at `pattern`: a text, or an expression.
+    pub(super) fn read(json: &serde_json::Value, weight: &mut Weight) -> Result<Self> {
+        let pattern = match (json["String"].as_str(), json["Regex"].as_str()) {
+            (Some(text), None) => fancy_regex::escape(text).into_owned(),
+            (None, Some(pattern)) => pattern.to_string(),
+            _ => return Err(Error::format("'pattern' has neither a String nor a Regex")),
+        };
+        weight.add(&pattern)?;
+        let first = compile(&pattern, LIMITS[0])?;
+        let later = LIMITS[1..].iter().map(|_| OnceLock::new());
+        let compiled = std::iter::once(OnceLock::from(Some(first))).chain(later).collect();
+        Ok(Expression { pattern, compiled })
+    }
+
+    /// The first match from a place on.
+    fn find(&self, text: &str, from: usize, work: &Work) -> tokenizers::Result<Option<Offsets>> {
+        for (compiled, limit) in self.compiled.iter().zip(LIMITS) {
+            if limit > LIMITS[0] && !work.spend(limit) {
+                break;
+            }
+            let regex = compiled.get_or_init(|| compile(&self.pattern, limit).ok());
+            if let Some(Ok(found)) = regex.as_ref().map(|regex| regex.find_from_pos(text, from)) {
+                return Ok(found.map(|found| (found.start(), found.end())));
+            }
+        }
+        let pattern = shown(&self.pattern);
+        Err(format!("the expression '{pattern}' takes too many steps for a text of {} bytes", text.len()).into())
+    }
+
+    /// What a text consists of: matches and what is between them.
+    pub(super) fn parts(&self, text: &str, work: &Work) -> tokenizers::Result<Vec<(Offsets, bool)>> {
+        if text.is_empty() {
+            return Ok(vec![((0, 0), false)]);
+        }
+        let (mut parts, mut from, mut end, mut last) = (Vec::new(), 0, 0, None);
+        while from <= text.len() {
+            let Some((start, stop)) = self.find(text, from, work)? else { break };
+            from = stop;
+            if start == stop {
+                from += text[stop..].chars().next().map_or(1, char::len_utf8);
+                // No match of nothing directly behind another.
+                if last == Some(stop) {
+                    continue;
+                }
+            }
+            last = Some(stop);
+            if end != start {
+                parts.push(((end, start), false));
+            }
+            parts.push(((start, stop), true));
+            end = stop;
+        }
+        if end != text.len() {
+            parts.push(((end, text.len()), false));
+        }
+        Ok(parts)
+    }
+}
+
+fn compile(pattern: &str, limit: u64) -> Result<Regex> {
+    let regex = RegexBuilder::new(pattern).backtrack_limit(usize::try_from(limit).unwrap_or(usize::MAX)).build();
+    regex.map_err(|error| Error::format(format!("the expression '{}': {error}", shown(pattern))))
+}
+
+/// The beginning of an expression, for messages.
+fn shown(pattern: &str) -> String {
+    pattern.chars().take(60).collect()
+}
+
+/// Parts that were found, as the crate wants them.
+pub(super) struct Found(pub(super) Vec<(Offsets, bool)>);
+
+impl Pattern for &Found {
+    fn find_matches(&self, _: &str) -> tokenizers::Result<Vec<(Offsets, bool)>> {
+        Ok(self.0.clone())
+    }
+}

@@ -1,0 +1,114 @@
+//! The files of tiny encoders: settings and the names of tensors, as GGUF files and hub folders have them.
+
+use super::encoder::{Family, Spec};
+use super::tiny::{tokenizer_json, vocabulary, Tensors};
+use std::path::Path;
+use tensorlib::Value;
+
+/// A GGUF file's metadata.
+pub fn metadata(spec: &Spec) -> Vec<(String, Value)> {
+    let number = |n: usize| Value::U32(n as u32);
+    let architecture = match spec.family {
+        Family::Bert => "bert",
+        Family::Nomic => "nomic-bert",
+        Family::Mpnet => panic!("GGUF has no such architecture"),
+    };
+    let mut all: Vec<(String, Value)> = vec![("general.architecture".into(), architecture.into())];
+    let mut own = vec![
+        ("block_count", number(spec.layers)),
+        ("embedding_length", number(spec.width)),
+        ("attention.head_count", number(spec.heads)),
+        ("feed_forward_length", number(spec.ffn)),
+        ("context_length", number(spec.positions)),
+        ("attention.layer_norm_epsilon", Value::F32(spec.eps as f32)),
+        ("attention.causal", Value::Bool(false)),
+        ("pooling_type", Value::U32(1)),
+    ];
+    if spec.family == Family::Nomic {
+        own.push(("rope.freq_base", Value::F32(spec.rope_base as f32)));
+    }
+    all.extend(own.into_iter().map(|(key, value)| (format!("{architecture}.{key}"), value)));
+    all.extend(vocabulary(spec.vocabulary));
+    all
+}
+
+/// A config.json, with further settings behind the others.
+pub fn config(spec: &Spec, kind: &str, further: &str) -> String {
+    let names = match spec.family {
+        Family::Nomic => ["n_layer", "n_embd", "n_head", "n_inner", "n_positions", "layer_norm_epsilon"],
+        _ => [
+            "num_hidden_layers",
+            "hidden_size",
+            "num_attention_heads",
+            "intermediate_size",
+            "max_position_embeddings",
+            "layer_norm_eps",
+        ],
+    };
+    let counts = [spec.layers, spec.width, spec.heads, spec.ffn, spec.positions];
+    let counts: Vec<String> = names.iter().zip(counts).map(|(name, n)| format!("\"{name}\": {n}, ")).collect();
+    let own = match spec.family {
+        Family::Nomic => format!(
+            r#""activation_function": "swiglu", "rotary_emb_base": {}, "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": false,
+"rotary_scaling_factor": null, "prenorm": false, "causal": false, "use_rms_norm": false, "max_trained_positions": 32"#,
+            spec.rope_base
+        ),
+        Family::Mpnet => r#""hidden_act": "gelu", "pad_token_id": 1, "relative_attention_num_buckets": 32"#.into(),
+        Family::Bert => r#""hidden_act": "gelu", "pad_token_id": 1"#.into(),
+    };
+    let eps = format!("\"{}\": {:e}", names[5], spec.eps);
+    format!(r#"{{"model_type": "{kind}", {}{eps}, {own}{further}}}"#, counts.concat())
+}
+
+/// The folder's name of a tensor.
+pub fn hub_name(family: Family, prefix: &str, name: &str) -> String {
+    let (base, end) = name.rsplit_once('.').unwrap();
+    let base = match base.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) {
+        None => match (base, family) {
+            ("token_embd", _) => "embeddings.word_embeddings".to_string(),
+            ("position_embd", _) => "embeddings.position_embeddings".into(),
+            ("token_types", _) => "embeddings.token_type_embeddings".into(),
+            ("token_embd_norm", Family::Nomic) => "emb_ln".into(),
+            ("token_embd_norm", _) => "embeddings.LayerNorm".into(),
+            ("attn_rel_b", Family::Mpnet) => "encoder.relative_attention_bias".into(),
+            (other, _) => panic!("{other}"),
+        },
+        Some((layer, part)) => {
+            let part = match (family, part) {
+                (Family::Nomic, "attn_qkv") => "attn.Wqkv",
+                (Family::Nomic, "attn_output") => "attn.out_proj",
+                (Family::Nomic, "attn_output_norm") => "norm1",
+                (Family::Nomic, "ffn_up") => "mlp.fc11",
+                (Family::Nomic, "ffn_gate") => "mlp.fc12",
+                (Family::Nomic, "ffn_down") => "mlp.fc2",
+                (Family::Nomic, "layer_output_norm") => "norm2",
+                (Family::Bert, "attn_q") => "attention.self.query",
+                (Family::Bert, "attn_k") => "attention.self.key",
+                (Family::Bert, "attn_v") => "attention.self.value",
+                (Family::Bert, "attn_output") => "attention.output.dense",
+                (Family::Bert, "attn_output_norm") => "attention.output.LayerNorm",
+                (Family::Mpnet, "attn_q") => "attention.attn.q",
+                (Family::Mpnet, "attn_k") => "attention.attn.k",
+                (Family::Mpnet, "attn_v") => "attention.attn.v",
+                (Family::Mpnet, "attn_output") => "attention.attn.o",
+                (Family::Mpnet, "attn_output_norm") => "attention.LayerNorm",
+                (_, "ffn_up") => "intermediate.dense",
+                (_, "ffn_down") => "output.dense",
+                (_, "layer_output_norm") => "output.LayerNorm",
+                (_, other) => panic!("{other}"),
+            };
+            let layers = if family == Family::Nomic { "layers" } else { "layer" };
+            format!("encoder.{layers}.{layer}.{part}")
+        }
+    };
+    format!("{prefix}{base}.{end}")
+}
+
+/// A folder of this `model_type`, whose tensors have a prefix.
+pub fn write_folder(path: &Path, spec: &Spec, tensors: &Tensors, kind: &str, prefix: &str) {
+    std::fs::create_dir_all(path.join("1_Pooling")).unwrap();
+    std::fs::write(path.join("config.json"), config(spec, kind, "")).unwrap();
+    std::fs::write(path.join("tokenizer.json"), tokenizer_json(spec.vocabulary)).unwrap();
+    let file = path.join("model.safetensors");
+    tensors.write_safetensors(&file, |name, _| hub_name(spec.family, prefix, name), |_| false);
+}

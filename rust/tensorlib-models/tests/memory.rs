@@ -1,0 +1,67 @@
+//! What models take in memory: originals of weights go once packed copies stand in for them, and nothing else changes.
+
+mod common;
+
+use common::architectures::all;
+use common::tiny::{tokenizer_json, Tensors};
+use common::{backend, Folder};
+use tensorlib::DType;
+use tensorlib_models::{Decoder, DecoderOptions};
+
+const TOKENS: [u32; 9] = [3, 10, 31, 5, 54, 56, 11, 41, 23];
+
+fn stored(tensors: &Tensors) -> usize {
+    tensors.all.values().map(|tensor| tensor.bytes.len()).sum()
+}
+
+/// Computes twice, the second time without originals; the bytes that were given back.
+fn given_back(decoder: &Decoder, stored: usize) -> usize {
+    let before = decoder.memory();
+    assert_eq!((before.stored, before.replaced_tensors, before.given_back), (stored, 0, 0));
+    let first = decoder.session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+    let after = decoder.memory();
+    assert!(after.given_back <= stored && after.replaced_tensors <= after.tensors);
+    assert_eq!(after.given_back == 0, after.replaced_tensors == 0);
+    let mut session = decoder.session(DType::F32).unwrap();
+    assert_eq!(session.feed_all(&TOKENS).unwrap(), first);
+    assert!(session.cache_memory() > 0);
+    session.feed(&[7]).unwrap();
+    // Products by one column may have packed what the others had not; more than all cannot go.
+    assert!(decoder.memory().given_back >= after.given_back && decoder.memory().given_back <= stored);
+    decoder.memory().given_back
+}
+
+#[test]
+fn originals_go_once_there_are_copies() {
+    let device = backend();
+    for (name, dtype) in
+        [("llama", DType::Q8_0), ("llama", DType::F32), ("gemma2", DType::F16), ("qwen3moe", DType::Q4_0)]
+    {
+        let model = all().into_iter().find(|model| model.name == name).unwrap();
+        let (folder, tensors) = (Folder::new(&format!("memory-{name}-{dtype}")), model.spec.tensors(3, dtype));
+        let (path, stored) = (folder.path("model.gguf"), stored(&tensors));
+        tensors.write_gguf(&path, &model.metadata());
+        let options = DecoderOptions::new();
+        // SAFETY: the file is this test's own.
+        let mapped = unsafe { Decoder::open_mapped(&path, &device, &options).unwrap() };
+        let n = given_back(&mapped, stored);
+        assert_eq!(n > 0, device.device() == "cpu", "{name} {dtype}");
+        // A file that was read as a whole stays as a whole.
+        assert_eq!(given_back(&Decoder::open(&path, &device, &options).unwrap(), stored), 0, "{name} {dtype}");
+    }
+}
+
+#[test]
+fn originals_of_a_folder_go_and_the_embeddings_are_read_from_their_copy() {
+    let model = all().into_iter().find(|model| model.name == "gemma2").unwrap();
+    assert!(model.spec.tied);
+    let (folder, tensors) = (Folder::new("memory-hub"), model.spec.tensors(3, DType::BF16));
+    std::fs::write(folder.path("config.json"), model.config()).unwrap();
+    std::fs::write(folder.path("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
+    let less_one = |name: &str| name.ends_with("norm.weight");
+    tensors.write_safetensors(&folder.path("model.safetensors"), |name, expert| model.hub_name(name, expert), less_one);
+    let device = backend();
+    let decoder = Decoder::open(folder.path(""), &device, &DecoderOptions::new()).unwrap();
+    let n = given_back(&decoder, stored(&tensors));
+    assert_eq!(n > 0, device.device() == "cpu");
+}
