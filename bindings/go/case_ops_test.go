@@ -26,6 +26,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"fill":               1,
 		"out_prod":           2,
 		"transpose":          1,
+		"stop_gradient":      1,
 		"cont":               1,
 		"cpy":                2,
 		"dup":                1,
@@ -46,6 +47,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"ceil":               1,
 		"round":              1,
 		"trunc":              1,
+		"erf":                1,
 		"relu":               1,
 		"sigmoid":            1,
 		"tanh":               1,
@@ -92,6 +94,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"gather":             2,
 		"add_id":             3,
 		"arange":             0,
+		"scatter_add":        3,
 		"upscale":            1,
 		"pool_1d":            1,
 		"pool_2d":            1,
@@ -150,6 +153,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.OutProd(src[0], src[1])
 	case "transpose":
 		made, err = c.Transpose(src[0])
+	case "stop_gradient":
+		made, err = c.StopGradient(src[0])
 	case "cont":
 		made, err = c.Cont(src[0])
 	case "cpy":
@@ -190,6 +195,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Round(src[0])
 	case "trunc":
 		made, err = c.Trunc(src[0])
+	case "erf":
+		made, err = c.Erf(src[0])
 	case "relu":
 		made, err = c.Relu(src[0])
 	case "sigmoid":
@@ -325,6 +332,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.AddId(src[0], src[1], src[2])
 	case "arange":
 		made, err = c.Arange(s.number("start"), s.number("stop"), s.number("step"))
+	case "scatter_add":
+		made, err = c.ScatterAdd(src[0], src[1], src[2], s.integer("dim"))
 	case "upscale":
 		options := &UpscaleOptions{
 			Mode: UpscaleMode(s.choice("mode", "nearest", "bilinear")),

@@ -195,6 +195,12 @@ func (s *step) make(c *Context, tensors map[string]*Tensor) (*Tensor, error) {
 		return c.MulMatExact(src[0], src[1])
 	case s.op == "mul_mat_id" && len(src) == 3:
 		return c.MulMatID(src[0], src[1], src[2])
+	case s.op == "gradient" && len(src) == 3:
+		made, err := c.Gradients(src[:1], src[1:2], src[2:])
+		if err != nil {
+			return nil, err
+		}
+		return made[0], nil
 	case len(src) != 1:
 		return nil, fmt.Errorf("%s of %d operands: this runner does not know it", s.op, len(src))
 	}

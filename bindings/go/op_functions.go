@@ -266,6 +266,16 @@ func (c *Context) Transpose(a *Tensor) (*Tensor, error) {
 	})
 }
 
+// StopGradient is a, where gradients end.
+//
+// The result c: c[i] = a[i]. The result is a view of a: nothing is computed.
+// Shapes: c has a's shape and strides. Types: any. The result is of a's type.
+func (c *Context) StopGradient(a *Tensor) (*Tensor, error) {
+	return c.construct("stop_gradient", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_stop_gradient(c.ptr, a.ptr)
+	})
+}
+
 // Cont is a contiguous copy.
 //
 // The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side
@@ -490,6 +500,17 @@ func (c *Context) Round(a *Tensor) (*Tensor, error) {
 func (c *Context) Trunc(a *Tensor) (*Tensor, error) {
 	return c.construct("trunc", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_trunc(c.ptr, a.ptr)
+	})
+}
+
+// Erf is the error function of each element.
+//
+// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt.
+// Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2
+// ulp, and rounded once. The result is of a's type.
+func (c *Context) Erf(a *Tensor) (*Tensor, error) {
+	return c.construct("erf", []*Tensor{a}, func() *C.tl_tensor {
+		return C.tl_erf(c.ptr, a.ptr)
 	})
 }
 
@@ -1331,6 +1352,25 @@ func (c *Context) AddId(a, b, ids *Tensor) (*Tensor, error) {
 func (c *Context) Arange(start float64, stop float64, step float64) (*Tensor, error) {
 	return c.construct("arange", nil, func() *C.tl_tensor {
 		return C.tl_arange(c.ptr, C.double(start), C.double(stop), C.double(step))
+	})
+}
+
+// ScatterAdd is a with b's elements added to those of their indices in one
+// dimension; a itself stays as it is.
+//
+// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension
+// dim replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] +=
+// b[i0, i1, i2, i3], for each element of b in their order. Shapes: c has a's
+// shape; in dimensions other than dim b has no more elements than a; indices
+// (n0, n1, n2, n3) repeat into b: each of their dimensions is 1 or divides b's.
+// Types: a F32, b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's
+// order, so that the bits are always the same. The result is F32. Computing
+// fails with [StatusInvalidArgument], naming the place, for an index that a
+// does not have, for which nothing is added. dim: the dimension, counted from
+// the contiguous one; 0 to 3.
+func (c *Context) ScatterAdd(a, b, indices *Tensor, dim int64) (*Tensor, error) {
+	return c.construct("scatter_add", []*Tensor{a, b, indices}, func() *C.tl_tensor {
+		return C.tl_scatter_add(c.ptr, a.ptr, b.ptr, indices.ptr, C.int64_t(dim))
 	})
 }
 

@@ -76,6 +76,8 @@ tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return bui
 
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
+tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::stop_gradient, {a}); }
+
 tl_tensor *tl_cont(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cont, {a}); }
 
 tl_tensor *tl_cpy(tl_context *ctx, tl_tensor *src, tl_tensor *dst) { return build<2>(ctx, Op::cpy, {src, dst}); }
@@ -115,6 +117,8 @@ tl_tensor *tl_ceil(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::cei
 tl_tensor *tl_round(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::round, {a}); }
 
 tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::trunc, {a}); }
+
+tl_tensor *tl_erf(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::erf, {a}); }
 
 tl_tensor *tl_relu(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::relu, {a}); }
 
@@ -411,6 +415,15 @@ tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step) {
             Attr::of_number("step", step),
         };
         return node<0>(context, Op::arange, {}, attrs);
+    });
+}
+
+tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *indices, int64_t dim) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("dim", dim),
+        };
+        return node<3>(context, Op::scatter_add, {a, b, indices}, attrs);
     });
 }
 

@@ -63,6 +63,8 @@ Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nod
 
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
+Tensor ContextOps::stop_gradient(const Tensor &a) const { return Nodes::make(*this, core::Op::stop_gradient, {&a}); }
+
 Tensor ContextOps::cont(const Tensor &a) const { return Nodes::make(*this, core::Op::cont, {&a}); }
 
 Tensor ContextOps::cpy(const Tensor &src, const Tensor &dst) const { return Nodes::make(*this, core::Op::cpy, {&src, &dst}); }
@@ -104,6 +106,8 @@ Tensor ContextOps::ceil(const Tensor &a) const { return Nodes::make(*this, core:
 Tensor ContextOps::round(const Tensor &a) const { return Nodes::make(*this, core::Op::round, {&a}); }
 
 Tensor ContextOps::trunc(const Tensor &a) const { return Nodes::make(*this, core::Op::trunc, {&a}); }
+
+Tensor ContextOps::erf(const Tensor &a) const { return Nodes::make(*this, core::Op::erf, {&a}); }
 
 Tensor ContextOps::relu(const Tensor &a) const { return Nodes::make(*this, core::Op::relu, {&a}); }
 
@@ -352,6 +356,13 @@ Tensor ContextOps::arange(double start, double stop, double step) const {
     return Nodes::make(*this, core::Op::arange, {}, attrs);
 }
 
+Tensor ContextOps::scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("dim", dim),
+    };
+    return Nodes::make(*this, core::Op::scatter_add, {&a, &b, &indices}, attrs);
+}
+
 Tensor ContextOps::upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) const {
     const core::Attr attrs[] = {
         core::Attr::of_int("factor", factor),
@@ -488,6 +499,8 @@ Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&
 
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 
+Tensor stop_gradient(const Tensor &a) { return Nodes::youngest_of({&a}).stop_gradient(a); }
+
 Tensor cont(const Tensor &a) { return Nodes::youngest_of({&a}).cont(a); }
 
 Tensor cpy(const Tensor &src, const Tensor &dst) { return Nodes::youngest_of({&src, &dst}).cpy(src, dst); }
@@ -527,6 +540,8 @@ Tensor ceil(const Tensor &a) { return Nodes::youngest_of({&a}).ceil(a); }
 Tensor round(const Tensor &a) { return Nodes::youngest_of({&a}).round(a); }
 
 Tensor trunc(const Tensor &a) { return Nodes::youngest_of({&a}).trunc(a); }
+
+Tensor erf(const Tensor &a) { return Nodes::youngest_of({&a}).erf(a); }
 
 Tensor relu(const Tensor &a) { return Nodes::youngest_of({&a}).relu(a); }
 
@@ -632,6 +647,10 @@ Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim) {
 
 Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids) { return Nodes::youngest_of({&a, &b, &ids}).add_id(a, b, ids); }
 
+Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim) {
+    return Nodes::youngest_of({&a, &b, &indices}).scatter_add(a, b, indices, dim);
+}
+
 Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options) {
     return Nodes::youngest_of({&a}).upscale(a, factor, options);
 }
@@ -680,6 +699,8 @@ Tensor TensorOps::fill(double value) const { return tensorlib::fill(static_cast<
 
 Tensor TensorOps::transpose() const { return tensorlib::transpose(static_cast<const Tensor &>(*this)); }
 
+Tensor TensorOps::stop_gradient() const { return tensorlib::stop_gradient(static_cast<const Tensor &>(*this)); }
+
 Tensor TensorOps::cont() const { return tensorlib::cont(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::dup() const { return tensorlib::dup(static_cast<const Tensor &>(*this)); }
@@ -713,6 +734,8 @@ Tensor TensorOps::ceil() const { return tensorlib::ceil(static_cast<const Tensor
 Tensor TensorOps::round() const { return tensorlib::round(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::trunc() const { return tensorlib::trunc(static_cast<const Tensor &>(*this)); }
+
+Tensor TensorOps::erf() const { return tensorlib::erf(static_cast<const Tensor &>(*this)); }
 
 Tensor TensorOps::relu() const { return tensorlib::relu(static_cast<const Tensor &>(*this)); }
 

@@ -5,6 +5,7 @@
 #include "base/platform.hpp"
 #include "base/utf8.hpp"
 #include "graph/constants.hpp"
+#include "graph/write_order.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -237,10 +238,16 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     if (spec.view_of) {
         t->is_view = true;
         t->written = spec.written;
+        if (spec.written) t->write_number = next_write();
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }
     return t;
+}
+
+void Context::take_back(Tensor &node) noexcept {
+    std::lock_guard lock(build_);
+    objects_.release(&node, sizeof(Tensor) + node.n_src * sizeof(Tensor *) + node.attr_bytes);
 }
 
 void Context::set_name(Tensor &t, const char *name) {

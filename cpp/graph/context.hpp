@@ -92,6 +92,11 @@ public:
     // A node. Links this context to those of the operands; throws Error(context_mismatch) where one lives on
     // another device or refers back to this context.
     Tensor *new_node(const NodeSpec &spec);
+    // Gives back the memory of a node that nobody has seen but who made it; no other node or graph may have it as an operand any more.
+    void take_back(Tensor &node) noexcept;
+
+    // Throws Error(context_mismatch), as new_node() would for `op`, where nodes of this context could not refer to tensors of another.
+    void check_reference(const char *op, const Context &other) const;
 
     // UTF-8; null or "" takes the name away. Throws Error(invalid_argument).
     void set_name(Tensor &t, const char *name);
@@ -165,6 +170,8 @@ private:
     void release_tensor(Tensor *t) noexcept;
     void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);
+    void check_device(const char *op, const Context &other) const;
+    [[noreturn]] void refuse_circle(const char *op, const Context &other) const;
     void unlink_behind(std::size_t n) noexcept;
     bool refers_to(const Context &target) const;
     std::vector<Ref<Context>> linked() const;

@@ -2,6 +2,7 @@
 
 #include "base/fail.hpp"
 #include "graph/tensor_set.hpp"
+#include "graph/write_order.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -75,6 +76,24 @@ struct Walk {
         }
     }
 
+    // The nodes in another order, as the old places.
+    void reorder(std::span<const Place> order) {
+        std::vector<Place> new_place(order.size());
+        for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
+        const auto moved = [&](Place place) { return place & Graph::leaf_bit ? place : new_place[place]; };
+        std::vector<std::size_t> first_source(order.size());
+        for (std::size_t i = 0, at = 0; i < order.size(); at += nodes[i++]->n_src) first_source[i] = at;
+        Walk old;
+        old.nodes.swap(nodes), old.uses.swap(uses), old.source_places.swap(source_places);
+        for (const Place place : order) {
+            nodes.push_back(old.nodes[place]);
+            uses.push_back(old.uses[place]);
+            for (std::size_t s = 0; s < nodes.back()->n_src; s++)
+                source_places.push_back(moved(old.source_places[first_source[place] + s]));
+        }
+        for (Place &place : open_places) place = moved(place);
+    }
+
     // (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
     void mix(const Tensor &t) noexcept {
         const Layout &l = t.layout;
@@ -99,6 +118,8 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
     }
     if (std::max(walk.nodes.size(), walk.leafs.size()) >= leaf_bit)
         fail(Status::unsupported, "graph_create: more than 2^31 nodes or leafs");
+
+    if (const std::vector<Place> order = write_order(walk.nodes, walk.source_places); !order.empty()) walk.reorder(order);
 
     auto graph = Ref<Graph>::adopt(new Graph(context));
     graph->n_nodes_ = walk.nodes.size();

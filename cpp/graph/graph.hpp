@@ -11,7 +11,8 @@ namespace tensorlib::core {
 
 class Graph final : public RefCounted {
 public:
-    // Post-order over the outputs in the order given; every tensor once. Its arrays live in `context`'s arena; it
+    // Post-order over the outputs in the order given; every tensor once; and writers behind what was differentiated before they were made
+    // (graph/write_order.hpp). Its arrays live in `context`'s arena; it
     // keeps all contexts that it reaches alive.
     static Ref<Graph> create(Context &context, std::span<Tensor *const> outputs);
 

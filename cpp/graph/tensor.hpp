@@ -53,6 +53,11 @@ struct Tensor {
     // then. Written under the context's exclusive run lock.
     std::atomic<const StandIn *> stand_in{nullptr};
 
+    // Of a node that writes: its number among all that do, in the order of their making (graph/write_order.hpp). Of any node: one more than
+    // how many of those had been made when it was differentiated first; 0 where it was not.
+    std::uint64_t write_number = 0;
+    std::atomic<std::uint64_t> seen_writes{0};
+
     // Never null; its bytes are the context's, which gives them back when the name is set anew: Context::name_of() copies them.
     std::atomic<const char *> name{""};
 

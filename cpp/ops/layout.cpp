@@ -197,6 +197,38 @@ std::string gather_valid(const Tensor &node, int) {
 // The result, and as much of a.
 Cost gather_cost(const Tensor &node) { return {0, static_cast<double>(2 * node.layout.nbytes() + node.src[1]->layout.nbytes())}; }
 
+void scatter_add_infer(std::span<Tensor *const> src, const ScatterAddAttrs &attrs, NodeSpec &result) {
+    const Layout &a = src[0]->layout, &b = src[1]->layout, &indices = src[2]->layout;
+    check_floats(facts::scatter_add, src.first(2));
+    if (a.type != DType::f32) {
+        fail(Status::type_mismatch, "scatter_add: %s: a must be f32: sums of many elements have more digits than 16 bits hold",
+             operands_text(facts::scatter_add, src).c_str());
+    }
+    check_numbers(facts::scatter_add, src, 2);
+    for (std::size_t d = 0; d < max_dims; d++) {
+        if (d != static_cast<std::size_t>(attrs.dim) && b.ne[d] > a.ne[d]) {
+            fail(Status::shape_mismatch, "scatter_add: %s, dim is %lld: in dimension %zu b must have no more elements than a, %lld",
+                 operands_text(facts::scatter_add, src).c_str(), shown(attrs.dim), d, shown(a.ne[d]));
+        }
+        if (indices.ne[d] == 0 ? b.ne[d] != 0 : b.ne[d] % indices.ne[d] != 0) {
+            fail(Status::shape_mismatch, "scatter_add: %s: dimension %zu of indices must be 1 or divide that of b",
+                 operands_text(facts::scatter_add, src).c_str(), d);
+        }
+    }
+    result.layout = contiguous_like("scatter_add", DType::f32, a.ne, a.n_dims);
+}
+
+unsigned scatter_add_checked(const Tensor &) noexcept { return 1u << 2; }
+std::string scatter_add_valid(const Tensor &node, int) {
+    return valid_numbers("indices", node.layout.ne[static_cast<std::size_t>(attrs_of<ScatterAddAttrs>(node).dim)]);
+}
+
+// a and the result, b and its numbers, and of the result as much once more each way.
+Cost scatter_add_cost(const Tensor &node) {
+    const auto n = static_cast<double>(node.src[1]->layout.n_elements());
+    return {n, copy_cost(node).bytes + 2 * n * sizeof(float)};
+}
+
 void add_id_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) {
     const Extents &na = src[0]->layout.ne, &nb = src[1]->layout.ne, &ni = src[2]->layout.ne;
     check_floats(facts::add_id, src.first(2));
@@ -284,6 +316,12 @@ constexpr OpDef gather{facts::gather,
                         .cost = gather_cost,
                         .checked_operands = gather_checked,
                         .valid_values = gather_valid}};
+
+constexpr OpDef scatter_add{facts::scatter_add,
+                            {.infer = with_attrs<ScatterAddAttrs, scatter_add_infer>,
+                             .cost = scatter_add_cost,
+                             .checked_operands = scatter_add_checked,
+                             .valid_values = scatter_add_valid}};
 
 constexpr OpDef add_id{facts::add_id,
                        {.infer = add_id_infer, .cost = add_id_cost, .checked_operands = add_id_checked, .valid_values = add_id_valid}};

@@ -325,6 +325,16 @@ inline constexpr OpFacts transpose{
     .doc = "a with dimensions 0 and 1 swapped",
 };
 
+inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .never = "gradients end here"}};
+inline constexpr OpFacts stop_gradient{
+    .op = Op::stop_gradient,
+    .name = "stop_gradient",
+    .operands = stop_gradient_operands,
+    .result = ResultType::of_first,
+    .gradient = "none: they end here",
+    .doc = "a, where gradients end",
+};
+
 // ---- copies
 
 inline constexpr Operand cont_operands[] = {{.name = "a", .role = Role::read}};
@@ -492,64 +502,74 @@ inline constexpr OpFacts cos{
     .doc = "The cosine of each element, in radians",
 };
 
-inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts sgn{
     .op = Op::sgn,
     .name = "sgn",
     .operands = sgn_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "The sign of each element: -1, 0 or 1",
 };
 
-inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts step{
     .op = Op::step,
     .name = "step",
     .operands = step_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "1 where an element is above 0, and 0 elsewhere",
 };
 
-inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts floor{
     .op = Op::floor,
     .name = "floor",
     .operands = floor_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "The largest whole number that is no more than each element",
 };
 
-inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts ceil{
     .op = Op::ceil,
     .name = "ceil",
     .operands = ceil_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "The smallest whole number that is no less than each element",
 };
 
-inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts round{
     .op = Op::round,
     .name = "round",
     .operands = round_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "The nearest whole number to each element, of two the one away from 0",
 };
 
-inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
 inline constexpr OpFacts trunc{
     .op = Op::trunc,
     .name = "trunc",
     .operands = trunc_operands,
     .result = ResultType::of_first,
-    .gradient = "da = 0",
+    .gradient = "none: the result does not change but where it jumps",
     .doc = "Each element without its fraction",
+};
+
+inline constexpr Operand erf_operands[] = {{.name = "a", .role = Role::read}};
+inline constexpr OpFacts erf{
+    .op = Op::erf,
+    .name = "erf",
+    .operands = erf_operands,
+    .result = ResultType::of_first,
+    .gradient = "da = g 2 / sqrt(pi) e^(-a^2)",
+    .doc = "The error function of each element",
 };
 
 // ---- activations
@@ -1186,6 +1206,24 @@ inline constexpr OpFacts arange{
     .doc = "Numbers in equal steps",
 };
 
+inline constexpr Operand scatter_add_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+};
+inline constexpr AttrDef scatter_add_attrs[] = {
+    {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
+};
+inline constexpr OpFacts scatter_add{
+    .op = Op::scatter_add,
+    .name = "scatter_add",
+    .operands = scatter_add_operands,
+    .attrs = scatter_add_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = g; db = g's elements of these indices",
+    .doc = "a with b's elements added to those of their indices in one dimension; a itself stays as it is",
+};
+
 // ---- convolution
 
 inline constexpr Operand upscale_operands[] = {{.name = "a", .role = Role::read}};
@@ -1707,6 +1745,14 @@ struct ArangeAttrs {
 
     explicit ArangeAttrs(const Attrs &given)
         : start(given.number("start", 0.0)), stop(given.number("stop", 0.0)), step(given.number("step", 0.0)) {}
+};
+
+struct ScatterAddAttrs {
+    static constexpr Op operation = Op::scatter_add;
+
+    std::int64_t dim;
+
+    explicit ScatterAddAttrs(const Attrs &given) : dim(given.integer("dim", 0)) {}
 };
 
 enum class UpscaleMode : std::int32_t { nearest, bilinear };

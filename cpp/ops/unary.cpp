@@ -10,6 +10,7 @@ constexpr OpDef sqrt{facts::sqrt, elementwise<TileOp::sqrt>};
 constexpr OpDef log{facts::log, elementwise<TileOp::log>};
 constexpr OpDef exp{facts::exp, elementwise<TileOp::exp>};
 constexpr OpDef expm1{facts::expm1, elementwise<TileOp::expm1>};
+constexpr OpDef erf{facts::erf, elementwise<TileOp::erf>};
 constexpr OpDef sin{facts::sin, elementwise<TileOp::sin>};
 constexpr OpDef cos{facts::cos, elementwise<TileOp::cos>};
 constexpr OpDef sgn{facts::sgn, elementwise<TileOp::sgn>};

@@ -153,6 +153,8 @@ void transpose_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resu
     permute_layout("transpose", *src[0], axes, result.layout);
 }
 
+void stop_gradient_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &result) { result.layout = src[0]->layout; }
+
 }  // namespace
 
 constexpr OpDef view{facts::view, {.infer = with_attrs<ViewAttrs, view_infer>, .cost = no_cost}};
@@ -162,6 +164,8 @@ constexpr OpDef reshape{facts::reshape, {.infer = with_attrs<ReshapeAttrs, resha
 constexpr OpDef permute{facts::permute, {.infer = with_attrs<PermuteAttrs, permute_infer>, .cost = no_cost}};
 
 constexpr OpDef transpose{facts::transpose, {.infer = transpose_infer, .cost = no_cost}};
+
+constexpr OpDef stop_gradient{facts::stop_gradient, {.infer = stop_gradient_infer, .cost = no_cost}};
 
 }  // namespace tensorlib::core::ops
 

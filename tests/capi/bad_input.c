@@ -68,6 +68,7 @@ int main(void) {
     test_ops();
     test_op_by_name();
     test_gguf();
+    test_gradients();
     test_graphs();
     test_callbacks();
     test_quantize();

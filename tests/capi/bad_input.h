@@ -50,6 +50,7 @@ void test_data(void);
 void test_ops(void);
 void test_op_by_name(void);
 void test_gguf(void);
+void test_gradients(void);
 void test_graphs(void);
 void test_callbacks(void);
 void test_processes(void);

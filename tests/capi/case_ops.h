@@ -108,6 +108,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_transpose(ctx, s[0]);
         return true;
     }
+    if (strcmp(op, "stop_gradient") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_stop_gradient(ctx, s[0]);
+        return true;
+    }
     if (strcmp(op, "cont") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_cont(ctx, s[0]);
@@ -206,6 +211,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "trunc") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_trunc(ctx, s[0]);
+        return true;
+    }
+    if (strcmp(op, "erf") == 0) {
+        operands(run, words, n, 1, s);
+        *made = tl_erf(ctx, s[0]);
         return true;
     }
     if (strcmp(op, "relu") == 0) {
@@ -481,6 +491,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
     if (strcmp(op, "arange") == 0) {
         operands(run, words, n, 0, s);
         *made = tl_arange(ctx, case_number(run, words, n, "start"), case_number(run, words, n, "stop"), case_number(run, words, n, "step"));
+        return true;
+    }
+    if (strcmp(op, "scatter_add") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_scatter_add(ctx, s[0], s[1], s[2], case_int(run, words, n, "dim"));
         return true;
     }
     if (strcmp(op, "upscale") == 0) {

@@ -190,6 +190,17 @@ static tl_tensor *build_shaped(const Run *run, char **words, int n, tl_tensor *a
     return tl_view(ctx, a, n_dims, ne, n_nb ? nb : NULL, offset);
 }
 
+/* Its error is not the context's. */
+static tl_tensor *build_gradient(const Run *run, char **words, int n) {
+    Case *c = run->current;
+    tl_tensor *s[MAX_OPERANDS], *made = NULL;
+    tl_error err = {.struct_size = sizeof err};
+    operands(run, words, n, 3, s);
+    tl_status status = tl_gradients(c->ctx, &s[0], &s[1], 1, &s[2], 1, &made, &err);
+    if (status != TL_STATUS_OK && c->refused.code == TL_STATUS_OK) c->refused = err;
+    return made;
+}
+
 static tl_tensor *build(const Run *run, char **words, int n) {
     tl_context *ctx = run->current->ctx;
     const char *op = words[2];
@@ -203,6 +214,7 @@ static tl_tensor *build(const Run *run, char **words, int n) {
         operands(run, words, n, 3, s);
         return tl_mul_mat_id(ctx, s[0], s[1], s[2]);
     }
+    if (strcmp(op, "gradient") == 0) return build_gradient(run, words, n);
     operands(run, words, n, 1, s);
     if (strcmp(op, "cast") == 0) return tl_cast(ctx, s[0], to_type(run, case_text(run, words, n, "to")));
     if (strcmp(op, "view") == 0 || strcmp(op, "reshape") == 0 || strcmp(op, "permute") == 0) return build_shaped(run, words, n, s[0]);

@@ -32,6 +32,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
     if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
     if (op == "transpose") return s.at(0).transpose();
+    if (op == "stop_gradient") return s.at(0).stop_gradient();
     if (op == "cont") return s.at(0).cont();
     if (op == "cpy") return tl::cpy(s.at(0), s.at(1));
     if (op == "dup") return s.at(0).dup();
@@ -52,6 +53,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "ceil") return s.at(0).ceil();
     if (op == "round") return s.at(0).round();
     if (op == "trunc") return s.at(0).trunc();
+    if (op == "erf") return s.at(0).erf();
     if (op == "relu") return s.at(0).relu();
     if (op == "sigmoid") return s.at(0).sigmoid();
     if (op == "tanh") return s.at(0).tanh();
@@ -150,6 +152,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "gather") return tl::gather(s.at(0), s.at(1), attrs.integer("dim"));
     if (op == "add_id") return tl::add_id(s.at(0), s.at(1), s.at(2));
     if (op == "arange") return s.context().arange(attrs.number("start"), attrs.number("stop"), attrs.number("step"));
+    if (op == "scatter_add") return tl::scatter_add(s.at(0), s.at(1), s.at(2), attrs.integer("dim"));
     if (op == "upscale") {
         tl::UpscaleOptions options;
         options.mode = static_cast<tl::UpscaleMode>(attrs.choice("mode", {"nearest", "bilinear"}));

@@ -134,6 +134,10 @@ private:
         if (op == "mul_mat") return mul_mat(s.at(0), s.at(1));
         if (op == "mul_mat_exact") return mul_mat_exact(s.at(0), s.at(1));
         if (op == "mul_mat_id") return mul_mat_id(s.at(0), s.at(1), s.at(2));
+        if (op == "gradient") {
+            const std::optional<tl::Tensor> seed = s.at_if_given(1);
+            return s.at(0).context().gradients(std::array{s.at(0)}, std::array{s.at(2)}, std::array{seed}).at(0);
+        }
         if (op == "reshape") return s.at(0).reshape(attrs.ints("ne"));
         if (op == "cast") return s.at(0).cast(tl::type_from_name(attrs.text("to")));
         if (op == "permute") {

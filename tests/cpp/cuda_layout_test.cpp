@@ -1,6 +1,6 @@
 // Operations that move elements, on the first CUDA device.
 #include "cuda_support.hpp"
-#include "moves.hpp"
+#include "scatters.hpp"
 
 using namespace moves;
 
@@ -21,6 +21,13 @@ INSTANTIATE_TEST_SUITE_P(operations, CudaSums, testing::ValuesIn(all_sums), [](c
 TEST_P(CudaSums, are_where_they_belong) {
     const core::Ref<core::Backend> backend = core::open_backend("cuda:0", {});
     expect_sums(GetParam(), {&backend, 1}, support::repeats(60, 2000));
+}
+
+class CudaScatter : public support::CudaTest {};
+
+TEST_F(CudaScatter, adds_in_order) {
+    const core::Ref<core::Backend> backend = core::open_backend("cuda:0", {});
+    expect_scattered({&backend, 1}, support::repeats(60, 2000));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Operations that move elements, on every level and at several thread counts.
-#include "moves.hpp"
+#include "scatters.hpp"
 
 #include "api/devices.hpp"
 
@@ -33,6 +33,11 @@ INSTANTIATE_TEST_SUITE_P(operations, Sums, testing::ValuesIn(all_sums), [](const
 TEST_P(Sums, are_where_they_belong) { expect_sums(GetParam(), all_backends(), support::repeats(300, 20000)); }
 
 TEST_P(Sums, share_the_work_among_threads) { expect_sums(GetParam(), all_backends(), support::repeats(12, 1000), true); }
+
+TEST(Scatter, adds_in_order) {
+    expect_scattered(all_backends(), support::repeats(300, 20000));
+    expect_scattered(all_backends(), support::repeats(12, 1000), true);
+}
 
 // Whoever finds which of them.
 TEST(Gather, names_the_first_index_that_is_not_there) {

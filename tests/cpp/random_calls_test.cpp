@@ -640,10 +640,10 @@ TEST_F(RandomCalls, each_gives_a_tensor_or_an_error_that_names_the_operation) {
         const Counts &of = counts_[def];
         std::printf("  %-12s %7d calls, %7d accepted, %7d computed, %7d refused for their data\n", def->name, of.calls, of.accepted,
                     of.computed, of.refused_data);
-        // Whatever an operation asks of its operands: a fifth of the calls is valid (30 % of those of pool_2d, which asks the most,
-        // with a deviation of 2.3 in 400 calls), and most of these are computed.
+        // Whatever an operation asks of its operands: a tenth of the calls is valid (19 % of those of rope, which asks the most), and most
+        // of these are computed.
         EXPECT_GE(of.calls, 100) << def->name;
-        EXPECT_GE(of.accepted * 5, of.calls) << def->name;
+        EXPECT_GE(of.accepted * 10, of.calls) << def->name;
         EXPECT_LT(of.accepted, of.calls) << def->name;
         EXPECT_GE((of.computed + of.refused_data) * 2, of.accepted) << def->name;
         EXPECT_GT(of.computed, 0) << def->name;

@@ -294,6 +294,7 @@ pub extern fn tl_clamp(ctx: ?*tl_context, a: ?*tl_tensor, min: f64, max: f64) ?*
 pub extern fn tl_fill(ctx: ?*tl_context, a: ?*tl_tensor, value: f64) ?*tl_tensor;
 pub extern fn tl_out_prod(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_transpose(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_stop_gradient(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cont(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_cpy(ctx: ?*tl_context, src: ?*tl_tensor, dst: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_dup(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
@@ -314,6 +315,7 @@ pub extern fn tl_floor(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_ceil(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_round(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_trunc(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
+pub extern fn tl_erf(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_relu(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_sigmoid(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_tanh(ctx: ?*tl_context, a: ?*tl_tensor) ?*tl_tensor;
@@ -462,6 +464,13 @@ pub extern fn tl_set(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, params: 
 pub extern fn tl_gather(ctx: ?*tl_context, a: ?*tl_tensor, indices: ?*tl_tensor, dim: i64) ?*tl_tensor;
 pub extern fn tl_add_id(ctx: ?*tl_context, a: ?*tl_tensor, b: ?*tl_tensor, ids: ?*tl_tensor) ?*tl_tensor;
 pub extern fn tl_arange(ctx: ?*tl_context, start: f64, stop: f64, by: f64) ?*tl_tensor;
+pub extern fn tl_scatter_add(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    indices: ?*tl_tensor,
+    dim: i64,
+) ?*tl_tensor;
 pub const tl_upscale_mode = i32;
 pub const TL_UPSCALE_MODE_NEAREST: tl_upscale_mode = 0;
 pub const TL_UPSCALE_MODE_BILINEAR: tl_upscale_mode = 1;
@@ -614,6 +623,17 @@ pub extern fn tl_conv_transpose_2d(
 // End of what `cargo xtask ops` writes.
 
 // Graphs
+
+pub extern fn tl_gradients(
+    ctx: ?*tl_context,
+    ys: ?[*]const ?*tl_tensor,
+    seeds: ?[*]const ?*tl_tensor,
+    n_ys: usize,
+    wrt: ?[*]const ?*tl_tensor,
+    n_wrt: usize,
+    grads: ?[*]?*tl_tensor,
+    err: ?*tl_error,
+) tl_status;
 
 pub const tl_graph = opaque {};
 

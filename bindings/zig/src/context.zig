@@ -183,6 +183,7 @@ pub const Context = struct {
     pub const fill = op_functions.fill;
     pub const outProd = op_functions.outProd;
     pub const transpose = op_functions.transpose;
+    pub const stopGradient = op_functions.stopGradient;
     pub const cont = op_functions.cont;
     pub const cpy = op_functions.cpy;
     pub const dup = op_functions.dup;
@@ -203,6 +204,7 @@ pub const Context = struct {
     pub const ceil = op_functions.ceil;
     pub const round = op_functions.round;
     pub const trunc = op_functions.trunc;
+    pub const erf = op_functions.erf;
     pub const relu = op_functions.relu;
     pub const sigmoid = op_functions.sigmoid;
     pub const tanh = op_functions.tanh;
@@ -249,6 +251,7 @@ pub const Context = struct {
     pub const gather = op_functions.gather;
     pub const addId = op_functions.addId;
     pub const arange = op_functions.arange;
+    pub const scatterAdd = op_functions.scatterAdd;
     pub const upscale = op_functions.upscale;
     pub const pool1d = op_functions.pool1d;
     pub const pool2d = op_functions.pool2d;
@@ -350,6 +353,59 @@ pub const Context = struct {
         defer self.state.allocator.free(cattrs);
         for (cattrs, attrs) |*to, from| to.* = from.raw;
         return self.construct(c.tl_op, .{ name.ptr, handles.ptr, handles.len, cattrs.ptr, cattrs.len });
+    }
+
+    /// The nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of `wrt`:
+    /// F32, contiguous, of wrt's shapes, zeros where no output depends on one. They are this context's, which is
+    /// usually the outputs' youngest, and differentiable again; nothing is computed. The caller frees the list by
+    /// the context's allocator (`Options.allocator`).
+    ///
+    /// Outputs and wrt are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is made of the
+    /// outputs, F32 of their shapes; with none, or null for one, it is 1, of an output of one element. Gradients
+    /// flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and through
+    /// products with weights in blocks, which are constants. They end at `stopGradient`, at indices, and where an
+    /// operation says that an operand has none. What something else writes into memory is not followed.
+    ///
+    /// `error.InvalidArgument`: no output, no wrt, another number of seeds, or an output of more than one element
+    /// without one. `error.TypeMismatch`, `error.ShapeMismatch`, `error.ContextMismatch`. `error.Unsupported`: nodes
+    /// that cannot be differentiated, all of them named. `error.OutOfMemory`. After an error nothing was appended.
+    pub fn gradients(self: Context, ys: []const Tensor, seeds: []const ?Tensor, wrt: []const Tensor) Error![]Tensor {
+        if (seeds.len != 0 and seeds.len != ys.len) return status.fail(
+            self.diagnostics,
+            c.TL_STATUS_INVALID_ARGUMENT,
+            "gradients: {} outputs and {} seeds: as many, or none, are valid",
+            .{ ys.len, seeds.len },
+        );
+        const allocator = self.state.allocator;
+        const outputs = try self.handlesOf(ys);
+        defer allocator.free(outputs);
+        const tensors = try self.handlesOf(wrt);
+        defer allocator.free(tensors);
+        const given = allocator.alloc(?*c.tl_tensor, seeds.len) catch return self.noMemory();
+        defer allocator.free(given);
+        for (given, seeds) |*to, seed| to.* = if (seed) |t| t.handle else null;
+        const handles = allocator.alloc(?*c.tl_tensor, wrt.len) catch return self.noMemory();
+        defer allocator.free(handles);
+        const made = allocator.alloc(Tensor, wrt.len) catch return self.noMemory();
+        errdefer allocator.free(made);
+        const first_seed: ?[*]const ?*c.tl_tensor = if (given.len == 0) null else given.ptr;
+        // Under the lock, as this call too would take the error that another thread's constructor just left.
+        self.state.lock();
+        defer self.state.unlock();
+        const err = status.errorOf(self.diagnostics);
+        try status.check(c.tl_gradients(
+            self.state.handle,
+            outputs.ptr,
+            first_seed,
+            outputs.len,
+            tensors.ptr,
+            tensors.len,
+            handles.ptr,
+            err,
+        ));
+        for (made, handles) |*to, handle|
+            to.* = .{ .handle = handle.?, .state = self.state, .diagnostics = self.diagnostics };
+        return made;
     }
 
     /// The graph of the outputs: see `Graph.init`.

@@ -195,6 +195,14 @@ pub fn transpose(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_transpose, .{a.handle});
 }
 
+/// a, where gradients end.
+///
+/// The result c: c[i] = a[i]. The result is a view of a: nothing is computed. Shapes: c has a's shape and strides.
+/// Types: any. The result is of a's type.
+pub fn stopGradient(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_stop_gradient, .{a.handle});
+}
+
 /// A contiguous copy.
 ///
 /// The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
@@ -362,6 +370,14 @@ pub fn round(self: Context, a: Tensor) Error!Tensor {
 /// f32 and rounded once. The result is of a's type.
 pub fn trunc(self: Context, a: Tensor) Error!Tensor {
     return self.construct(c.tl_trunc, .{a.handle});
+}
+
+/// The error function of each element.
+///
+/// The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt. Shapes: c has a's shape. Types:
+/// f32, f16 or bf16; computed in f32, within 2 ulp, and rounded once. The result is of a's type.
+pub fn erf(self: Context, a: Tensor) Error!Tensor {
+    return self.construct(c.tl_erf, .{a.handle});
 }
 
 /// Each element where it is above 0, and 0 elsewhere.
@@ -971,6 +987,19 @@ pub fn addId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
 /// the first number. `stop`: what they stay before. `by`: the step, below 0 where they fall.
 pub fn arange(self: Context, start: f64, stop: f64, by: f64) Error!Tensor {
     return self.construct(c.tl_arange, .{ start, stop, by });
+}
+
+/// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
+///
+/// In the result c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+/// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order.
+/// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices {n0, n1, n2, n3}
+/// repeat into b: each of their dimensions is 1 or divides b's. Types: a f32, b f32, f16 or bf16, indices i32 or
+/// i64; added up in f32 in b's order, so that the bits are always the same. The result is f32. Computing fails
+/// with `error.InvalidArgument`, naming the place, for an index that a does not have, for which nothing is added.
+/// `dim`: the dimension, counted from the contiguous one; 0 to 3.
+pub fn scatterAdd(self: Context, a: Tensor, b: Tensor, indices: Tensor, dim: i64) Error!Tensor {
+    return self.construct(c.tl_scatter_add, .{ a.handle, b.handle, indices.handle, dim });
 }
 
 /// What stands between a's pixels; nearest is the default.

@@ -144,11 +144,11 @@ const Run = struct {
         }
         if (try case_ops.make(ctx, op, src)) |made| return made;
         const ne = try op.ints(self.arena, "ne");
-        const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, view, reshape, permute, cast };
+        const Name = enum { mul_mat, mul_mat_exact, mul_mat_id, gradient, view, reshape, permute, cast };
         const name = std.meta.stringToEnum(Name, op.name) orelse
             return self.mismatch("this runner does not know {s}", .{op.name});
         const n_src: usize = switch (name) {
-            .mul_mat_id => 3,
+            .mul_mat_id, .gradient => 3,
             .mul_mat, .mul_mat_exact => 2,
             else => 1,
         };
@@ -157,6 +157,11 @@ const Run = struct {
             .mul_mat => return ctx.mulMat(src[0].?, src[1].?),
             .mul_mat_exact => return ctx.mulMatExact(src[0].?, src[1].?),
             .mul_mat_id => return ctx.mulMatId(src[0].?, src[1].?, src[2].?),
+            .gradient => {
+                const made = try ctx.gradients(&.{src[0].?}, &.{src[1]}, &.{src[2].?});
+                defer ctx.state.allocator.free(made);
+                return made[0];
+            },
             .view => {
                 var nb: ?[]const usize = null;
                 if (op.attrs.contains("nb")) {

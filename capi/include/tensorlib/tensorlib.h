@@ -2020,6 +2020,13 @@ TL_API tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 TL_API tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a);
 
 /**
+ * a, where gradients end. The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed.
+ * Shapes: c has a's shape and strides. Types: any. The result is of a's type. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a);
+
+/**
  * A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
  * by side. Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure.
  * Since 0.1.
@@ -2171,6 +2178,13 @@ TL_API tl_tensor *tl_round(tl_context *ctx, tl_tensor *a);
  * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_trunc(tl_context *ctx, tl_tensor *a);
+
+/**
+ * The error function of each element. The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of
+ * e ^ (-t^2) dt`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and
+ * rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_erf(tl_context *ctx, tl_tensor *a);
 
 /**
  * Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
@@ -2602,6 +2616,20 @@ TL_API tl_tensor *tl_add_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tens
 TL_API tl_tensor *tl_arange(tl_context *ctx, double start, double stop, double step);
 
 /**
+ * a with b's elements added to those of their indices in one dimension; a itself stays as it is. In
+ * the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+ * indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in
+ * their order`. Shapes: c has a's shape; in dimensions other than dim b has no more elements than a;
+ * indices {n0, n1, n2, n3} repeat into b: each of their dimensions is 1 or divides b's. Types: a F32,
+ * b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's order, so that the bits are always
+ * the same. The result is F32. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
+ * an index that a does not have, for which nothing is added. `dim`: the dimension, counted from the
+ * contiguous one; 0 to 3. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_scatter_add(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *indices,
+        int64_t dim);
+
+/**
  * Images with `factor` times as many columns and rows. In the result `nearest: c[i0, i1] =
  * a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2)
  * / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the edge`. Shapes: a
@@ -2715,6 +2743,36 @@ TL_API tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor 
  */
 TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_2d_params *params);
+
+/* ====================================================================================================
+ * Gradients
+ *
+ * The derivatives of outputs, as nodes of their own: computed, fused and printed as all others, on every backend, and
+ * differentiable again. */
+
+/**
+ * Appends to `ctx` the nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of
+ * `wrt`, and gives them in `grads`: grads[j] has wrt[j]'s shape, is F32 and contiguous, and zeros where no y depends on
+ * wrt[j]. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
+ *
+ * `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is computed from the
+ * outputs: F32, each of its y's shape; NULL for all, or NULL or tl_none() for one, stands for 1, of an output of one
+ * element such as a loss. `ctx` is any context that may refer to those of the outputs and seeds, usually the
+ * youngest of them; it owns the nodes. ys, seeds (where not NULL) and wrt are read during the call only; grads has
+ * room for n_wrt tensors, and they are NULL on failure.
+ *
+ * Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
+ * through products with weights in blocks, which are constants. They end at tl_stop_gradient(), at indices, and where an
+ * operation says that an operand has none (docs/ops.md). What something else writes into memory is not followed.
+ *
+ * Returns the context's pending constructor error first, and clears it. On any error nothing was appended.
+ * TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, n_ys or n_wrt is 0, or an output of more than one element has no seed.
+ * TL_STATUS_TYPE_MISMATCH, TL_STATUS_SHAPE_MISMATCH: of outputs, seeds or wrt. TL_STATUS_CONTEXT_MISMATCH.
+ * TL_STATUS_UNSUPPORTED: nodes that cannot be differentiated, all of them named. TL_STATUS_OUT_OF_MEMORY. Any thread.
+ * Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *seeds,
+        size_t n_ys, tl_tensor *const *wrt, size_t n_wrt, tl_tensor **grads, tl_error *err);
 
 /* ====================================================================================================
  * Graphs

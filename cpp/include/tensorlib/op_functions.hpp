@@ -280,6 +280,7 @@ public:
     Tensor fill(const Tensor &a, double value) const;
     Tensor out_prod(const Tensor &a, const Tensor &b) const;
     Tensor transpose(const Tensor &a) const;
+    Tensor stop_gradient(const Tensor &a) const;
     Tensor cont(const Tensor &a) const;
     Tensor cpy(const Tensor &src, const Tensor &dst) const;
     Tensor dup(const Tensor &a) const;
@@ -300,6 +301,7 @@ public:
     Tensor ceil(const Tensor &a) const;
     Tensor round(const Tensor &a) const;
     Tensor trunc(const Tensor &a) const;
+    Tensor erf(const Tensor &a) const;
     Tensor relu(const Tensor &a) const;
     Tensor sigmoid(const Tensor &a) const;
     Tensor tanh(const Tensor &a) const;
@@ -351,6 +353,7 @@ public:
     // among them. None where start is stop. Types: F32; computed in F64 and rounded once. The result is F32. start: the first number. stop:
     // what they stay before. step: the step, below 0 where they fall.
     Tensor arange(double start, double stop, double step) const;
+    Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim) const;
     Tensor upscale(const Tensor &a, std::int64_t factor, const UpscaleOptions &options = {}) const;
     Tensor pool_1d(const Tensor &a, Pool1dOp op, std::int64_t k, const Pool1dOptions &options = {}) const;
     Tensor pool_2d(const Tensor &a, Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options = {}) const;
@@ -370,6 +373,7 @@ public:
     Tensor clamp(double min, double max) const;
     Tensor fill(double value) const;
     Tensor transpose() const;
+    Tensor stop_gradient() const;
     Tensor cont() const;
     Tensor dup() const;
     Tensor abs() const;
@@ -387,6 +391,7 @@ public:
     Tensor ceil() const;
     Tensor round() const;
     Tensor trunc() const;
+    Tensor erf() const;
     Tensor relu() const;
     Tensor sigmoid() const;
     Tensor tanh() const;
@@ -507,6 +512,9 @@ Tensor out_prod(const Tensor &a, const Tensor &b);
 // a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed.
 // Shapes: a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 Tensor transpose(const Tensor &a);
+// a, where gradients end. The result c: c[i] = a[i]. The result is a view of a: nothing is computed. Shapes: c has a's shape and strides.
+// Types: any. The result is of a's type.
+Tensor stop_gradient(const Tensor &a);
 // A contiguous copy. The result c: c[i] = a[i]. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The result
 // is of a's type.
 Tensor cont(const Tensor &a);
@@ -575,6 +583,9 @@ Tensor round(const Tensor &a);
 // Each element without its fraction. The result c: c[i] = sgn(a[i]) * floor(|a[i]|). Shapes: c has a's shape. Types: F32, F16 or BF16;
 // computed in F32 and rounded once. The result is of a's type.
 Tensor trunc(const Tensor &a);
+// The error function of each element. The result c: c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt. Shapes: c has a's
+// shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+Tensor erf(const Tensor &a);
 // Each element where it is above 0, and 0 elsewhere. The result c: c[i] = max(a[i], 0). Shapes: c has a's shape. Types: F32, F16 or BF16;
 // computed in F32 and rounded once. NaN stays. The result is of a's type.
 Tensor relu(const Tensor &a);
@@ -777,6 +788,13 @@ Tensor gather(const Tensor &a, const Tensor &indices, std::int64_t dim);
 // once to a's type. The result is of a's type. Computing fails with Error(invalid_argument), naming the place, for a number that is no
 // row's of b.
 Tensor add_id(const Tensor &a, const Tensor &b, const Tensor &ids);
+// a with b's elements added to those of their indices in one dimension; a itself stays as it is. In the result c = a, and then
+// c[i0, i1, i2, i3] with the index of dimension dim replaced by indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3],
+// for each element of b in their order. Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices
+// {n0, n1, n2, n3} repeat into b: each of their dimensions is 1 or divides b's. Types: a F32, b F32, F16 or BF16, indices I32 or I64; added
+// up in F32 in b's order, so that the bits are always the same. The result is F32. Computing fails with Error(invalid_argument), naming the
+// place, for an index that a does not have, for which nothing is added. dim: the dimension, counted from the contiguous one; 0 to 3.
+Tensor scatter_add(const Tensor &a, const Tensor &b, const Tensor &indices, std::int64_t dim);
 // Images with factor times as many columns and rows. In the result nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down.
 // bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2) / factor - 1/2 and (i1 + 1/2) / factor - 1/2, beyond its edges those at the
 // edge. Shapes: a {w, h, ..}, c {factor w, factor h, ..}. Types: F32, F16 or BF16. nearest is exact; bilinear is computed in F32, first

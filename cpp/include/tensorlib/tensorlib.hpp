@@ -215,6 +215,14 @@ public:
     Tensor op(std::string_view name, std::initializer_list<std::optional<Tensor>> sources,
               std::initializer_list<Attribute> attributes = {}) const;
 
+    // The gradients of outputs, added up, with respect to each of wrt, as nodes of this context: F32, contiguous, of wrt's shapes; zeros
+    // where nothing depends on one. Outputs and wrt are of F32, F16 or BF16. seeds are the gradients of what is made of the outputs, F32 of
+    // their shapes; for none, 1 of an output of one element. This context is usually the outputs' youngest. Gradients flow along operands
+    // (docs/ops.md says where they end), not through memory that something else writes. Throws Error, and then nothing was appended:
+    // unsupported names all nodes that cannot be differentiated.
+    std::vector<Tensor> gradients(std::span<const Tensor> ys, std::span<const Tensor> wrt,
+                                  std::span<const std::optional<Tensor>> seeds = {}) const;
+
     // As ContextOps's, whose functions are free ones with the node in this context.
     Tensor mul_mat(const Tensor &a, const Tensor &b) const;
     Tensor mul_mat_exact(const Tensor &a, const Tensor &b) const;
@@ -296,6 +304,11 @@ public:
     Tensor reshape(const Shape &shape) const;
     Tensor permute(const std::array<int, 4> &axes) const;
     Tensor cast(Type type) const;
+
+    // Context::gradients() of this tensor, of one element, in its context.
+    std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt) const;
+    // The same of any shape, by the gradient of what is made of it; in the younger of both contexts.
+    std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt, const Tensor &seed) const;
 
 private:
     friend class Context;

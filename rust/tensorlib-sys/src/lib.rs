@@ -29,6 +29,8 @@ mod ops;
 pub use ops::*;
 mod op_functions;
 pub use op_functions::*;
+mod gradients;
+pub use gradients::*;
 mod graph;
 pub use graph::*;
 mod gguf;

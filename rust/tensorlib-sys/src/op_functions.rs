@@ -522,6 +522,11 @@ extern "C" {
     /// blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_transpose(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 
+    /// a, where gradients end. The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed.
+    /// Shapes: c has a's shape and strides. Types: any. The result is of a's type. The context owns the
+    /// result; NULL on failure. Since 0.1.
+    pub fn tl_stop_gradient(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
     /// A contiguous copy. The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side
     /// by side. Types: any. Exact. The result is of a's type. The context owns the result; NULL on failure.
     /// Since 0.1.
@@ -639,6 +644,11 @@ extern "C" {
     /// a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. The result is of a's type. The
     /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_trunc(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
+
+    /// The error function of each element. The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of
+    /// e ^ (-t^2) dt`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32, within 2 ulp, and
+    /// rounded once. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_erf(ctx: *mut tl_context, a: *mut tl_tensor) -> *mut tl_tensor;
 
     /// Each element where it is above 0, and 0 elsewhere. The result c: `c[i] = max(a[i], 0)`. Shapes: c
     /// has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. The result is
@@ -1015,6 +1025,23 @@ extern "C" {
     /// F64 and rounded once. The result is F32. `start`: the first number. `stop`: what they stay before.
     /// `step`: the step, below 0 where they fall. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_arange(ctx: *mut tl_context, start: f64, stop: f64, step: f64) -> *mut tl_tensor;
+
+    /// a with b's elements added to those of their indices in one dimension; a itself stays as it is. In
+    /// the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in
+    /// their order`. Shapes: c has a's shape; in dimensions other than dim b has no more elements than a;
+    /// indices {n0, n1, n2, n3} repeat into b: each of their dimensions is 1 or divides b's. Types: a F32,
+    /// b F32, F16 or BF16, indices I32 or I64; added up in F32 in b's order, so that the bits are always
+    /// the same. The result is F32. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
+    /// an index that a does not have, for which nothing is added. `dim`: the dimension, counted from the
+    /// contiguous one; 0 to 3. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_scatter_add(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        indices: *mut tl_tensor,
+        dim: i64,
+    ) -> *mut tl_tensor;
 
     /// Images with `factor` times as many columns and rows. In the result `nearest: c[i0, i1] =
     /// a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between its pixels at (i0 + 1/2)

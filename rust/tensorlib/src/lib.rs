@@ -56,6 +56,7 @@ mod error;
 mod gguf;
 mod gguf_value;
 mod gguf_writer;
+mod gradients;
 mod graph;
 mod guard;
 #[cfg(feature = "ndarray")]

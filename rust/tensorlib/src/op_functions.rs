@@ -1359,6 +1359,18 @@ impl Context {
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_transpose(ctx, a.raw()) })
     }
 
+    /// a, where gradients end.
+    ///
+    /// The result c: `c[i] = a[i]`. The result is a view of a: nothing is computed. Shapes: c has a's shape and
+    /// strides. Types: any. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn stop_gradient(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_stop_gradient(ctx, a.raw()) })
+    }
+
     /// A contiguous copy.
     ///
     /// The result c: `c[i] = a[i]`. Shapes: c has a's shape, and its elements lie side by side. Types: any. Exact. The
@@ -1620,6 +1632,18 @@ impl Context {
     pub fn trunc(&self, a: &Tensor) -> Result<Tensor> {
         // SAFETY: context and operands are live.
         self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_trunc(ctx, a.raw()) })
+    }
+
+    /// The error function of each element.
+    ///
+    /// The result c: `c[i] = 2 / sqrt(pi) * integral from 0 to a[i] of e ^ (-t^2) dt`. Shapes: c has a's shape. Types:
+    /// F32, F16 or BF16; computed in F32, within 2 ulp, and rounded once. The result is of a's type.
+    ///
+    /// # Errors
+    /// As [`Context::op`].
+    pub fn erf(&self, a: &Tensor) -> Result<Tensor> {
+        // SAFETY: context and operands are live.
+        self.construct(|| shapes(&[a]), |ctx| unsafe { sys::tl_erf(ctx, a.raw()) })
     }
 
     /// Each element where it is above 0, and 0 elsewhere.
@@ -2389,6 +2413,26 @@ impl Context {
         self.construct(Vec::new, |ctx| unsafe { sys::tl_arange(ctx, start, stop, step) })
     }
 
+    /// a with b's elements added to those of their indices in one dimension; a itself stays as it is.
+    ///
+    /// In the result `c = a, and then c[i0, i1, i2, i3] with the index of dimension dim replaced by
+    /// indices[i0 mod n0, i1 mod n1, i2 mod n2, i3 mod n3] += b[i0, i1, i2, i3], for each element of b in their order`.
+    /// Shapes: c has a's shape; in dimensions other than dim b has no more elements than a; indices `[n0, n1, n2, n3]`
+    /// repeat into b: each of their dimensions is 1 or divides b's. Types: a F32, b F32, F16 or BF16, indices I32 or
+    /// I64; added up in F32 in b's order, so that the bits are always the same. The result is F32. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for an index that a does not have,
+    /// for which nothing is added. `dim`: the dimension, counted from the contiguous one; 0 to 3.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn scatter_add(&self, a: &Tensor, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, b, indices]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_scatter_add(ctx, a.raw(), b.raw(), indices.raw(), dim) },
+        )
+    }
+
     /// Images with `factor` times as many columns and rows.
     ///
     /// In the result `nearest: c[i0, i1] = a[i0 / factor, i1 / factor], rounded down. bilinear: c[i0, i1] = a between
@@ -2729,6 +2773,14 @@ impl Tensor {
         self.context().transpose(self)
     }
 
+    /// [`Context::stop_gradient`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::stop_gradient`].
+    pub fn stop_gradient(&self) -> Result<Tensor> {
+        self.context().stop_gradient(self)
+    }
+
     /// [`Context::cont`] of this tensor.
     ///
     /// # Errors
@@ -2887,6 +2939,14 @@ impl Tensor {
     /// As [`Context::trunc`].
     pub fn trunc(&self) -> Result<Tensor> {
         self.context().trunc(self)
+    }
+
+    /// [`Context::erf`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::erf`].
+    pub fn erf(&self) -> Result<Tensor> {
+        self.context().erf(self)
     }
 
     /// [`Context::relu`] of this tensor.
@@ -3259,6 +3319,14 @@ impl Tensor {
     /// As [`Context::add_id`].
     pub fn add_id(&self, b: &Tensor, ids: &Tensor) -> Result<Tensor> {
         self.with(b).younger(ids.context()).add_id(self, b, ids)
+    }
+
+    /// [`Context::scatter_add`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::scatter_add`].
+    pub fn scatter_add(&self, b: &Tensor, indices: &Tensor, dim: i64) -> Result<Tensor> {
+        self.with(b).younger(indices.context()).scatter_add(self, b, indices, dim)
     }
 
     /// [`Context::upscale`] of this tensor.

@@ -158,6 +158,10 @@ impl<'a> Runner<'a> {
             "mul_mat" => s[0].mul_mat(&s[1]),
             "mul_mat_exact" => s[0].mul_mat_exact(&s[1]),
             "mul_mat_id" => s[0].mul_mat_id(&s[1], &s[2]),
+            "gradient" => {
+                let made = self.ctx.gradients(&[&s[0]], &[s.operands[1]], &[&s[2]])?;
+                Ok(made.into_iter().next().expect("one for each"))
+            }
             "reshape" => s[0].reshape(attrs.ints("ne")),
             "cast" => s[0].cast(attrs.dtype("to")),
             "permute" => {

@@ -6,7 +6,7 @@ INF, NAN = float("inf"), float("nan")
 TOP = 2.0**127 * (2 - 2.0**-23)
 
 # Attributes that are there in every case of the operation.
-UNARY = {name: {} for name in "abs neg sqr sqrt log exp expm1 sin cos sgn step floor ceil round trunc".split()}
+UNARY = {name: {} for name in "abs neg sqr sqrt log exp expm1 erf sin cos sgn step floor ceil round trunc".split()}
 UNARY.update({name: {} for name in "relu sigmoid tanh elu softplus silu gelu gelu_erf gelu_quick hardswish hardsigmoid".split()})
 UNARY["leaky_relu"] = {"slope": 0.1}
 UNARY["xielu"] = {"alpha_n": 0.8, "alpha_p": 0.7, "beta": 0.5, "eps": -1e-6}

@@ -139,6 +139,7 @@ FUNCTIONS = {
     "log": (log, 2 * ULP),
     "exp": (exp, ULP),
     "expm1": (expm1, 2 * ULP),
+    "erf": (total(math.erf), 2 * ULP),
     "sin": (total(math.sin), 2 * ULP),
     "cos": (total(math.cos), 2 * ULP),
     "sgn": (lambda x: math.copysign(1, x) if abs(x) > 0 else x, 0),

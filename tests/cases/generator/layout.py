@@ -309,6 +309,57 @@ def gathers():
     yield c.fails("TYPE_MISMATCH", ("gather", "without blocks"), "gather", c.zero_blocks("q4_0", 32), c.leaf(4, dtype="i32"), dim=0)
 
 
+def scatters():
+    m = Moved("scatter_add")
+
+    def made(label, a, b, indices, dim, numbers, dtype="f32", index="i32", put=None):
+        c = m.case(label)
+        return c.out(c.moved("scatter_add", c.leaf(*a), c.leaf(*b, dtype=dtype, put=put), c.numbers(*numbers, dtype=index, shape=indices), dim=dim))
+
+    def some(count, end):
+        return [(7 * i + i // 3) % end for i in range(count)]
+
+    yield made("rows", (9, 4), (9, 6), (1, 6), 1, some(6, 4))
+    yield made("i64", (5, 3), (5, 4), (1, 4), 1, some(4, 3), index="i64")
+    for dtype in ("f16", "bf16"):
+        yield made(dtype, (5, 3), (5, 4), (1, 4), 1, some(4, 3), dtype=dtype)
+    yield made("special", (4, 2), (4, 3), (1, 3), 1, [1, 0, 1], put={0: NAN, 1: INF, 5: -INF, 9: -INF})
+    for dim in range(4):
+        shape, extent = [3, 2, 2, 2], (3, 2, 2, 2)[dim]
+        shape[dim] = 5
+        yield made(f"dim{dim}", (3, 2, 2, 2), tuple(shape), tuple(shape), dim, some(5 * 24 // extent, extent))
+    yield made("repeated", (6, 3, 2), (6, 4, 2), (3, 2, 1), 1, some(6, 3))
+    yield made("all_to_one", (4, 2), (4, 50), (1, 50), 1, [1] * 50)
+    yield made("fewer", (5, 4, 3), (2, 3, 1), (1, 3), 1, [3, 0, 3])
+    yield made("long_rows", (1100, 2), (1100, 3), (1, 3), 1, [1, 0, 1])
+    yield made("one_row", (7,), (300,), (300,), 0, some(300, 7))
+    yield made("one", (1,), (1,), (1,), 0, [0])
+    yield made("none", (4, 3), (4, 0), (1, 0), 1, [])
+    yield made("empty_rows", (0, 3), (0, 2), (1, 2), 1, [0, 1])
+    c = m.case("views")
+    yield c.out(c.moved("scatter_add", c.transpose(c.leaf(4, 5)), c.transpose(c.leaf(3, 5)), c.transpose(c.numbers(2, 0, 2, shape=(3, 1))), dim=1))
+    c = m.case("of_a_sum")
+    # a dies here: the result may lie on it.
+    total = c.add(c.leaf(9, 4), c.leaf(9))
+    yield c.out(c.add(c.moved("scatter_add", total, c.leaf(9, 2), c.numbers(3, 3, shape=(1, 2)), dim=1), c.leaf(9)))
+    for label, numbers in (("beyond", (1, 5, 2)), ("negative", (0, 2, -1)), ("far", (0, 1, 1 << 40))):
+        c = m.case(f"error_{label}")
+        bad = next(i for i, n in enumerate(numbers) if not 0 <= n < 5)
+        node = c.moved("scatter_add", c.leaf(4, 5), c.leaf(4, 3), c.numbers(*numbers, dtype="i64", shape=(1, 3)), dim=1)
+        yield c.fails_computing(node, "INVALID_ARGUMENT", ("scatter_add", f"element {bad} of indices is {numbers[bad]}", "indices 0 to 4 are there"))
+
+    def refused(label, status, words, a, b, indices, types=("f32", "f32", "i32")):
+        c = m.case(f"error_{label}")
+        leafs = [c.leaf(*ne, dtype=dtype) for ne, dtype in zip((a, b, indices), types)]
+        return c.fails(status, ("scatter_add", *words), "scatter_add", *leafs, dim=1)
+
+    yield refused("shape", "SHAPE_MISMATCH", ("[5, 2] f32", "in dimension 0", "no more elements than a, 4"), (4, 3), (5, 2), (1, 2))
+    yield refused("indices", "SHAPE_MISMATCH", ("[1, 3] i32", "dimension 1 of indices must be 1 or divide"), (4, 3), (4, 2), (1, 3))
+    yield refused("no_indices", "SHAPE_MISMATCH", ("dimension 1 of indices",), (4, 3), (4, 2), (1, 0))
+    yield refused("type", "TYPE_MISMATCH", ("f16", "a must be f32"), (4, 3), (4, 2), (1, 2), ("f16", "f32", "i32"))
+    yield refused("index_type", "TYPE_MISMATCH", ("indices must be i32 or i64",), (4, 3), (4, 2), (1, 2), ("f32", "f32", "f32"))
+
+
 def add_ids():
     m = Moved("add_id")
 
@@ -366,5 +417,5 @@ def aranges():
 
 
 def cases():
-    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, add_ids, aranges):
+    for part in (repeats, concats, pads, reflections, rolls, diagonals, triangles, masks, windows, gathers, scatters, add_ids, aranges):
         yield from part()

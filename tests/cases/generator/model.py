@@ -118,6 +118,9 @@ class Case:
     def cpy(self, src, dst):
         return tensors.cpy(self._op("cpy", src, dst), src, dst)
 
+    def stop_gradient(self, a):
+        return tensors.view_of(self._op("stop_gradient", a), a, a.ne, a.nb, a.offset)
+
     def get_rows(self, a, rows):
         return tensors.get_rows(self._op("get_rows", a, rows), a, rows)
 

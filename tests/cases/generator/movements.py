@@ -120,10 +120,25 @@ def add_id(ident, a, b, ids):
     return Tensor(ident, a.dtype, a.ne, [a, b, ids], at)
 
 
+def scatter_add(ident, a, b, indices, dim):
+    """Sums of elements that have few digits are exact in F32, in any order."""
+    assert all(n <= m or d == dim for d, (n, m) in enumerate(zip(b.ne, a.ne))), ident
+
+    def at(index):
+        total = a.get(index)[0]
+        for j in range(b.ne[dim]):
+            i = tuple(j if d == dim else x for d, x in enumerate(index))
+            if all(x < n for x, n in zip(i, b.ne)) and int(indices.get(tuple(x % n for x, n in zip(i, indices.ne)))[0]) == index[dim]:
+                total += b.get(i)[0]
+        return convert(total, 0.0, "f32")
+
+    return Tensor(ident, "f32", a.ne, [a, b, indices], at)
+
+
 def arange(ident, start, stop, step):
     n = math.ceil((stop - start) / step)
     return Tensor(ident, "f32", (n,), [], lambda index: (ROUND["f32"](start + index[0] * step), 0.0))
 
 
 BY_NAME = {f.__name__.rstrip("_"): f for f in (repeat, concat, pad, pad_reflect_1d, roll, diag, tri, diag_mask_inf, diag_mask_zero, acc, set_)}
-BY_NAME.update(gather=gather, add_id=add_id, arange=arange)
+BY_NAME.update(gather=gather, scatter_add=scatter_add, add_id=add_id, arange=arange)

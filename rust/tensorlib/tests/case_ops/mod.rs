@@ -38,6 +38,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "out_prod" => s[0].out_prod(&s[1]),
         "transpose" => s[0].transpose(),
+        "stop_gradient" => s[0].stop_gradient(),
         "cont" => s[0].cont(),
         "cpy" => s[0].cpy(&s[1]),
         "dup" => s[0].dup(),
@@ -58,6 +59,7 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         "ceil" => s[0].ceil(),
         "round" => s[0].round(),
         "trunc" => s[0].trunc(),
+        "erf" => s[0].erf(),
         "relu" => s[0].relu(),
         "sigmoid" => s[0].sigmoid(),
         "tanh" => s[0].tanh(),
@@ -237,6 +239,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let stop = attrs.number("stop");
             let step = attrs.number("step");
             s.context.arange(start, stop, step)
+        }
+        "scatter_add" => {
+            let dim = attrs.integer("dim");
+            s[0].scatter_add(&s[1], &s[2], dim)
         }
         "upscale" => {
             let factor = attrs.integer("factor");

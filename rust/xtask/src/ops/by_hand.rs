@@ -7,8 +7,12 @@ use super::names::Language;
 use super::HEAD;
 use crate::workspace::Workspace;
 
-/// The description, what it computes with, a kernel on each of two devices, its oracle, its cases, its family's test, and one more.
-const MOST: usize = 8;
+/// The description, what it computes with, its gradient's rule, a kernel on each of two devices, its oracle, its cases, those of its
+/// gradient, its family's test, and one more.
+const MOST: usize = 10;
+
+/// Rules of gradients are made of operations, as programs are: all of them together are one place, where an operation's own rule is.
+const RULES: &str = "cpp/gradients/";
 
 /// Where an operation is added; Rust's models and training are not among it, which use operations as any program does.
 const FOLDERS: [&str; 6] =
@@ -35,6 +39,7 @@ pub fn check(ws: &Workspace) -> Result<(), String> {
             let names = names_of(op);
             let mut naming: Vec<&str> =
                 files.iter().filter(|(_, text)| names_any(text, &names)).map(|(file, _)| file.as_str()).collect();
+            naming.dedup_by(|a, b| a.starts_with(RULES) && b.starts_with(RULES));
             let test = format!("tests/cpp/{}_test.cpp", family.name);
             if Path::new(&ws.root).join(&test).is_file() {
                 naming.push(&test);

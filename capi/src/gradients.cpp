@@ -1,0 +1,47 @@
+#include "gradients/gradients.hpp"
+
+#include "handles.hpp"
+
+#include <algorithm>
+#include <vector>
+
+using namespace tensorlib;
+using capi::guarded;
+using capi::required;
+using capi::unwrap;
+using capi::wrap;
+
+namespace {
+
+constexpr const char *function = "gradients";
+
+std::vector<core::Tensor *> all_of(tl_tensor *const *tensors, size_t n, const char *name) {
+    if (n > 0) required(tensors, function, name);
+    std::vector<core::Tensor *> all;
+    for (size_t i = 0; i < n; i++) {
+        if (!tensors[i]) core::fail(Status::invalid_argument, "%s: %s[%zu] is NULL", function, name, i);
+        if (!unwrap(tensors[i])) core::fail(Status::invalid_argument, "%s: %s[%zu] is tl_none(), which is no tensor", function, name, i);
+        all.push_back(unwrap(tensors[i]));
+    }
+    return all;
+}
+
+}  // namespace
+
+tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *seeds, size_t n_ys, tl_tensor *const *wrt, size_t n_wrt,
+                       tl_tensor **grads, tl_error *err) {
+    if (grads) std::fill_n(grads, n_wrt, nullptr);
+    return guarded(err, [&] {
+        core::Context &context = *unwrap(required(ctx, function, "ctx"));
+        // First: a NULL output is mostly the result of an earlier failure, which tells more.
+        if (const auto pending = context.take_error()) throw *pending;
+        const std::vector<core::Tensor *> outputs = all_of(ys, n_ys, "ys"), tensors = all_of(wrt, n_wrt, "wrt");
+        required(grads, function, "grads");
+        std::vector<core::Tensor *> given;
+        // NULL and tl_none() are one here.
+        for (size_t i = 0; seeds && i < n_ys; i++) given.push_back(unwrap(seeds[i]));
+        std::vector<core::Tensor *> made(n_wrt);
+        core::gradients::append(context, outputs, given, tensors, made);
+        std::ranges::transform(made, grads, [](core::Tensor *t) { return wrap(t); });
+    });
+}

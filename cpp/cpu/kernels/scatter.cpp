@@ -1,0 +1,115 @@
+// scatter_add: a copy of a, to elements of which those of b are added, by their numbers.
+//
+// First all of a is copied (nothing is where the result lies on a). Then a chunk has pieces of b's rows, in one dimension all of them: what
+// has one number in it comes together in one chunk, in b's order, so that threads do not race and the sums' bits are always the same.
+// Limited by memory, and by the latency of the lines that are added to.
+#include "cpu/kernels/convert.hpp"
+#include "cpu/kernels/layout.hpp"
+#include "ops/op_facts.hpp"
+
+#include "base/checked.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+// Elements of dimension 0 that a chunk takes at a time; few, as sums in other dimensions are shared by them alone.
+constexpr std::int64_t piece = 128;
+
+std::size_t dim_of(const Tensor &node) noexcept { return static_cast<std::size_t>(attrs_of<ops::ScatterAddAttrs>(node).dim); }
+
+// The pieces of b's shape without the dimension: of dimension 0 pieces, but for the dimension itself.
+Extents pieces_of(const Extents &b, std::size_t dim) noexcept {
+    Extents pieces = b;
+    pieces[0] = ceil_div(b[0], piece);
+    pieces[dim] = 1;
+    return pieces;
+}
+std::int64_t count(const Extents &ne) noexcept { return ne[0] * ne[1] * ne[2] * ne[3]; }
+
+void plan_scatter(const Problem &p, KernelPlan &plan) noexcept {
+    const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout, &c = p.node.layout;
+    if (a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    plan.chunks(Stage::prepare) = move_chunks(p);
+    const std::int64_t pieces = b.n_elements() == 0 ? 0 : count(pieces_of(b.ne, dim_of(p.node)));
+    plan.chunks(Stage::compute) = chunks_for(pieces, 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
+}
+
+// The numbers, which repeat into b's shape.
+struct Numbers {
+    const Step &step;
+    const TensorRef &indices;
+    std::int64_t extent;
+
+    // That of an element of b, or -1 where there is none such.
+    std::int64_t at(const Extents &i) const noexcept {
+        std::size_t place = 0;
+        for (std::size_t d = 0; d < max_dims; d++) place += static_cast<std::size_t>(i[d] % indices.ne[d]) * indices.nb[d];
+        const std::int64_t number = integer_value(indices.type, indices.data + place);
+        if (number >= 0 && number < extent) return number;
+        std::int64_t flat = 0;
+        for (std::size_t d = max_dims; d-- > 0;) flat = flat * indices.ne[d] + i[d] % indices.ne[d];
+        note_fault(step, 2, flat);
+        return -1;
+    }
+};
+
+float *sums_at(const TensorRef &c, Extents i, std::size_t dim, std::int64_t number) noexcept {
+    i[dim] = number;
+    return reinterpret_cast<float *>(row_address(c, {i[1], i[2], i[3]})) + i[0];
+}
+
+// Adds n elements of b from i on, in dimension 0, each to that of its number.
+void add_elements(const TensorRef &c, const Numbers &numbers, const float *added, Extents i, std::int64_t n, std::size_t dim) noexcept {
+    for (std::int64_t k = 0; k < n; k++, i[0]++) {
+        const std::int64_t number = numbers.at(i);
+        if (number >= 0) *sums_at(c, i, dim, number) += added[k];
+    }
+}
+
+void run_scatter(const Step &step, const Slice &slice) noexcept {
+    const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
+    if (slice.stage == Stage::prepare) {
+        if (a.data != c.data) run_move_stage(step, slice, Stage::prepare);
+        return;
+    }
+    if (b.ne[0] == 0 || b.ne[1] == 0 || b.ne[2] == 0 || b.ne[3] == 0) return;
+    const std::size_t dim = dim_of(*step.node);
+    const Numbers numbers{step, step.src[2], c.ne[dim]};
+    const bool one_number = dim != 0 && numbers.indices.ne[0] == 1;
+    const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];
+    const Extents pieces = pieces_of(b.ne, dim);
+    const Range part = part_of(count(pieces), slice.chunk, step.plan.chunks(Stage::compute));
+    for (std::int64_t at = part.begin; at < part.end; at++) {
+        Extents first{};
+        std::int64_t rest = at;
+        for (std::size_t d = 0; d < max_dims; d++) {
+            first[d] = rest % pieces[d] * (d == 0 ? piece : 1);
+            rest /= pieces[d];
+        }
+        alignas(64) float buffer[piece];
+        const std::int64_t steps = dim == 0 ? ceil_div(b.ne[0], piece) : b.ne[dim];
+        for (std::int64_t j = 0; j < steps; j++) {
+            Extents i = first;
+            i[dim] = dim == 0 ? j * piece : j;
+            const std::int64_t n = std::min(piece, b.ne[0] - i[0]);
+            const float *added = floats_of(b, row_address(b, {i[1], i[2], i[3]}), i[0], n, buffer, slice.leaf);
+            if (!one_number) {
+                add_elements(c, numbers, added, i, n, dim);
+            } else if (const std::int64_t number = numbers.at(i); number >= 0) {
+                float *sums = sums_at(c, i, dim, number);
+                add({.n = n, .src = {sums, added}, .repeated = 0, .dst = sums, .params = nullptr});
+            }
+        }
+    }
+}
+
+constexpr CpuKernel table[] = {{{.op = Op::scatter_add, .name = "scatter_add", .plan = plan_always<plan_scatter>}, run_scatter}};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::scatter = table;
+
+}  // namespace tensorlib::core

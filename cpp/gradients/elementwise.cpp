@@ -1,0 +1,183 @@
+// Rules of elementwise operations: arithmetic, functions of one operand, activations and gates.
+#include "gradients/rule.hpp"
+#include "ops/op_facts.hpp"
+
+#include <cmath>
+#include <numbers>
+
+namespace tensorlib::core::gradients::rules {
+
+namespace {
+
+Value sigmoid_of(const Value &a) { return a.op(Op::sigmoid); }
+
+// 1 where the elements are above 0.
+Value above(const Value &a, double border = 0) { return a.scaled(1, -border).op(Op::step); }
+
+// x s(factor x), differentiated: s (1 + factor x (1 - s)).
+Value swish_derivative(const Value &x, double factor) {
+    const Value s = sigmoid_of(x * factor);
+    return s * (x * factor * s.scaled(-1, 1) + 1);
+}
+
+// (1 + t) / 2 + x (1 - t^2) h / 2 with t = tanh(k (x + 0.044715 x^3)), h = k (1 + 0.134145 x^2), k = sqrt(2 / pi).
+Value gelu_derivative(const Value &x) {
+    const double k = std::sqrt(2 / std::numbers::pi);
+    const Value square = x.op(Op::sqr), t = (x * square.scaled(k * 0.044715, k)).op(Op::tanh);
+    return t.scaled(0.5, 0.5) + x * t.op(Op::sqr).scaled(-0.5, 0.5) * square.scaled(k * 0.134145, k);
+}
+
+// The normal distribution's function at x, and x times its density.
+Value gelu_erf_derivative(const Value &x) {
+    const Value below = (x * (1 / std::numbers::sqrt2)).op(Op::erf).scaled(0.5, 0.5);
+    return below + x * ((x.op(Op::sqr) * -0.5).op(Op::exp) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2));
+}
+
+// What a gate does to one operand.
+struct Gate {
+    Value value, derivative;
+};
+
+Gate gate_of(const ops::GluAttrs &attrs, const Value &x) {
+    switch (attrs.op) {
+        case ops::GluOp::reglu: return {x.op(Op::relu), above(x)};
+        case ops::GluOp::geglu: return {x.op(Op::gelu), gelu_derivative(x)};
+        case ops::GluOp::swiglu: return {x.op(Op::silu), swish_derivative(x, 1)};
+        case ops::GluOp::geglu_erf: return {x.op(Op::gelu_erf), gelu_erf_derivative(x)};
+        case ops::GluOp::geglu_quick: return {x.op(Op::gelu_quick), swish_derivative(x, 1.702)};
+        case ops::GluOp::swiglu_oai: break;
+    }
+    // Beyond the limit the gate stays what it is there.
+    const Value held = x.op(Op::minimum, x.numbers(attrs.limit, 1, 1)), s = sigmoid_of(held * attrs.alpha);
+    return {held * s, swish_derivative(held, attrs.alpha).where(x.op(Op::le, x.numbers(attrs.limit, 1, 1)))};
+}
+
+void glu_build(Rule &r) {
+    const auto &attrs = r.attrs<ops::GluAttrs>();
+    const bool split = r.has(1);
+    const std::int64_t n = r.node().layout.ne[0];
+    const Value first = split ? r[0] : r[0].narrowed(0, 0, n).contiguous(), second = split ? r[1] : r[0].narrowed(0, n, n).contiguous();
+    const Value &x = attrs.swapped ? second : first, &up = attrs.swapped ? first : second, g = r.g();
+    const Gate gate = gate_of(attrs, x);
+    Value d_gate = g * gate.derivative, d_up = g * gate.value;
+    if (attrs.op == ops::GluOp::swiglu_oai) {
+        const Value inside = up.op(Op::clamp, {}, {Attr::of_number("min", -attrs.limit), Attr::of_number("max", attrs.limit)});
+        d_gate = d_gate * (inside + 1);
+        d_up = d_up.where(up.op(Op::abs).op(Op::le, up.numbers(attrs.limit, 1, 1)));
+    } else {
+        d_gate = d_gate * up;
+    }
+    const Value &d_first = attrs.swapped ? d_up : d_gate, &d_second = attrs.swapped ? d_gate : d_up;
+    if (split) {
+        r.give(0, [&] { return d_first; });
+        r.give(1, [&] { return d_second; });
+    } else {
+        r.give(0, [&] { return d_first.op(Op::concat, d_second, {Attr::of_int("dim", 0)}); });
+    }
+}
+
+// Of a function of one operand: g times its derivative.
+template <class Derivative>
+void times(Rule &r, Derivative &&derivative) {
+    r.give(0, [&] { return r.g() * derivative(); });
+}
+
+}  // namespace
+
+constexpr GradientRule add{[](Rule &r) {
+    r.give(0, [&] { return r.g(); });
+    r.give(1, [&] { return r.g(); });
+}};
+constexpr GradientRule add1 = add;
+constexpr GradientRule sub{[](Rule &r) {
+    r.give(0, [&] { return r.g(); });
+    r.give(1, [&] { return -r.g(); });
+}};
+constexpr GradientRule mul{[](Rule &r) {
+    r.give(0, [&] { return r.g() * r[1]; });
+    r.give(1, [&] { return r.g() * r[0]; });
+}};
+constexpr GradientRule div{[](Rule &r) {
+    r.give(0, [&] { return r.g() / r[1]; });
+    r.give(1, [&] { return -(r.g() * r.c() / r[1]); });
+}};
+// Where both are equal all goes to a.
+constexpr GradientRule maximum{[](Rule &r) {
+    r.give(0, [&] { return r.g().where(r[0].op(Op::ge, r[1])); });
+    r.give(1, [&] { return r.g().where(r[0].op(Op::lt, r[1])); });
+}};
+constexpr GradientRule minimum{[](Rule &r) {
+    r.give(0, [&] { return r.g().where(r[0].op(Op::le, r[1])); });
+    r.give(1, [&] { return r.g().where(r[0].op(Op::gt, r[1])); });
+}};
+// Of 0 to the power of b above 0, which does not depend on b, log(a) is no number to multiply by.
+constexpr GradientRule pow{[](Rule &r) {
+    r.give(0, [&] { return r.g() * (r[0].op(Op::pow, r[1].scaled(1, -1)) * r[1]); });
+    r.give(1, [&] { return (r.g() * r.c() * r[0].op(Op::log)).where(r[0].op(Op::ne, r[0].filled(0))); });
+}};
+constexpr GradientRule eq = never, ne = never, lt = never, le = never, gt = never, ge = never;
+constexpr GradientRule where{[](Rule &r) {
+    const Value g = r.g();
+    const auto repeated = [&] { return r[0].ne() == g.ne() ? r[0] : r[0].repeated(g.ne()); };
+    r.give(1, [&] { return g.where(repeated()); });
+    r.give(2, [&] { return repeated().op(Op::where, {&g.filled(0).tensor(), &g.tensor()}); });
+}};
+constexpr GradientRule scale{[](Rule &r) { r.give(0, [&] { return r.g() * r.attrs<ops::ScaleAttrs>().scale; }); }};
+constexpr GradientRule clamp{[](Rule &r) {
+    r.give(0, [&] {
+        const auto &attrs = r.attrs<ops::ClampAttrs>();
+        const Value a = r[0];
+        return r.g().where(a.op(Op::ge, a.filled(attrs.min))).where(a.op(Op::le, a.filled(attrs.max)));
+    });
+}};
+constexpr GradientRule fill = never;
+
+constexpr GradientRule abs{[](Rule &r) { times(r, [&] { return r[0].op(Op::sgn); }); }};
+constexpr GradientRule neg{[](Rule &r) { r.give(0, [&] { return -r.g(); }); }};
+constexpr GradientRule sqr{[](Rule &r) { times(r, [&] { return r[0] * 2; }); }};
+constexpr GradientRule sqrt{[](Rule &r) { r.give(0, [&] { return r.g() * 0.5 / r.unrounded(); }); }};
+constexpr GradientRule log{[](Rule &r) { r.give(0, [&] { return r.g() / r[0]; }); }};
+constexpr GradientRule exp{[](Rule &r) { times(r, [&] { return r.unrounded(); }); }};
+constexpr GradientRule expm1{[](Rule &r) { times(r, [&] { return r.unrounded() + 1; }); }};
+constexpr GradientRule erf{[](Rule &r) { times(r, [&] { return (-r[0].op(Op::sqr)).op(Op::exp) * (2 * std::numbers::inv_sqrtpi); }); }};
+constexpr GradientRule sin{[](Rule &r) { times(r, [&] { return r[0].op(Op::cos); }); }};
+constexpr GradientRule cos{[](Rule &r) { times(r, [&] { return -r[0].op(Op::sin); }); }};
+constexpr GradientRule sgn = never, step = never, floor = never, ceil = never, round = never, trunc = never;
+
+constexpr GradientRule relu{[](Rule &r) { r.give(0, [&] { return r.g().where(above(r[0])); }); }};
+constexpr GradientRule sigmoid{[](Rule &r) { times(r, [&] { return r.unrounded() * r.unrounded().scaled(-1, 1); }); }};
+constexpr GradientRule tanh{[](Rule &r) { times(r, [&] { return r.unrounded().op(Op::sqr).scaled(-1, 1); }); }};
+constexpr GradientRule elu{[](Rule &r) {
+    // c is a above 0, and e^a - 1 below: min(c, 0) + 1 is the derivative on both sides.
+    times(r, [&] { return r.unrounded().op(Op::minimum, r.unrounded().filled(0)) + 1; });
+}};
+constexpr GradientRule softplus{[](Rule &r) { times(r, [&] { return sigmoid_of(r[0]); }); }};
+constexpr GradientRule silu{[](Rule &r) { times(r, [&] { return swish_derivative(r[0], 1); }); }};
+constexpr GradientRule gelu{[](Rule &r) { times(r, [&] { return gelu_derivative(r[0]); }); }};
+constexpr GradientRule gelu_erf{[](Rule &r) { times(r, [&] { return gelu_erf_derivative(r[0]); }); }};
+constexpr GradientRule gelu_quick{[](Rule &r) { times(r, [&] { return swish_derivative(r[0], 1.702); }); }};
+// (2 a + 3) / 6 between -3 and 3, 0 below and 1 above, where it jumps.
+constexpr GradientRule hardswish{[](Rule &r) {
+    r.give(0, [&] {
+        const Value a = r[0], inside = r.g() * a.scaled(2.0 / 6, 3.0 / 6);
+        const Value upper = a.op(Op::ge, a.filled(3)).op(Op::where, {&r.g().tensor(), &inside.tensor()});
+        return upper.where(above(a, -3));
+    });
+}};
+constexpr GradientRule hardsigmoid{
+    [](Rule &r) { r.give(0, [&] { return (r.g() * (1.0 / 6)).where(r[0].op(Op::abs).op(Op::lt, r[0].filled(3))); }); }};
+constexpr GradientRule leaky_relu{[](Rule &r) {
+    const double slope = r.attrs<ops::LeakyReluAttrs>().slope;
+    times(r, [&] { return above(r[0]).scaled(1 - slope, slope); });
+}};
+constexpr GradientRule xielu{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::XieluAttrs>();
+    times(r, [&] {
+        const Value a = r[0], upper = a.scaled(2 * attrs.alpha_p, attrs.beta);
+        const Value below = a.op(Op::exp).where(a.op(Op::lt, a.filled(attrs.eps))).scaled(attrs.alpha_n, attrs.beta - attrs.alpha_n);
+        return above(a).op(Op::where, {&upper.tensor(), &below.tensor()});
+    });
+}};
+constexpr GradientRule glu{glu_build};
+
+}  // namespace tensorlib::core::gradients::rules

@@ -1,0 +1,199 @@
+#include "gradients/gradients.hpp"
+
+#include "base/fail.hpp"
+#include "gradients/rule.hpp"
+#include "graph/tensor_set.hpp"
+#include "graph/write_order.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tensorlib::core::gradients {
+
+namespace {
+
+// Whether gradients exist for tensors of this type.
+bool is_differentiable(DType type) noexcept { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
+
+// Whether gradients pass from a node to this operand.
+bool passes(const Tensor &node, std::size_t operand) noexcept {
+    return node.src[operand] && !op_def(node.op).operands[operand].never && is_differentiable(node.src[operand]->layout.type);
+}
+
+// What the ys are made of, sources before users.
+class Path {
+public:
+    struct Step {
+        Tensor *tensor;
+        bool active = false;   // one of wrt, or made of one
+        bool reached = false;  // gradients flow from a y to it
+        Tensor *gradient = nullptr;
+    };
+
+    Path(std::span<Tensor *const> ys, std::span<Tensor *const> wrt) {
+        for (Tensor *y : ys) expand(y);
+        for (Tensor *t : wrt) {
+            if (Step *step = find(*t)) step->active = true;
+        }
+        for (Step &step : steps_) {
+            for (std::size_t i = 0; i < step.tensor->n_src; i++)
+                step.active = step.active || (passes(*step.tensor, i) && find(*step.tensor->src[i])->active);
+        }
+        for (Tensor *y : ys) find(*y)->reached = true;
+        for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+            if (!step->active || !step->reached) continue;
+            const unsigned wanted = this->wanted(*step->tensor);
+            for (std::size_t i = 0; i < step->tensor->n_src; i++) {
+                if (wanted >> i & 1) find(*step->tensor->src[i])->reached = true;
+            }
+        }
+    }
+
+    std::span<Step> steps() noexcept { return steps_; }
+    Step *find(const Tensor &t) {
+        const std::uint32_t *place = places_.find(&t);
+        return place ? &steps_[*place] : nullptr;
+    }
+    // The operands whose gradients lead on, a bit each.
+    unsigned wanted(const Tensor &node) {
+        unsigned wanted = 0;
+        for (std::size_t i = 0; i < node.n_src; i++) wanted |= static_cast<unsigned>(passes(node, i) && find(*node.src[i])->active) << i;
+        return wanted;
+    }
+
+private:
+    // With a stack of its own: a recursion would overflow the thread's on a long chain.
+    void expand(Tensor *y) {
+        struct Frame {
+            Tensor *tensor;
+            std::size_t next;
+        };
+        std::vector<Frame> stack;
+        const auto visit = [&](Tensor *t) {
+            bool added;
+            seen_.insert(t, 0, added);
+            if (added) stack.push_back({t, 0});
+        };
+        visit(y);
+        while (!stack.empty()) {
+            Frame &frame = stack.back();
+            if (frame.next < frame.tensor->n_src) {
+                if (Tensor *source = frame.tensor->src[frame.next++]) visit(source);
+                continue;
+            }
+            bool added;
+            places_.insert(frame.tensor, static_cast<std::uint32_t>(steps_.size()), added);
+            steps_.push_back({frame.tensor});
+            stack.pop_back();
+        }
+    }
+
+    TensorSet seen_, places_;
+    std::vector<Step> steps_;
+};
+
+void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor *const> seeds, std::span<Tensor *const> wrt) {
+    if (ys.empty() || wrt.empty()) {
+        fail(Status::invalid_argument, "gradients: %zu outputs with respect to %zu tensors: at least one of each is valid", ys.size(),
+             wrt.size());
+    }
+    const auto check_type = [](const char *what, std::size_t i, const Tensor &t) {
+        if (is_differentiable(t.layout.type)) return;
+        fail(Status::type_mismatch, "gradients: %s %zu is %s: f32, f16 or bf16 is valid", what, i, tensor_text(t).c_str());
+    };
+    for (std::size_t i = 0; i < ys.size(); i++) {
+        const Tensor &y = *ys[i];
+        check_type("output", i, y);
+        const Tensor *seed = seeds.empty() ? nullptr : seeds[i];
+        if (!seed && y.layout.n_elements() != 1) {
+            fail(Status::invalid_argument,
+                 "gradients: output %zu is %s and has no seed: an output of one element is valid without, such as a loss", i,
+                 tensor_text(y).c_str());
+        }
+        if (seed && seed->layout.type != DType::f32)
+            fail(Status::type_mismatch, "gradients: seed %zu is %s: f32 is valid", i, tensor_text(*seed).c_str());
+        if (seed && seed->layout.ne != y.layout.ne) {
+            fail(Status::shape_mismatch, "gradients: output %zu is %s, its seed %s: the output's shape is valid", i, tensor_text(y).c_str(),
+                 tensor_text(*seed).c_str());
+        }
+    }
+    for (std::size_t j = 0; j < wrt.size(); j++) check_type("tensor", j, *wrt[j]);
+    for (const auto &tensors : {ys, seeds, wrt}) {
+        for (const Tensor *t : tensors) {
+            if (t) context.check_reference("gradients", *t->context);
+        }
+    }
+}
+
+// Nodes that have no rule, all named: who has to change a model wants to know at once.
+void check_rules(const Context &context, Path &path) {
+    constexpr std::size_t most = 8;
+    std::string text;
+    std::size_t found = 0;
+    for (const Path::Step &step : path.steps()) {
+        const Tensor &node = *step.tensor;
+        if (!step.reached || path.wanted(node) == 0) continue;
+        context.check_reference("gradients", *node.context);
+        for (const Tensor *source : node.sources()) context.check_reference("gradients", *source->context);
+        const GradientRule &rule = rule_of(node.op);
+        const std::string why = rule.refusal ? rule.refusal(node) : std::string();
+        if (why.empty()) continue;
+        if (++found <= most)
+            text += format_text("%s%s %s: %s", found > 1 ? "; " : "", op_name(node.op), tensor_text(node).c_str(), why.c_str());
+    }
+    if (found == 0) return;
+    if (found > most) text += format_text("; and %zu more", found - most);
+    fail(Status::unsupported, "gradients: %zu node%s cannot be differentiated: %s", found, found == 1 ? "" : "s", text.c_str());
+}
+
+}  // namespace
+
+void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *const> seeds, std::span<Tensor *const> wrt,
+            std::span<Tensor *> grads) {
+    check(context, ys, seeds, wrt);
+    Path path(ys, wrt);
+    check_rules(context, path);
+
+    Nodes nodes(context);
+    const auto add = [&](Path::Step &step, Tensor &gradient) {
+        if (!step.active) return;
+        const Value more(nodes, gradient);
+        step.gradient = step.gradient ? &(Value(nodes, *step.gradient) + more).tensor() : &gradient;
+    };
+    for (std::size_t i = 0; i < ys.size(); i++) {
+        Path::Step &step = *path.find(*ys[i]);
+        if (!step.active) continue;
+        Tensor *seed = seeds.empty() ? nullptr : seeds[i];
+        add(step, seed ? *seed : Value(nodes, *ys[i]).cast(DType::f32).filled(1).tensor());
+    }
+    const std::span<Path::Step> steps = path.steps();
+    for (std::size_t s = steps.size(); s-- > 0;) {
+        const Path::Step step = steps[s];
+        const unsigned wanted = step.gradient ? path.wanted(*step.tensor) : 0;
+        if (wanted == 0) continue;
+        Rule::Given given;
+        Rule rule(nodes, *step.tensor, *step.gradient, wanted, given);
+        rule_of(step.tensor->op).build(rule);
+        for (std::size_t i = 0; i < step.tensor->n_src; i++) {
+            if (given.gradients[i]) add(*path.find(*step.tensor->src[i]), *given.gradients[i]);
+        }
+    }
+    for (std::size_t j = 0; j < wrt.size(); j++) {
+        const Path::Step *step = path.find(*wrt[j]);
+        const Layout &layout = wrt[j]->layout;
+        const Value value(nodes, *wrt[j]);
+        Value gradient = step && step->gradient ? Value(nodes, *step->gradient).contiguous() : value.zeros(layout.ne);
+        if (gradient.tensor().layout.n_dims != layout.n_dims) {
+            const auto n_dims = static_cast<std::size_t>(layout.n_dims);
+            gradient = gradient.op(Op::reshape, {}, {Attr::of_ints("ne", std::span(layout.ne).first(n_dims))});
+        }
+        grads[j] = &gradient.tensor();
+    }
+    for (const Path::Step &step : steps) {
+        if (step.reached && !step.tensor->is_leaf()) note_seen_writes(*step.tensor);
+    }
+    nodes.keep();
+}
+
+}  // namespace tensorlib::core::gradients

@@ -1,0 +1,196 @@
+// Rules of operations that move elements: views, copies, rows by their numbers, and what puts parts together.
+#include "base/fail.hpp"
+#include "gradients/rule.hpp"
+#include "graph/overlap.hpp"
+#include "ops/op_facts.hpp"
+#include "ops/window.hpp"
+
+namespace tensorlib::core::gradients::rules {
+
+namespace {
+
+// Where elements lie in a contiguous tensor, as acc, set and view take it, for the same elements in F32: strides of dimensions 1 to 3 and
+// an offset, out of those of a tensor of this type. A dimension of one element has any stride that fits.
+struct Window {
+    std::array<std::int64_t, 3> nb;
+    std::int64_t offset;
+
+    Window(const Layout &layout, std::size_t first) {
+        const std::size_t size = traits(layout.type).size;
+        for (std::size_t d = 1; d < max_dims; d++) nb[d - 1] = layout.ne[d] == 1 ? 4 : static_cast<std::int64_t>(layout.nb[d] / size * 4);
+        offset = static_cast<std::int64_t>(first / size * 4);
+    }
+    // `whole` with `part` in its place.
+    Value set(const Value &whole, const Value &part) const {
+        return whole.op(
+            Op::set, part.contiguous(),
+            {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
+    }
+    Value of(const Value &whole, const Extents &ne) const {
+        return whole.contiguous()
+            .op(Op::view, {}, {Attr::of_ints("ne", ne), Attr::of_ints("nb", nb), Attr::of_int("offset", offset)})
+            .contiguous();
+    }
+};
+
+Window window_of(const Tensor &node) {
+    const ops::Window window = ops::window_of(node);
+    return {window.layout, window.offset};
+}
+
+// A view with strides of its own is a window of a's memory; where a has all elements side by side, of its elements too.
+std::string view_refusal(const Tensor &node) {
+    if (attrs_of<ops::ViewAttrs>(node).start.n != 0) return "";
+    if (!node.src[0]->layout.contiguous())
+        return "its operand, " + strided_text(*node.src[0]) +
+               ", is not contiguous: a view by `start` is valid, as narrow and slice make it";
+    // The stride of what has a single element says nothing.
+    if (overlaps_itself(node) != Overlap::no) return "its elements overlap in memory: a copy of its parts, such as by get_rows, is valid";
+    const Tensor &a = *node.src[0];
+    std::size_t end;
+    if (node.layout.end_from(node.root_offset - a.root_offset, end) && end <= a.layout.nbytes()) return "";
+    return "it reaches behind its operand, " + tensor_text(a) + ", into memory that the operand does not show";
+}
+
+void view_build(Rule &r) {
+    const auto &attrs = r.attrs<ops::ViewAttrs>();
+    r.give(0, [&] {
+        const Value g = r.g();
+        const Extents &ne = r.ne(0);
+        const auto start = attrs.start.span();
+        if (!start.empty()) {
+            Value whole = g;
+            for (std::size_t d = 0; d < start.size(); d++) whole = whole.padded(d, start[d], ne[d] - start[d] - g.ne()[d]);
+            return whole;
+        }
+        if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
+        return Window(r.node().layout, r.node().root_offset - r.source(0)->root_offset).set(g.zeros(ne), g);
+    });
+}
+
+// Gives g to a, as it is.
+constexpr GradientRule same{[](Rule &r) { r.give(0, [&] { return r.g(); }); }};
+
+// Elements are copies of others, as often as they are named.
+Value scattered(const Rule &r, const Value &g, Tensor &indices, std::size_t dim) {
+    return g.zeros(r.ne(0)).op(Op::scatter_add, {&g.tensor(), &indices}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
+}
+
+}  // namespace
+
+constexpr GradientRule view{view_build, view_refusal};
+constexpr GradientRule reshape{[](Rule &r) { r.give(0, [&] { return r.g().shaped(r.ne(0)); }); }};
+constexpr GradientRule permute{[](Rule &r) {
+    std::array<std::int64_t, 4> back{};
+    const auto axes = r.attrs<ops::PermuteAttrs>().axes.span();
+    for (std::size_t d = 0; d < axes.size(); d++) back[static_cast<std::size_t>(axes[d])] = static_cast<std::int64_t>(d);
+    r.give(0, [&] { return r.g().permuted(back); });
+}};
+constexpr GradientRule transpose{[](Rule &r) { r.give(0, [&] { return r.g().transposed(); }); }};
+constexpr GradientRule stop_gradient = never;
+
+constexpr GradientRule cont = same, dup = same, cast = same;
+constexpr GradientRule cpy{[](Rule &r) { r.give(0, [&] { return r.g().shaped(r.ne(0)); }); }};
+
+constexpr GradientRule get_rows{[](Rule &r) {
+    r.give(0, [&] {
+        const Value rows(r.nodes(), *r.source(1));
+        const Extents &n = rows.ne();
+        return scattered(r, r.g(), rows.shaped({1, n[0], n[1], n[2]}).tensor(), 1);
+    });
+}};
+// Of rows that are named twice the later one stays; the gradient is given to both.
+constexpr GradientRule set_rows{[](Rule &r) {
+    r.give(1, [&] {
+        const Extents &b = r.ne(1), n = r.ne(2);
+        const Value rows = Value(r.nodes(), *r.source(2)).repeated({n[0], b[2], b[3], 1});
+        return r.g().op(Op::get_rows, rows);
+    });
+}};
+constexpr GradientRule gather{[](Rule &r) {
+    const auto dim = static_cast<std::size_t>(r.attrs<ops::GatherAttrs>().dim);
+    r.give(0, [&] { return scattered(r, r.g(), *r.source(1), dim); });
+}};
+constexpr GradientRule scatter_add{[](Rule &r) {
+    const auto dim = r.attrs<ops::ScatterAddAttrs>().dim;
+    r.give(0, [&] { return r.g(); });
+    r.give(1, [&] {
+        const Value indices = Value(r.nodes(), *r.source(2)).repeated(r.ne(1));
+        return r.g().op(Op::gather, indices, {Attr::of_int("dim", dim)});
+    });
+}};
+constexpr GradientRule add_id{[](Rule &r) {
+    r.give(0, [&] { return r.g(); });
+    r.give(1, [&] {
+        const Value g = r.g(), ids(r.nodes(), *r.source(2));
+        const std::int64_t n = g.ne()[0], columns = g.ne()[1] * g.ne()[2];
+        return g.zeros(r.ne(1)).op(Op::scatter_add, {&g.shaped({n, columns, 1, 1}).tensor(), &ids.shaped({1, columns, 1, 1}).tensor()},
+                                   {Attr::of_int("dim", 1)});
+    });
+}};
+
+// Summed over the repetitions, as of all.
+constexpr GradientRule repeat = same;
+constexpr GradientRule concat{[](Rule &r) {
+    const auto dim = static_cast<std::size_t>(r.attrs<ops::ConcatAttrs>().dim);
+    const std::int64_t first = r.ne(0)[dim];
+    r.give(0, [&] { return r.g().narrowed(dim, 0, first); });
+    r.give(1, [&] { return r.g().narrowed(dim, first, r.ne(1)[dim]); });
+}};
+constexpr GradientRule pad{[](Rule &r) {
+    r.give(0, [&] {
+        Value g = r.g();
+        for (std::size_t d = 0; d < max_dims; d++) g = g.narrowed(d, 0, r.ne(0)[d]);
+        return g;
+    });
+}};
+// The places that its elements come from: p0, .., 1, 0, 1, .., n - 1, n - 2, ..
+constexpr GradientRule pad_reflect_1d{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::PadReflect1dAttrs>();
+    r.give(0, [&] {
+        const Value g = r.g();
+        const auto n = r.ne(0)[0];
+        const auto first = static_cast<double>(n - 1);
+        // |i - p0|, and beyond the end as far before it.
+        const Value from = g.numbers(static_cast<double>(-attrs.p0), 1, g.ne()[0]).op(Op::abs);
+        const Value places = from.scaled(1, -first).op(Op::abs).scaled(-1, first).cast(DType::i32);
+        return scattered(r, g, places.tensor(), 0);
+    });
+}};
+constexpr GradientRule roll{[](Rule &r) {
+    Extents back{};
+    const auto shift = r.attrs<ops::RollAttrs>().shift.span();
+    for (std::size_t d = 0; d < shift.size(); d++) back[d] = r.ne(0)[d] == 0 ? 0 : -(shift[d] % r.ne(0)[d]);
+    r.give(0, [&] { return r.g().op(Op::roll, {}, {Attr::of_ints("shift", back)}); });
+}};
+// The diagonal's elements are n + 1 apart.
+constexpr GradientRule diag{[](Rule &r) {
+    r.give(0, [&] {
+        const Value g = r.g().contiguous();
+        const auto n = g.ne()[0], matrix = n * n * 4;
+        const Extents ne{1, n, g.ne()[2], g.ne()[3]};
+        const std::array<std::int64_t, 3> nb{(n + 1) * 4, matrix, matrix * g.ne()[2]};
+        const Value diagonal = g.op(Op::view, {}, {Attr::of_ints("ne", ne), Attr::of_ints("nb", nb)});
+        return diagonal.contiguous().shaped({n, 1, ne[2], ne[3]});
+    });
+}};
+constexpr GradientRule tri{[](Rule &r) {
+    r.give(0, [&] { return r.g().op(Op::tri, {}, {Attr::of_int("type", static_cast<std::int64_t>(r.attrs<ops::TriAttrs>().type))}); });
+}};
+constexpr GradientRule diag_mask_zero{[](Rule &r) {
+    r.give(0, [&] { return r.g().op(Op::diag_mask_zero, {}, {Attr::of_int("n_past", r.attrs<ops::DiagMaskZeroAttrs>().n_past)}); });
+}};
+constexpr GradientRule diag_mask_inf{[](Rule &r) {
+    r.give(0, [&] { return r.g().op(Op::diag_mask_zero, {}, {Attr::of_int("n_past", r.attrs<ops::DiagMaskInfAttrs>().n_past)}); });
+}};
+constexpr GradientRule acc{[](Rule &r) {
+    r.give(0, [&] { return r.g(); });
+    r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
+}};
+constexpr GradientRule set{[](Rule &r) {
+    r.give(0, [&] { return window_of(r.node()).set(r.g(), r.g().zeros(r.ne(1))); });
+    r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
+}};
+constexpr GradientRule arange = never;
+
+}  // namespace tensorlib::core::gradients::rules

@@ -1,0 +1,24 @@
+#include "gradients/rule.hpp"
+
+namespace tensorlib::core::gradients {
+
+Value Rule::f32(Tensor &t) const { return Value(nodes_, t).cast(DType::f32); }
+
+void Rule::put(std::size_t operand, const Value &gradient) {
+    const Value summed = gradient.summed_to(ne(operand));
+    Tensor *&given = given_.gradients[operand];
+    given = given ? &(Value(nodes_, *given) + summed).tensor() : &summed.tensor();
+}
+
+const GradientRule &rule_of(Op op) noexcept {
+    switch (op) {
+        case Op::leaf: break;
+#define TL_OP(name, number) \
+    case Op::name: return rules::name;
+#include "graph/op_list.inc"
+#undef TL_OP
+    }
+    return never;  // leafs are where gradients end
+}
+
+}  // namespace tensorlib::core::gradients

@@ -1,0 +1,76 @@
+// The rules: for each operation, how the gradients of its operands follow from that of its result.
+#pragma once
+
+#include "gradients/value.hpp"
+
+#include <string>
+#include <utility>
+
+namespace tensorlib::core::gradients {
+
+// One node on the way back. All values are F32; whatever the operands' types are, rounding to them counts as none.
+class Rule {
+public:
+    struct Given {
+        std::array<Tensor *, max_sources> gradients{};  // of each operand, null where there is none
+    };
+    Rule(Nodes &nodes, const Tensor &node, Tensor &gradient, unsigned wanted, Given &given) noexcept
+        : nodes_(nodes), node_(node), gradient_(gradient), wanted_(wanted), given_(given) {}
+
+    const Tensor &node() const noexcept { return node_; }
+    template <class A>
+    const A &attrs() const noexcept {
+        return attrs_of<A>(node_);
+    }
+    Nodes &nodes() const noexcept { return nodes_; }
+
+    // The gradient of the result, the result, and an operand.
+    Value g() const { return Value(nodes_, gradient_); }
+    Value c() const { return f32(const_cast<Tensor &>(node_)); }
+    // The result of an operation of one operand and no attributes, before it was rounded to 16 bits.
+    Value unrounded() const { return node_.layout.type == DType::f32 ? c() : (*this)[0].op(node_.op); }
+    Value operator[](std::size_t operand) const { return f32(*node_.src[operand]); }
+    // An operand as it is: indices, or one that keeps its type.
+    Tensor *source(std::size_t operand) const noexcept { return node_.src[operand]; }
+    const Extents &ne(std::size_t operand) const noexcept { return node_.src[operand]->layout.ne; }
+    bool has(std::size_t operand) const noexcept { return node_.src[operand] != nullptr; }
+
+    bool wants(std::size_t operand) const noexcept { return wanted_ >> operand & 1; }
+    // make() is called where the operand's gradient is wanted; where it is the gradient of repetitions they are summed. Several add up.
+    template <class Make>
+    void give(std::size_t operand, Make &&make) {
+        if (wants(operand)) put(operand, std::forward<Make>(make)());
+    }
+
+    Value f32(Tensor &t) const;
+
+private:
+    void put(std::size_t operand, const Value &gradient);
+
+    Nodes &nodes_;
+    const Tensor &node_;
+    Tensor &gradient_;
+    unsigned wanted_;
+    Given &given_;
+};
+
+struct GradientRule {
+    // Gives a gradient to each operand that is wanted and not `never` one. Null where all operands are that.
+    void (*build)(Rule &rule);
+    // Why this node has no rule, though its operation has; empty where it has. Null: it always has.
+    std::string (*refusal)(const Tensor &node) = nullptr;
+};
+
+// Of an operation whose operands all say `never`: a decision, not a gap.
+constexpr GradientRule never{nullptr};
+
+// An operation that is in the list and has no rule does not link.
+namespace rules {
+#define TL_OP(name, number) extern const GradientRule name;
+#include "graph/op_list.inc"
+#undef TL_OP
+}  // namespace rules
+
+const GradientRule &rule_of(Op op) noexcept;
+
+}  // namespace tensorlib::core::gradients

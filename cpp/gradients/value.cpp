@@ -1,0 +1,141 @@
+#include "gradients/value.hpp"
+
+#include "graph/write_order.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace tensorlib::core::gradients {
+
+Nodes::~Nodes() {
+    for (auto node = made_.rbegin(); node != made_.rend(); ++node) context_.take_back(**node);
+}
+
+void Nodes::keep() noexcept {
+    for (Tensor *node : made_) note_seen_writes(*node);
+    made_.clear();
+}
+
+Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> attrs) {
+    made_.push_back(nullptr);  // so that what is made cannot be lost
+    try {
+        made_.back() = build_node(context_, op, src, attrs);
+    } catch (...) {
+        made_.pop_back();
+        throw;
+    }
+    return made_.back();
+}
+
+Value Value::op(Op op, std::initializer_list<Tensor *> others, std::initializer_list<Attr> attrs) const {
+    std::array<Tensor *, max_sources> src{tensor_};
+    std::size_t n = 1;
+    for (Tensor *other : others) src[n++] = other ? other : left_out();
+    return {*nodes_, *nodes_->make(op, {src.data(), n}, {attrs.begin(), attrs.size()})};
+}
+
+Value Value::scaled(double factor, double added) const {
+    if (factor == 1 && added == 0) return *this;
+    return op(Op::scale, {}, {Attr::of_number("scale", factor), Attr::of_number("bias", added)});
+}
+
+Value Value::filled(double value) const { return op(Op::fill, {}, {Attr::of_number("value", value)}); }
+
+Value Value::where(const Value &condition) const { return condition.op(Op::where, {tensor_, &filled(0).tensor()}); }
+
+Value Value::contiguous() const { return tensor_->layout.contiguous() ? *this : op(Op::cont); }
+
+Value Value::shaped(const Extents &ne) const {
+    if (ne == this->ne()) return *this;
+    return contiguous().op(Op::reshape, {}, {Attr::of_ints("ne", ne)});
+}
+
+Value Value::permuted(const std::array<std::int64_t, 4> &axes) const { return op(Op::permute, {}, {Attr::of_ints("axes", axes)}); }
+
+Value Value::narrowed(std::size_t d, std::int64_t start, std::int64_t length) const {
+    Extents starts{}, shape = ne();
+    if (start == 0 && length == shape[d]) return *this;
+    starts[d] = start;
+    shape[d] = length;
+    return op(Op::view, {}, {Attr::of_ints("ne", shape), Attr::of_ints("start", starts)});
+}
+
+Value Value::padded(std::size_t d, std::int64_t before, std::int64_t behind) const {
+    const std::int64_t cut = std::max<std::int64_t>(0, -before), kept = ne()[d] - cut - std::max<std::int64_t>(0, -behind);
+    Value v = narrowed(d, cut, kept);
+    before = std::max<std::int64_t>(0, before), behind = std::max<std::int64_t>(0, behind);
+    if (before == 0 && behind == 0) return v;
+    Extents zeros{};
+    zeros[d] = before + behind;
+    v = v.op(Op::pad, {}, {Attr::of_ints("p", zeros)});
+    if (before == 0) return v;
+    Extents shift{};
+    shift[d] = before;
+    return v.op(Op::roll, {}, {Attr::of_ints("shift", shift)});
+}
+
+Value Value::repeated(const Extents &ne) const { return ne == this->ne() ? *this : op(Op::repeat, {}, {Attr::of_ints("ne", ne)}); }
+
+Value Value::cast(DType type) const {
+    return tensor_->layout.type == type ? *this : op(Op::cast, {}, {Attr::of_text("to", traits(type).name)});
+}
+
+// A product with ones reads along memory, which sums of rows of the transposed would not.
+Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
+    if (summed == 1) return shaped({inner, outer, 1, 1});
+    if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
+    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).narrowed(2, 0, 1).filled(1);
+    return ones.op(Op::out_prod, v).shaped({inner, outer, 1, 1});
+}
+
+Value Value::summed_to(const Extents &ne) const {
+    if (ne == this->ne()) return *this;
+    if (std::ranges::all_of(ne, [](std::int64_t n) { return n == 1; })) return op(Op::sum).shaped(ne);
+    Value v = *this;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        Extents shape = v.ne();
+        if (shape[d] == ne[d]) continue;
+        // A zero extent meets zeros alone: ne[d] > 0 here, or nothing to sum.
+        const std::int64_t times = ne[d] == 0 ? 1 : shape[d] / ne[d];
+        std::int64_t inner = ne[d], outer = 1;
+        for (std::size_t i = 0; i < d; i++) inner *= shape[i];
+        for (std::size_t i = d + 1; i < max_dims; i++) outer *= shape[i];
+        shape[d] = ne[d];
+        v = inner * outer == 0 || times == 0 ? v.zeros(shape) : v.middle_summed(inner, times, outer).shaped(shape);
+    }
+    return v;
+}
+
+Value Value::slices_summed_to(const Extents &ne) const {
+    const Extents &from = this->ne();
+    if (from[2] == ne[2] && from[3] == ne[3]) return *this;
+    const std::int64_t slice = from[0] * from[1];
+    if (slice * from[2] * from[3] == 0) return zeros({from[0], from[1], ne[2], ne[3]});
+    return middle_summed(slice, from[2] / ne[2], ne[2] * from[3])
+        .middle_summed(slice * ne[2], from[3] / ne[3], ne[3])
+        .shaped({from[0], from[1], ne[2], ne[3]});
+}
+
+Value Value::numbers(double first, double step, std::int64_t n) const {
+    // Half a step before the next one, so that rounding cannot let that in.
+    return {*nodes_, *nodes_->make(
+                         Op::arange, {},
+                         std::array{Attr::of_number("start", first), Attr::of_number("stop", first + step * (static_cast<double>(n) - 0.5)),
+                                    Attr::of_number("step", step)})};
+}
+
+namespace {
+
+// The larger first: the other repeats into it.
+Value commuting(Op op, const Value &a, const Value &b) {
+    return a.tensor().layout.n_elements() < b.tensor().layout.n_elements() ? b.op(op, a) : a.op(op, b);
+}
+
+}  // namespace
+
+Value operator+(const Value &a, const Value &b) { return commuting(Op::add, a, b); }
+Value operator*(const Value &a, const Value &b) { return commuting(Op::mul, a, b); }
+Value operator-(const Value &a, const Value &b) { return a.op(Op::sub, b); }
+Value operator/(const Value &a, const Value &b) { return a.op(Op::div, b); }
+
+}  // namespace tensorlib::core::gradients

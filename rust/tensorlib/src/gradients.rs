@@ -1,0 +1,88 @@
+//! Derivatives of outputs, as nodes.
+
+use crate::call::{check, handle};
+use crate::ops::youngest;
+use crate::{Context, Error, Result, Tensor};
+use std::ptr;
+use tensorlib_sys as sys;
+
+impl Tensor {
+    /// The gradients of this tensor, of one element such as a loss, with respect to each of `wrt`: F32 and of their
+    /// shapes, in this tensor's context. [`Context::gradients`] says more.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let (w, b, x) = (ctx.tensor([2], &[3f32, -1.])?, ctx.tensor([1], &[0.5f32])?, ctx.tensor([2], &[2f32, 4.])?);
+    /// // w . x + b, squared
+    /// let loss = w.mul(&x)?.sum()?.add(&b)?.sqr()?;
+    /// let gradients = loss.gradients(&[&w, &b])?;
+    /// Backend::cpu()?.compute(&[&loss, &gradients[0], &gradients[1]])?;
+    /// assert_eq!(loss.to_vec::<f32>()?, [6.25]);
+    /// assert_eq!(gradients[0].to_vec::<f32>()?, [10., 20.]);
+    /// assert_eq!(gradients[1].to_vec::<f32>()?, [5.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::gradients`].
+    pub fn gradients(&self, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+        self.context().gradients(&[self], &[], wrt)
+    }
+
+    /// The same of any shape, by the gradient of what is made of this tensor: F32, of its shape. In the younger of the
+    /// two contexts.
+    ///
+    /// # Errors
+    /// As [`Context::gradients`].
+    pub fn gradients_by(&self, seed: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+        youngest(self, &[Some(seed)]).gradients(&[self], &[Some(seed)], wrt)
+    }
+}
+
+impl Context {
+    /// The gradients of outputs, added up, with respect to each tensor of `wrt`, as nodes of this context, which is
+    /// usually the outputs' youngest: F32, contiguous, of wrt's shapes, zeros where no output depends on one. Nothing is
+    /// computed; the nodes are differentiable again.
+    ///
+    /// Outputs and wrt are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is made of the outputs, F32
+    /// of their shapes; with none, or `None` for one, it is 1, of an output of one element.
+    ///
+    /// Gradients flow along operands: through views, repetitions and conversions, into weights of F32, F16 or BF16, and
+    /// through products with weights in blocks, which are constants. They end at [`Tensor::stop_gradient`], at indices, and
+    /// where an operation says that an operand has none. What something else writes into memory is not followed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for no output, no wrt, another number of seeds, or an output of more than one element
+    /// without one; [`Error::TypeMismatch`], [`Error::ShapeMismatch`], [`Error::ContextMismatch`];
+    /// [`Error::Unsupported`] naming all nodes that cannot be differentiated; [`Error::OutOfMemory`]. After an error
+    /// nothing was appended.
+    pub fn gradients(&self, ys: &[&Tensor], seeds: &[Option<&Tensor>], wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
+        if !seeds.is_empty() && seeds.len() != ys.len() {
+            let message =
+                format!("gradients: {} outputs and {} seeds: as many, or none, are valid", ys.len(), seeds.len());
+            return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()));
+        }
+        let raw = |tensors: &[&Tensor]| tensors.iter().map(|t| t.raw()).collect::<Vec<_>>();
+        let (outputs, tensors) = (raw(ys), raw(wrt));
+        let given: Vec<_> = seeds.iter().map(|seed| seed.map_or(ptr::null_mut(), Tensor::raw)).collect();
+        let first_seed = if given.is_empty() { ptr::null() } else { given.as_ptr() };
+        let mut made = vec![ptr::null_mut(); wrt.len()];
+        // As a graph's: it takes the context's pending error, which without the lock could be another thread's.
+        let _building = self.building();
+        // SAFETY: context and tensors are live; the arrays have as many pointers as said.
+        check(|err| unsafe {
+            sys::tl_gradients(
+                self.raw(),
+                outputs.as_ptr(),
+                first_seed,
+                outputs.len(),
+                tensors.as_ptr(),
+                tensors.len(),
+                made.as_mut_ptr(),
+                err,
+            )
+        })?;
+        made.into_iter().map(|t| Ok(Tensor::from_raw(self.clone(), handle(t)?))).collect()
+    }
+}
