@@ -48,7 +48,7 @@ const KernelTable<CpuKernel> &table() noexcept {
         kernels::tiles,       kernels::mul_mat,   kernels::mul_mat_id, kernels::outer_products, kernels::copies,   kernels::norms,
         kernels::rope,        kernels::attention, kernels::rows,       kernels::sums,           kernels::ordering, kernels::counts,
         kernels::losses,      kernels::layout,    kernels::bands,      kernels::windows,        kernels::gather,   kernels::arange,
-        kernels::convolution, kernels::depthwise, kernels::im2col,     kernels::pooling,        kernels::upscale};
+        kernels::convolution, kernels::depthwise, kernels::im2col,     kernels::pooling,        kernels::random,   kernels::upscale};
     return all;
 }
 

@@ -424,11 +424,14 @@ fn check_default(attribute: &Attribute, given: bool, place: &str) -> Result<(), 
     }
 }
 
-/// Numbers are 1, 2, 3 .. without a gap, and no name is there twice.
+/// Numbers that operations of another branch have, in order: left out here until they are merged, which empties this list.
+const RESERVED: [u64; 3] = [103, 104, 105];
+
+/// Numbers are 1, 2, 3 .. without a gap but for those that are reserved, and no name is there twice.
 fn check_numbers(families: &[Family]) -> Result<(), String> {
     let mut all: Vec<&Op> = families.iter().flat_map(|family| &family.ops).collect();
     all.sort_by_key(|op| op.number);
-    for (op, wanted) in all.iter().zip(1u64..) {
+    for (op, wanted) in all.iter().zip((1u64..).filter(|number| !RESERVED.contains(number))) {
         if op.number != wanted {
             return Err(format!("{FOLDER}: {} has the number {}: {wanted} is the next one", op.name, op.number));
         }
