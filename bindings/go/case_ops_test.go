@@ -105,6 +105,9 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"conv_2d_dw":         2,
 		"conv_transpose_1d":  2,
 		"conv_transpose_2d":  2,
+		"random_uniform":     1,
+		"random_normal":      1,
+		"dropout":            2,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -417,6 +420,12 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			D1:     s.integer("d1"),
 		}
 		made, err = c.ConvTranspose2d(src[0], src[1], options)
+	case "random_uniform":
+		made, err = c.RandomUniform(src[0], [4]int64(s.list("ne", 4)), s.number("low"), s.number("high"), s.integer("stream"))
+	case "random_normal":
+		made, err = c.RandomNormal(src[0], [4]int64(s.list("ne", 4)), s.number("mean"), s.number("deviation"), s.integer("stream"))
+	case "dropout":
+		made, err = c.Dropout(src[0], src[1], s.number("p"), s.integer("stream"))
 	}
 	return made, true, err
 }

@@ -1784,3 +1784,71 @@ func (c *Context) ConvTranspose2d(a, b *Tensor, options *ConvTranspose2dOptions)
 		return C.tl_conv_transpose_2d(c.ptr, a.ptr, b.ptr, &params)
 	})
 }
+
+// RandomUniform is random numbers of which each between two bounds is as
+// likely.
+//
+// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word
+// i (i in ne order) by 2^-24. Shapes: state (2): a seed and a counter. c (ne),
+// of up to 2^34 elements. Word i is word i mod 4 of Philox4x32-10 (J. K.
+// Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As
+// Easy as 1, 2, 3, 2011), whose key is the seed's lower and upper half, and
+// whose counter is i / 4, stream, the counter's lower and upper half. So
+// results depend on state, stream and shape alone, and runs repeat until the
+// caller advances the counter. Operations of one stream draw the same words,
+// those of another stream other ones. Types: state I64, c F32. The bounds are
+// rounded to F32, then each step is: the same bits on every device. low <= c <=
+// high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never
+// where low is 0 and high above 2^-126. The result is F32. ne: the result's
+// shape, four extents; 0 or more. low: the lower bound. high: the upper bound,
+// no less. stream: which of the state's streams: another one for each operation
+// that shall draw other numbers; 0 to 2147483647.
+func (c *Context) RandomUniform(state *Tensor, ne [4]int64, low float64, high float64, stream int64) (*Tensor, error) {
+	var cNe [4]C.int64_t
+	for i, value := range ne {
+		cNe[i] = C.int64_t(value)
+	}
+	return c.construct("random_uniform", []*Tensor{state}, func() *C.tl_tensor {
+		return C.tl_random_uniform(c.ptr, state.ptr, &cNe[0], C.double(low), C.double(high), C.int64_t(stream))
+	})
+}
+
+// RandomNormal is normally distributed random numbers.
+//
+// The result c: c[i] = mean + deviation z, z where the standard normal
+// distribution has (word i + 1/2) 2^-32. Shapes: state (2): a seed and a
+// counter. c (ne), of up to 2^34 elements. Words are those of
+// [Context.RandomUniform]. Types: state I64, c F32. z by M. J. Wichura's
+// rational functions (AS 241, 1988); all in F64, each step rounded, and c then
+// rounded to F32: the same bits on every device. The largest |z| is 6.338, that
+// of 2^-33. The result is F32. ne: the result's shape, four extents; 0 or more.
+// mean: the distribution's mean. deviation: its standard deviation; 0 or more.
+// stream: which of the state's streams: another one for each operation that
+// shall draw other numbers; 0 to 2147483647.
+func (c *Context) RandomNormal(state *Tensor, ne [4]int64, mean float64, deviation float64, stream int64) (*Tensor, error) {
+	var cNe [4]C.int64_t
+	for i, value := range ne {
+		cNe[i] = C.int64_t(value)
+	}
+	return c.construct("random_normal", []*Tensor{state}, func() *C.tl_tensor {
+		return C.tl_random_normal(c.ptr, state.ptr, &cNe[0], C.double(mean), C.double(deviation), C.int64_t(stream))
+	})
+}
+
+// Dropout is a with each element dropped at random, and the others scaled up to
+// keep the mean.
+//
+// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0
+// elsewhere. Shapes: c has a's shape, of up to 2^34 elements; state (2): a seed
+// and a counter. Words are those of [Context.RandomUniform], i in ne order.
+// Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32,
+// the quotient to F32 and then to a's type. The same bits on every device. What
+// is dropped is 0 even where a is NaN. The result is of a's type. p: which part
+// is dropped, 0 or more and less than 1. stream: which of the state's streams:
+// another one for each operation that shall draw other numbers; 0 to
+// 2147483647.
+func (c *Context) Dropout(a, state *Tensor, p float64, stream int64) (*Tensor, error) {
+	return c.construct("dropout", []*Tensor{a, state}, func() *C.tl_tensor {
+		return C.tl_dropout(c.ptr, a.ptr, state.ptr, C.double(p), C.int64_t(stream))
+	})
+}

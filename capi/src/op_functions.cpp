@@ -545,3 +545,37 @@ tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b, con
         return node<2>(context, Op::conv_transpose_2d, {a, b}, attrs);
     });
 }
+
+tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low, double high, int64_t stream) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("ne", {required(ne, "random_uniform", "ne"), 4}),
+            Attr::of_number("low", low),
+            Attr::of_number("high", high),
+            Attr::of_int("stream", stream),
+        };
+        return node<1>(context, Op::random_uniform, {state}, attrs);
+    });
+}
+
+tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean, double deviation, int64_t stream) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_ints("ne", {required(ne, "random_normal", "ne"), 4}),
+            Attr::of_number("mean", mean),
+            Attr::of_number("deviation", deviation),
+            Attr::of_int("stream", stream),
+        };
+        return node<1>(context, Op::random_normal, {state}, attrs);
+    });
+}
+
+tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p, int64_t stream) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_number("p", p),
+            Attr::of_int("stream", stream),
+        };
+        return node<2>(context, Op::dropout, {a, state}, attrs);
+    });
+}

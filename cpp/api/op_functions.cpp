@@ -457,6 +457,36 @@ Tensor ContextOps::conv_transpose_2d(const Tensor &a, const Tensor &b, const Con
     return Nodes::make(*this, core::Op::conv_transpose_2d, {&a, &b}, attrs);
 }
 
+Tensor ContextOps::random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high,
+                                  std::int64_t stream) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("ne", ne),
+        core::Attr::of_number("low", low),
+        core::Attr::of_number("high", high),
+        core::Attr::of_int("stream", stream),
+    };
+    return Nodes::make(*this, core::Op::random_uniform, {&state}, attrs);
+}
+
+Tensor ContextOps::random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation,
+                                 std::int64_t stream) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_ints("ne", ne),
+        core::Attr::of_number("mean", mean),
+        core::Attr::of_number("deviation", deviation),
+        core::Attr::of_int("stream", stream),
+    };
+    return Nodes::make(*this, core::Op::random_normal, {&state}, attrs);
+}
+
+Tensor ContextOps::dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_number("p", p),
+        core::Attr::of_int("stream", stream),
+    };
+    return Nodes::make(*this, core::Op::dropout, {&a, &state}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -689,6 +719,18 @@ Tensor conv_transpose_2d(const Tensor &a, const Tensor &b, const ConvTranspose2d
     return Nodes::youngest_of({&a, &b}).conv_transpose_2d(a, b, options);
 }
 
+Tensor random_uniform(const Tensor &state, const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) {
+    return Nodes::youngest_of({&state}).random_uniform(state, ne, low, high, stream);
+}
+
+Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) {
+    return Nodes::youngest_of({&state}).random_normal(state, ne, mean, deviation, stream);
+}
+
+Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) {
+    return Nodes::youngest_of({&a, &state}).dropout(a, state, p, stream);
+}
+
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {
     return tensorlib::scale(static_cast<const Tensor &>(*this), scale, options);
 }
@@ -825,6 +867,14 @@ Tensor TensorOps::pool_1d(Pool1dOp op, std::int64_t k, const Pool1dOptions &opti
 
 Tensor TensorOps::pool_2d(Pool2dOp op, std::int64_t k0, std::int64_t k1, const Pool2dOptions &options) const {
     return tensorlib::pool_2d(static_cast<const Tensor &>(*this), op, k0, k1, options);
+}
+
+Tensor TensorOps::random_uniform(const std::array<std::int64_t, 4> &ne, double low, double high, std::int64_t stream) const {
+    return tensorlib::random_uniform(static_cast<const Tensor &>(*this), ne, low, high, stream);
+}
+
+Tensor TensorOps::random_normal(const std::array<std::int64_t, 4> &ne, double mean, double deviation, std::int64_t stream) const {
+    return tensorlib::random_normal(static_cast<const Tensor &>(*this), ne, mean, deviation, stream);
 }
 
 }  // namespace tensorlib

@@ -20,6 +20,15 @@ constexpr std::size_t op_count = 0
 #undef TL_OP
     ;
 
+// One more than the largest number: the list is in their order. (They may have gaps while operations are on other branches.)
+constexpr std::size_t op_end = [] {
+    std::size_t end = 1;
+#define TL_OP(name, number) end = (number) + 1;
+#include "graph/op_list.inc"
+#undef TL_OP
+    return end;
+}();
+
 // The most operands that an operation has.
 constexpr std::size_t max_sources = 10;
 

@@ -1411,6 +1411,64 @@ inline constexpr OpFacts conv_transpose_2d{
     .doc = "b's images, each element spread by a: the transposed convolution",
 };
 
+// ---- random
+
+inline constexpr Operand random_uniform_operands[] = {
+    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+};
+inline constexpr AttrDef random_uniform_attrs[] = {
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "low", .kind = AttrKind::number, .required = true},
+    {.name = "high", .kind = AttrKind::number, .required = true},
+    {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts random_uniform{
+    .op = Op::random_uniform,
+    .name = "random_uniform",
+    .operands = random_uniform_operands,
+    .attrs = random_uniform_attrs,
+    .result = ResultType::f32,
+    .gradient = "none: it is constant",
+    .doc = "Random numbers of which each between two bounds is as likely",
+};
+
+inline constexpr Operand random_normal_operands[] = {
+    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+};
+inline constexpr AttrDef random_normal_attrs[] = {
+    {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
+    {.name = "mean", .kind = AttrKind::number, .required = true},
+    {.name = "deviation", .kind = AttrKind::number, .required = true, .least = 0.0},
+    {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts random_normal{
+    .op = Op::random_normal,
+    .name = "random_normal",
+    .operands = random_normal_operands,
+    .attrs = random_normal_attrs,
+    .result = ResultType::f32,
+    .gradient = "none: it is constant",
+    .doc = "Normally distributed random numbers",
+};
+
+inline constexpr Operand dropout_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+};
+inline constexpr AttrDef dropout_attrs[] = {
+    {.name = "p", .kind = AttrKind::number, .required = true},
+    {.name = "stream", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts dropout{
+    .op = Op::dropout,
+    .name = "dropout",
+    .operands = dropout_operands,
+    .attrs = dropout_attrs,
+    .result = ResultType::of_first,
+    .gradient = "da = dropout of g by the same state, p and stream",
+    .doc = "a with each element dropped at random, and the others scaled up to keep the mean",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -1919,6 +1977,42 @@ struct ConvTranspose2dAttrs {
           p1(given.integer("p1", 0)),
           d0(given.integer("d0", 1)),
           d1(given.integer("d1", 1)) {}
+};
+
+struct RandomUniformAttrs {
+    static constexpr Op operation = Op::random_uniform;
+
+    IntList ne;
+    double low;
+    double high;
+    std::int64_t stream;
+
+    explicit RandomUniformAttrs(const Attrs &given)
+        : ne(given.list("ne")), low(given.number("low", 0.0)), high(given.number("high", 0.0)), stream(given.integer("stream", 0)) {}
+};
+
+struct RandomNormalAttrs {
+    static constexpr Op operation = Op::random_normal;
+
+    IntList ne;
+    double mean;
+    double deviation;
+    std::int64_t stream;
+
+    explicit RandomNormalAttrs(const Attrs &given)
+        : ne(given.list("ne")),
+          mean(given.number("mean", 0.0)),
+          deviation(given.number("deviation", 0.0)),
+          stream(given.integer("stream", 0)) {}
+};
+
+struct DropoutAttrs {
+    static constexpr Op operation = Op::dropout;
+
+    double p;
+    std::int64_t stream;
+
+    explicit DropoutAttrs(const Attrs &given) : p(given.number("p", 0.0)), stream(given.integer("stream", 0)) {}
 };
 
 }  // namespace tensorlib::core::ops

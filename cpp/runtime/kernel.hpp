@@ -225,7 +225,7 @@ public:
     }
 
 private:
-    std::array<std::span<const K>, op_count + 1> by_op_{};
+    std::array<std::span<const K>, op_end> by_op_{};
 };
 
 }  // namespace tensorlib::core

@@ -602,5 +602,26 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_conv_transpose_2d(ctx, s[0], s[1], &params);
         return true;
     }
+    if (strcmp(op, "random_uniform") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
+        *made = tl_random_uniform(ctx, s[0], ne, case_number(run, words, n, "low"), case_number(run, words, n, "high"),
+                                  case_int(run, words, n, "stream"));
+        return true;
+    }
+    if (strcmp(op, "random_normal") == 0) {
+        operands(run, words, n, 1, s);
+        int64_t ne[4];
+        case_ints(run, words, n, "ne", 4, ne);
+        *made = tl_random_normal(ctx, s[0], ne, case_number(run, words, n, "mean"), case_number(run, words, n, "deviation"),
+                                 case_int(run, words, n, "stream"));
+        return true;
+    }
+    if (strcmp(op, "dropout") == 0) {
+        operands(run, words, n, 2, s);
+        *made = tl_dropout(ctx, s[0], s[1], case_number(run, words, n, "p"), case_int(run, words, n, "stream"));
+        return true;
+    }
     return false;
 }

@@ -620,6 +620,23 @@ pub extern fn tl_conv_transpose_2d(
     b: ?*tl_tensor,
     params: ?*const tl_conv_transpose_2d_params,
 ) ?*tl_tensor;
+pub extern fn tl_random_uniform(
+    ctx: ?*tl_context,
+    state: ?*tl_tensor,
+    shape: ?[*]const i64,
+    low: f64,
+    high: f64,
+    stream: i64,
+) ?*tl_tensor;
+pub extern fn tl_random_normal(
+    ctx: ?*tl_context,
+    state: ?*tl_tensor,
+    shape: ?[*]const i64,
+    center: f64,
+    deviation: f64,
+    stream: i64,
+) ?*tl_tensor;
+pub extern fn tl_dropout(ctx: ?*tl_context, a: ?*tl_tensor, state: ?*tl_tensor, p: f64, stream: i64) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

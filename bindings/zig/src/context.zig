@@ -262,6 +262,9 @@ pub const Context = struct {
     pub const conv2dDw = op_functions.conv2dDw;
     pub const convTranspose1d = op_functions.convTranspose1d;
     pub const convTranspose2d = op_functions.convTranspose2d;
+    pub const randomUniform = op_functions.randomUniform;
+    pub const randomNormal = op_functions.randomNormal;
+    pub const dropout = op_functions.dropout;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

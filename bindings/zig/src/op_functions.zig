@@ -1312,3 +1312,52 @@ pub fn convTranspose2d(self: Context, a: Tensor, b: Tensor, options: ConvTranspo
     };
     return self.construct(c.tl_conv_transpose_2d, .{ a.handle, b.handle, &params });
 }
+
+/// Random numbers of which each between two bounds is as likely.
+///
+/// The result c: c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24.
+/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of
+/// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
+/// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower
+/// and upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances
+/// the counter. Operations of one stream draw the same words, those of another stream other ones. Types: state
+/// i64, c f32. The bounds are rounded to f32, then each step is: the same bits on every device. low <= c <= high;
+/// c is high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126.
+/// The result is f32. `shape`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the
+/// upper bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw
+/// other numbers; 0 to 2147483647.
+pub fn randomUniform(self: Context, state: Tensor, shape: [4]i64, low: f64, high: f64, stream: i64) Error!Tensor {
+    return self.construct(c.tl_random_uniform, .{ state.handle, &shape, low, high, stream });
+}
+
+/// Normally distributed random numbers.
+///
+/// The result c: c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32.
+/// Shapes: state {2}: a seed and a counter. c {ne}, of up to 2^34 elements. Words are those of `randomUniform`.
+/// Types: state i64, c f32. z by M. J. Wichura's rational functions (AS 241, 1988); all in f64, each step rounded,
+/// and c then rounded to f32: the same bits on every device. The largest |z| is 6.338, that of 2^-33. The result
+/// is f32. `shape`: the result's shape, four extents; 0 or more. `center`: the distribution's mean. `deviation`:
+/// its standard deviation; 0 or more. `stream`: which of the state's streams: another one for each operation that
+/// shall draw other numbers; 0 to 2147483647.
+pub fn randomNormal(
+    self: Context,
+    state: Tensor,
+    shape: [4]i64,
+    center: f64,
+    deviation: f64,
+    stream: i64,
+) Error!Tensor {
+    return self.construct(c.tl_random_normal, .{ state.handle, &shape, center, deviation, stream });
+}
+
+/// a with each element dropped at random, and the others scaled up to keep the mean.
+///
+/// The result c: c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere. Shapes: c has a's shape, of up
+/// to 2^34 elements; state {2}: a seed and a counter. Words are those of `randomUniform`, i in ne order. Types: a
+/// f32, f16 or bf16, any strides, state i64; 1 - p is rounded to f32, the quotient to f32 and then to a's type.
+/// The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type. `p`: which
+/// part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for each
+/// operation that shall draw other numbers; 0 to 2147483647.
+pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Error!Tensor {
+    return self.construct(c.tl_dropout, .{ a.handle, state.handle, p, stream });
+}

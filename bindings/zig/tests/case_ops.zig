@@ -104,6 +104,9 @@ const Name = enum {
     conv_2d_dw,
     conv_transpose_1d,
     conv_transpose_2d,
+    random_uniform,
+    random_normal,
+    dropout,
 };
 
 /// null where it is none of these.
@@ -209,6 +212,9 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .conv_2d_dw => 2,
         .conv_transpose_1d => 2,
         .conv_transpose_2d => 2,
+        .random_uniform => 1,
+        .random_normal => 1,
+        .dropout => 2,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -402,5 +408,8 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
             .d0 = try op.integer("d0"),
             .d1 = try op.integer("d1"),
         }),
+        .random_uniform => return try ctx.randomUniform(src[0].?, try op.list(4, "ne"), try op.number("low"), try op.number("high"), try op.integer("stream")),
+        .random_normal => return try ctx.randomNormal(src[0].?, try op.list(4, "ne"), try op.number("mean"), try op.number("deviation"), try op.integer("stream")),
+        .dropout => return try ctx.dropout(src[0].?, src[1].?, try op.number("p"), try op.integer("stream")),
     }
 }

@@ -2744,6 +2744,50 @@ TL_API tl_tensor *tl_conv_transpose_1d(tl_context *ctx, tl_tensor *a, tl_tensor 
 TL_API tl_tensor *tl_conv_transpose_2d(tl_context *ctx, tl_tensor *a, tl_tensor *b,
         const tl_conv_transpose_2d_params *params);
 
+/**
+ * Random numbers of which each between two bounds is as likely. The result c: `c[i] = low + (high -
+ * low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`. Shapes: state {2}: a seed and
+ * a counter. c {ne}, of up to 2^34 elements. Word i is word i mod 4 of Philox4x32-10 (J. K. Salmon, M.
+ * A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3, 2011), whose key is
+ * the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower and upper
+ * half. So results depend on state, stream and shape alone, and runs repeat until the caller advances
+ * the counter. Operations of one stream draw the same words, those of another stream other ones.
+ * Types: state I64, c F32. The bounds are rounded to F32, then each step is: the same bits on every
+ * device. low <= c <= high; c is high only where low + (high - low) (1 - 2^-24) rounds to it, never
+ * where low is 0 and high above 2^-126. The result is F32. `ne`: the result's shape, four extents; 0
+ * or more. `low`: the lower bound. `high`: the upper bound, no less. `stream`: which of the state's
+ * streams: another one for each operation that shall draw other numbers; 0 to 2147483647. The context
+ * owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_random_uniform(tl_context *ctx, tl_tensor *state, const int64_t *ne, double low,
+        double high, int64_t stream);
+
+/**
+ * Normally distributed random numbers. The result c: `c[i] = mean + deviation z, z where the standard
+ * normal distribution has (word i + 1/2) 2^-32`. Shapes: state {2}: a seed and a counter. c {ne}, of
+ * up to 2^34 elements. Words are those of tl_random_uniform(). Types: state I64, c F32. z by M. J.
+ * Wichura's rational functions (AS 241, 1988); all in F64, each step rounded, and c then rounded to
+ * F32: the same bits on every device. The largest |z| is 6.338, that of 2^-33. The result is F32.
+ * `ne`: the result's shape, four extents; 0 or more. `mean`: the distribution's mean. `deviation`: its
+ * standard deviation; 0 or more. `stream`: which of the state's streams: another one for each
+ * operation that shall draw other numbers; 0 to 2147483647. The context owns the result; NULL on
+ * failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int64_t *ne, double mean,
+        double deviation, int64_t stream);
+
+/**
+ * a with each element dropped at random, and the others scaled up to keep the mean. The result c:
+ * `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`. Shapes: c has a's shape, of up
+ * to 2^34 elements; state {2}: a seed and a counter. Words are those of tl_random_uniform(), i in ne
+ * order. Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to
+ * F32 and then to a's type. The same bits on every device. What is dropped is 0 even where a is NaN.
+ * The result is of a's type. `p`: which part is dropped, 0 or more and less than 1. `stream`: which of
+ * the state's streams: another one for each operation that shall draw other numbers; 0 to 2147483647.
+ * The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p, int64_t stream);
+
 /* ====================================================================================================
  * Gradients
  *

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+namespace tensorlib::core {
+struct RandomSource;  // math/random.hpp
+}
+
 namespace tensorlib::core::leaf {
 
 constexpr int max_gemm_columns = 16;
@@ -249,6 +253,18 @@ struct LeafTable {
         // w[i] (x[i] - base), added up; 0 where w[i] is, whatever x[i] is.
         double (*weighted_sum)(int64_t n, const float *w, const float *x, float base);
     } losses;
+
+    // Random words, and numbers made of n of them; the same bits at every level.
+    struct Random {
+        // The 4 words of each block from number `first` on; to has room for all.
+        void (*words)(int64_t blocks, const RandomSource &source, uint32_t first, uint32_t *to);
+        // low + span u
+        void (*uniform)(int64_t n, const uint32_t *words, float low, float span, float *to);
+        // mean + deviation z
+        void (*normal)(int64_t n, const uint32_t *words, double mean, double deviation, float *to);
+        // x[i] / share where words[i] >= least, 0 elsewhere; to may be x.
+        void (*drop)(int64_t n, const uint32_t *words, uint32_t least, float share, const float *x, float *to);
+    } random;
 
     struct Comparisons {
         // NaN is passed over; -infinity where there is nothing else.

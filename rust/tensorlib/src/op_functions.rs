@@ -2609,6 +2609,90 @@ impl Context {
             |ctx| unsafe { sys::tl_conv_transpose_2d(ctx, a.raw(), b.raw(), &options.raw) },
         )
     }
+
+    /// Random numbers of which each between two bounds is as likely.
+    ///
+    /// The result c: `c[i] = low + (high - low) u[i], u[i] the upper 24 bits of word i (i in ne order) by 2^-24`.
+    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Word i is word i mod 4 of
+    /// Philox4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, Parallel Random Numbers: As Easy as 1, 2, 3,
+    /// 2011), whose key is the seed's lower and upper half, and whose counter is i / 4, stream, the counter's lower and
+    /// upper half. So results depend on state, stream and shape alone, and runs repeat until the caller advances the
+    /// counter. Operations of one stream draw the same words, those of another stream other ones. Types: state I64, c
+    /// F32. The bounds are rounded to F32, then each step is: the same bits on every device. low <= c <= high; c is
+    /// high only where low + (high - low) (1 - 2^-24) rounds to it, never where low is 0 and high above 2^-126. The
+    /// result is F32. `ne`: the result's shape, four extents; 0 or more. `low`: the lower bound. `high`: the upper
+    /// bound, no less. `stream`: which of the state's streams: another one for each operation that shall draw other
+    /// numbers; 0 to 2147483647.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    /// let ctx = Context::new();
+    /// let state = ctx.tensor_of([2], &[7i64, 0])?;
+    /// let c = state.random_uniform([3, 1, 1, 1], 0., 1., 0)?;
+    /// let backend = Backend::cpu()?;
+    /// backend.compute(&[&c])?;
+    /// let first = c.to_vec::<f32>()?;
+    /// assert!(first.iter().all(|x| (0. ..1.).contains(x)));
+    /// backend.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, first);
+    /// state.write(&[7i64, 1])?;
+    /// backend.compute(&[&c])?;
+    /// assert_ne!(c.to_vec::<f32>()?, first);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn random_uniform(&self, state: &Tensor, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[state]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_random_uniform(ctx, state.raw(), ne.as_ptr(), low, high, stream) },
+        )
+    }
+
+    /// Normally distributed random numbers.
+    ///
+    /// The result c: `c[i] = mean + deviation z, z where the standard normal distribution has (word i + 1/2) 2^-32`.
+    /// Shapes: state `[2]`: a seed and a counter. c `[ne]`, of up to 2^34 elements. Words are those of
+    /// [`Context::random_uniform`]. Types: state I64, c F32. z by M. J. Wichura's rational functions (AS 241, 1988);
+    /// all in F64, each step rounded, and c then rounded to F32: the same bits on every device. The largest |z| is
+    /// 6.338, that of 2^-33. The result is F32. `ne`: the result's shape, four extents; 0 or more. `mean`: the
+    /// distribution's mean. `deviation`: its standard deviation; 0 or more. `stream`: which of the state's streams:
+    /// another one for each operation that shall draw other numbers; 0 to 2147483647.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn random_normal(
+        &self,
+        state: &Tensor,
+        ne: [i64; 4],
+        mean: f64,
+        deviation: f64,
+        stream: i64,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[state]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_random_normal(ctx, state.raw(), ne.as_ptr(), mean, deviation, stream) },
+        )
+    }
+
+    /// a with each element dropped at random, and the others scaled up to keep the mean.
+    ///
+    /// The result c: `c[i] = a[i] / (1 - p) where word i is p 2^32 or more, 0 elsewhere`. Shapes: c has a's shape, of
+    /// up to 2^34 elements; state `[2]`: a seed and a counter. Words are those of [`Context::random_uniform`], i in ne
+    /// order. Types: a F32, F16 or BF16, any strides, state I64; 1 - p is rounded to F32, the quotient to F32 and then
+    /// to a's type. The same bits on every device. What is dropped is 0 even where a is NaN. The result is of a's type.
+    /// `p`: which part is dropped, 0 or more and less than 1. `stream`: which of the state's streams: another one for
+    /// each operation that shall draw other numbers; 0 to 2147483647.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn dropout(&self, a: &Tensor, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
+        // SAFETY: context and operands are live; what is pointed to lives for the call.
+        self.construct(|| shapes(&[a, state]), |ctx| unsafe { sys::tl_dropout(ctx, a.raw(), state.raw(), p, stream) })
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -3407,5 +3491,29 @@ impl Tensor {
     /// As [`Context::conv_transpose_2d`].
     pub fn conv_transpose_2d(&self, b: &Tensor, options: ConvTranspose2dOptions) -> Result<Tensor> {
         self.with(b).conv_transpose_2d(self, b, options)
+    }
+
+    /// [`Context::random_uniform`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::random_uniform`].
+    pub fn random_uniform(&self, ne: [i64; 4], low: f64, high: f64, stream: i64) -> Result<Tensor> {
+        self.context().random_uniform(self, ne, low, high, stream)
+    }
+
+    /// [`Context::random_normal`] of this tensor.
+    ///
+    /// # Errors
+    /// As [`Context::random_normal`].
+    pub fn random_normal(&self, ne: [i64; 4], mean: f64, deviation: f64, stream: i64) -> Result<Tensor> {
+        self.context().random_normal(self, ne, mean, deviation, stream)
+    }
+
+    /// [`Context::dropout`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::dropout`].
+    pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
+        self.with(state).dropout(self, state, p, stream)
     }
 }

@@ -357,6 +357,12 @@ def movement():
 
     yield from Differentiated("set_rows", set_rows).cases()
 
+    def dropout(c):
+        a = c.leaf(5, 4)
+        return c.drawn("dropout", a, c.numbers(7, 11, dtype="i64"), p=0.4, stream=3), a
+
+    yield from Differentiated("dropout", dropout).cases()
+
     def cpy(c):
         a = c.leaf(3, 2)
         return c.cpy(a, c.leaf(2, 3)), a

@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import formats, movements, reduced, tensors, windows
+from . import drawn, formats, movements, reduced, tensors, windows
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -85,6 +85,9 @@ class Case:
 
     def moved(self, op, *operands, **attrs):
         return movements.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
+
+    def drawn(self, op, *operands, **attrs):
+        return drawn.OPS[op](self._op(op, *operands, **attrs), *operands, **attrs)
 
     def windowed(self, op, /, *operands, **attrs):
         return windows.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)

@@ -352,6 +352,25 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.d1(attrs.integer("d1"));
             s[0].conv_transpose_2d(&s[1], options)
         }
+        "random_uniform" => {
+            let ne = attrs.list("ne");
+            let low = attrs.number("low");
+            let high = attrs.number("high");
+            let stream = attrs.integer("stream");
+            s[0].random_uniform(ne, low, high, stream)
+        }
+        "random_normal" => {
+            let ne = attrs.list("ne");
+            let mean = attrs.number("mean");
+            let deviation = attrs.number("deviation");
+            let stream = attrs.integer("stream");
+            s[0].random_normal(ne, mean, deviation, stream)
+        }
+        "dropout" => {
+            let p = attrs.number("p");
+            let stream = attrs.integer("stream");
+            s[0].dropout(&s[1], p, stream)
+        }
         _ => return None,
     })
 }

@@ -1,0 +1,14 @@
+// Rules of operations that draw random numbers.
+#include "gradients/rule.hpp"
+#include "ops/op_facts.hpp"
+
+namespace tensorlib::core::gradients::rules {
+
+constexpr GradientRule random_uniform = never, random_normal = never;
+// The same elements are dropped: they follow from the state alone.
+constexpr GradientRule dropout{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::DropoutAttrs>();
+    r.give(0, [&] { return r.g().op(Op::dropout, {r.source(1)}, {Attr::of_number("p", attrs.p), Attr::of_int("stream", attrs.stream)}); });
+}};
+
+}  // namespace tensorlib::core::gradients::rules
