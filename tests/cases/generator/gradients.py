@@ -2,7 +2,7 @@
 
 import math
 
-from . import formulas, tensors
+from . import drawn, formulas, tensors
 from .model import Case, post_order
 from .numbers import ROUND, UNIT
 
@@ -17,13 +17,13 @@ class Unrounded:
     """While the differences are taken the oracle computes in float64 throughout."""
 
     def __enter__(self):
-        self.kept = dict(ROUND), formulas.f32
+        self.kept = dict(ROUND), formulas.f32, drawn.F32
         ROUND.update({name: float for name in ("f32", "f16", "bf16")})
-        formulas.f32 = float
+        formulas.f32 = drawn.F32 = float
 
     def __exit__(self, *_):
         ROUND.update(self.kept[0])
-        formulas.f32 = self.kept[1]
+        formulas.f32, drawn.F32 = self.kept[1:]
 
 
 class Differentiated:
