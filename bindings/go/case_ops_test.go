@@ -108,6 +108,10 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"random_uniform":     1,
 		"random_normal":      1,
 		"dropout":            2,
+		"opt_step_sgd":       3,
+		"opt_step_momentum":  4,
+		"opt_step_adamw":     5,
+		"opt_step_lion":      4,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -426,6 +430,17 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.RandomNormal(src[0], [4]int64(s.list("ne", 4)), s.number("mean"), s.number("deviation"), s.integer("stream"))
 	case "dropout":
 		made, err = c.Dropout(src[0], src[1], s.number("p"), s.integer("stream"))
+	case "opt_step_sgd":
+		made, err = c.OptStepSgd(src[0], src[1], src[2])
+	case "opt_step_momentum":
+		options := &OptStepMomentumOptions{
+			Nesterov: s.integer("nesterov") != 0,
+		}
+		made, err = c.OptStepMomentum(src[0], src[1], src[2], src[3], options)
+	case "opt_step_adamw":
+		made, err = c.OptStepAdamw(src[0], src[1], src[2], src[3], src[4])
+	case "opt_step_lion":
+		made, err = c.OptStepLion(src[0], src[1], src[2], src[3])
 	}
 	return made, true, err
 }

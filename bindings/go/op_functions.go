@@ -1852,3 +1852,82 @@ func (c *Context) Dropout(a, state *Tensor, p float64, stream int64) (*Tensor, e
 		return C.tl_dropout(c.ptr, a.ptr, state.ptr, C.double(p), C.int64_t(stream))
 	})
 }
+
+// OptStepSgd is a after a step of gradient descent.
+//
+// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a
+// view of a: make it an output, or use it, for this to happen. Shapes: a and
+// grad of one shape; settings (2): rate, decay. a must be contiguous and not
+// constant, and share no memory with another operand. What was differentiated
+// reads a as it was, wherever the step stands among a graph's outputs. Types: a
+// F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded
+// to F32: the same bits on every device. The result is F32.
+func (c *Context) OptStepSgd(a, grad, settings *Tensor) (*Tensor, error) {
+	return c.construct("opt_step_sgd", []*Tensor{a, grad, settings}, func() *C.tl_tensor {
+		return C.tl_opt_step_sgd(c.ptr, a.ptr, grad.ptr, settings.ptr)
+	})
+}
+
+// OptStepMomentumOptions is what [Context.OptStepMomentum] may be given. Zeros
+// are the defaults.
+type OptStepMomentumOptions struct {
+	// 1: the gradient counts once more beside the velocity (Nesterov).
+	Nesterov bool
+}
+
+// OptStepMomentum is a after a step of gradient descent with momentum.
+//
+// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 -
+// rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
+// velocity[i]). The result is a view of a: make it an output, or use it, for
+// this to happen. The result is a view of velocity: make it an output, or use
+// it, for this to happen. Shapes: a, grad and velocity of one shape, velocity
+// zeros before the first step; settings (3): rate, decay, momentum. What is
+// written as in [Context.OptStepSgd]. Types: a and velocity F32, grad F32, F16
+// or BF16, settings F32; rounded as by [Context.OptStepSgd]. The result is F32.
+func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *OptStepMomentumOptions) (*Tensor, error) {
+	params := C.tl_opt_step_momentum_params{struct_size: C.sizeof_tl_opt_step_momentum_params}
+	if options != nil {
+		params.nesterov = C.bool(options.Nesterov)
+	}
+	return c.construct("opt_step_momentum", []*Tensor{a, grad, velocity, settings}, func() *C.tl_tensor {
+		return C.tl_opt_step_momentum(c.ptr, a.ptr, grad.ptr, velocity.ptr, settings.ptr, &params)
+	})
+}
+
+// OptStepAdamw is a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled
+// Weight Decay Regularization, 2019), without decay of Adam.
+//
+// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1
+// - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
+// (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an output, or
+// use it, for this to happen. The result is a view of m: make it an output, or
+// use it, for this to happen. The result is a view of v: make it an output, or
+// use it, for this to happen. Shapes: a, grad, m and v of one shape, m and v
+// zeros before the first step; settings (7): rate, beta1, beta2, eps, decay,
+// unbias1 = 1 / (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first
+// step. What is written as in [Context.OptStepSgd]. Types: a, m and v F32, grad
+// F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
+// result is F32.
+func (c *Context) OptStepAdamw(a, grad, m, v, settings *Tensor) (*Tensor, error) {
+	return c.construct("opt_step_adamw", []*Tensor{a, grad, m, v, settings}, func() *C.tl_tensor {
+		return C.tl_opt_step_adamw(c.ptr, a.ptr, grad.ptr, m.ptr, v.ptr, settings.ptr)
+	})
+}
+
+// OptStepLion is a after a step of Lion (X. Chen and others, Symbolic Discovery
+// of Optimization Algorithms, 2023).
+//
+// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 -
+// beta1) grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i]. The result is a
+// view of a: make it an output, or use it, for this to happen. The result is a
+// view of m: make it an output, or use it, for this to happen. Shapes: a, grad
+// and m of one shape, m zeros before the first step; settings (4): rate, beta1,
+// beta2, decay. What is written as in [Context.OptStepSgd]. Types: a and m F32,
+// grad F32, F16 or BF16, settings F32; rounded as by [Context.OptStepSgd]. The
+// result is F32.
+func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
+	return c.construct("opt_step_lion", []*Tensor{a, grad, m, settings}, func() *C.tl_tensor {
+		return C.tl_opt_step_lion(c.ptr, a.ptr, grad.ptr, m.ptr, settings.ptr)
+	})
+}

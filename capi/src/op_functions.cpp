@@ -579,3 +579,26 @@ tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p,
         return node<2>(context, Op::dropout, {a, state}, attrs);
     });
 }
+
+tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *settings) {
+    return build<3>(ctx, Op::opt_step_sgd, {a, grad, settings});
+}
+
+tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *velocity, tl_tensor *settings,
+                                const tl_opt_step_momentum_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_opt_step_momentum_params options = options_of(params, "opt_step_momentum");
+        const Attr attrs[] = {
+            Attr::of_int("nesterov", options.nesterov),
+        };
+        return node<4>(context, Op::opt_step_momentum, {a, grad, velocity, settings}, attrs);
+    });
+}
+
+tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m, tl_tensor *v, tl_tensor *settings) {
+    return build<5>(ctx, Op::opt_step_adamw, {a, grad, m, v, settings});
+}
+
+tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m, tl_tensor *settings) {
+    return build<4>(ctx, Op::opt_step_lion, {a, grad, m, settings});
+}

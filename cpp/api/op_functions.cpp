@@ -487,6 +487,26 @@ Tensor ContextOps::dropout(const Tensor &a, const Tensor &state, double p, std::
     return Nodes::make(*this, core::Op::dropout, {&a, &state}, attrs);
 }
 
+Tensor ContextOps::opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings) const {
+    return Nodes::make(*this, core::Op::opt_step_sgd, {&a, &grad, &settings});
+}
+
+Tensor ContextOps::opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velocity, const Tensor &settings,
+                                     const OptStepMomentumOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("nesterov", options.nesterov),
+    };
+    return Nodes::make(*this, core::Op::opt_step_momentum, {&a, &grad, &velocity, &settings}, attrs);
+}
+
+Tensor ContextOps::opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &v, const Tensor &settings) const {
+    return Nodes::make(*this, core::Op::opt_step_adamw, {&a, &grad, &m, &v, &settings});
+}
+
+Tensor ContextOps::opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings) const {
+    return Nodes::make(*this, core::Op::opt_step_lion, {&a, &grad, &m, &settings});
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -729,6 +749,23 @@ Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne,
 
 Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) {
     return Nodes::youngest_of({&a, &state}).dropout(a, state, p, stream);
+}
+
+Tensor opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings) {
+    return Nodes::youngest_of({&a, &grad, &settings}).opt_step_sgd(a, grad, settings);
+}
+
+Tensor opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velocity, const Tensor &settings,
+                         const OptStepMomentumOptions &options) {
+    return Nodes::youngest_of({&a, &grad, &velocity, &settings}).opt_step_momentum(a, grad, velocity, settings, options);
+}
+
+Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &v, const Tensor &settings) {
+    return Nodes::youngest_of({&a, &grad, &m, &v, &settings}).opt_step_adamw(a, grad, m, v, settings);
+}
+
+Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings) {
+    return Nodes::youngest_of({&a, &grad, &m, &settings}).opt_step_lion(a, grad, m, settings);
 }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {

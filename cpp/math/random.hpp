@@ -1,10 +1,10 @@
 // Random numbers by a counter: words of Philox4x32-10, and what is made of them. No state, so that any element is made without the others.
 //
 // All steps are of integers, or sums, products, quotients and square roots that are each rounded (IEEE 754): the same bits wherever they
-// are computed. Nothing here may be fused: on CPUs by -ffp-contract=off (cpp/CMakeLists.txt), in nvcc by the intrinsics below.
+// are computed (math/rounded.hpp).
 #pragma once
 
-#include "math/lanes.hpp"
+#include "math/rounded.hpp"
 
 namespace tensorlib::core {
 
@@ -55,25 +55,6 @@ TL_MATH_INLINE void random_words(const RandomSource &source, uint32_t block, uin
     philox(source.key[0], source.key[1], c0, c1, c2, c3);
     to[0] = c0, to[1] = c1, to[2] = c2, to[3] = c3;
 }
-
-// Steps that are each rounded.
-#if defined(__CUDA_ARCH__)
-TL_MATH_INLINE float plus(float a, float b) { return __fadd_rn(a, b); }
-TL_MATH_INLINE float times(float a, float b) { return __fmul_rn(a, b); }
-TL_MATH_INLINE float over(float a, float b) { return __fdiv_rn(a, b); }
-TL_MATH_INLINE double plus(double a, double b) { return __dadd_rn(a, b); }
-TL_MATH_INLINE double times(double a, double b) { return __dmul_rn(a, b); }
-TL_MATH_INLINE double over(double a, double b) { return __ddiv_rn(a, b); }
-TL_MATH_INLINE double root(double a) { return __dsqrt_rn(a); }
-#else
-TL_MATH_INLINE float plus(float a, float b) { return a + b; }
-TL_MATH_INLINE float times(float a, float b) { return a * b; }
-TL_MATH_INLINE float over(float a, float b) { return a / b; }
-TL_MATH_INLINE double plus(double a, double b) { return a + b; }
-TL_MATH_INLINE double times(double a, double b) { return a * b; }
-TL_MATH_INLINE double over(double a, double b) { return a / b; }
-TL_MATH_INLINE double root(double a) { return __builtin_sqrt(a); }
-#endif
 
 // low + span u, u the word's upper 24 bits by 2^-24: all of these are floats.
 TL_MATH_INLINE float uniform(uint32_t word, float low, float span) {

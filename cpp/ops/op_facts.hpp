@@ -1469,6 +1469,72 @@ inline constexpr OpFacts dropout{
     .doc = "a with each element dropped at random, and the others scaled up to keep the mean",
 };
 
+// ---- optimisers
+
+inline constexpr Operand opt_step_sgd_operands[] = {
+    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
+    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+};
+inline constexpr OpFacts opt_step_sgd{
+    .op = Op::opt_step_sgd,
+    .name = "opt_step_sgd",
+    .operands = opt_step_sgd_operands,
+    .result = ResultType::f32,
+    .gradient = "none: it ends a step",
+    .doc = "a after a step of gradient descent",
+};
+
+inline constexpr Operand opt_step_momentum_operands[] = {
+    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
+    {.name = "velocity", .role = Role::written, .never = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+};
+inline constexpr AttrDef opt_step_momentum_attrs[] = {
+    {.name = "nesterov", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts opt_step_momentum{
+    .op = Op::opt_step_momentum,
+    .name = "opt_step_momentum",
+    .operands = opt_step_momentum_operands,
+    .attrs = opt_step_momentum_attrs,
+    .result = ResultType::f32,
+    .gradient = "none: it ends a step",
+    .doc = "a after a step of gradient descent with momentum",
+};
+
+inline constexpr Operand opt_step_adamw_operands[] = {
+    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
+    {.name = "m", .role = Role::written, .never = "it is overwritten"},
+    {.name = "v", .role = Role::written, .never = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+};
+inline constexpr OpFacts opt_step_adamw{
+    .op = Op::opt_step_adamw,
+    .name = "opt_step_adamw",
+    .operands = opt_step_adamw_operands,
+    .result = ResultType::f32,
+    .gradient = "none: it ends a step",
+    .doc = "a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay of Adam",
+};
+
+inline constexpr Operand opt_step_lion_operands[] = {
+    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
+    {.name = "m", .role = Role::written, .never = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+};
+inline constexpr OpFacts opt_step_lion{
+    .op = Op::opt_step_lion,
+    .name = "opt_step_lion",
+    .operands = opt_step_lion_operands,
+    .result = ResultType::f32,
+    .gradient = "none: it ends a step",
+    .doc = "a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -2013,6 +2079,14 @@ struct DropoutAttrs {
     std::int64_t stream;
 
     explicit DropoutAttrs(const Attrs &given) : p(given.number("p", 0.0)), stream(given.integer("stream", 0)) {}
+};
+
+struct OptStepMomentumAttrs {
+    static constexpr Op operation = Op::opt_step_momentum;
+
+    bool nesterov;
+
+    explicit OptStepMomentumAttrs(const Attrs &given) : nesterov(given.flag("opt_step_momentum", "nesterov")) {}
 };
 
 }  // namespace tensorlib::core::ops

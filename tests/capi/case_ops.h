@@ -623,5 +623,27 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_dropout(ctx, s[0], s[1], case_number(run, words, n, "p"), case_int(run, words, n, "stream"));
         return true;
     }
+    if (strcmp(op, "opt_step_sgd") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_opt_step_sgd(ctx, s[0], s[1], s[2]);
+        return true;
+    }
+    if (strcmp(op, "opt_step_momentum") == 0) {
+        operands(run, words, n, 4, s);
+        tl_opt_step_momentum_params params = {.struct_size = sizeof params};
+        params.nesterov = case_int(run, words, n, "nesterov") != 0;
+        *made = tl_opt_step_momentum(ctx, s[0], s[1], s[2], s[3], &params);
+        return true;
+    }
+    if (strcmp(op, "opt_step_adamw") == 0) {
+        operands(run, words, n, 5, s);
+        *made = tl_opt_step_adamw(ctx, s[0], s[1], s[2], s[3], s[4]);
+        return true;
+    }
+    if (strcmp(op, "opt_step_lion") == 0) {
+        operands(run, words, n, 4, s);
+        *made = tl_opt_step_lion(ctx, s[0], s[1], s[2], s[3]);
+        return true;
+    }
     return false;
 }

@@ -244,5 +244,13 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         return s.at(0).random_normal(attrs.list<4>("ne"), attrs.number("mean"), attrs.number("deviation"), attrs.integer("stream"));
     }
     if (op == "dropout") return tl::dropout(s.at(0), s.at(1), attrs.number("p"), attrs.integer("stream"));
+    if (op == "opt_step_sgd") return tl::opt_step_sgd(s.at(0), s.at(1), s.at(2));
+    if (op == "opt_step_momentum") {
+        tl::OptStepMomentumOptions options;
+        options.nesterov = attrs.integer("nesterov") != 0;
+        return tl::opt_step_momentum(s.at(0), s.at(1), s.at(2), s.at(3), options);
+    }
+    if (op == "opt_step_adamw") return tl::opt_step_adamw(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4));
+    if (op == "opt_step_lion") return tl::opt_step_lion(s.at(0), s.at(1), s.at(2), s.at(3));
     return std::nullopt;
 }

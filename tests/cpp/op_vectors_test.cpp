@@ -24,7 +24,8 @@ using support::must;
 
 // What is no attribute among a case's parameters. Of argsort the order is one.
 bool is_remark(const std::string &op, const std::string &name) {
-    return name == "note" || name == "freq_factors" || name == "src0_permute" || (name == "order" && op.starts_with("opt_step_"));
+    return name == "note" || name == "freq_factors" || name == "src0_permute" ||
+           ((name == "order" || name == "t") && op.starts_with("opt_step_"));
 }
 
 std::string setting(const char *name, const char *otherwise) {

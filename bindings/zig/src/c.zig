@@ -637,6 +637,39 @@ pub extern fn tl_random_normal(
     stream: i64,
 ) ?*tl_tensor;
 pub extern fn tl_dropout(ctx: ?*tl_context, a: ?*tl_tensor, state: ?*tl_tensor, p: f64, stream: i64) ?*tl_tensor;
+pub extern fn tl_opt_step_sgd(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    grad: ?*tl_tensor,
+    settings: ?*tl_tensor,
+) ?*tl_tensor;
+pub const tl_opt_step_momentum_params = extern struct {
+    struct_size: usize = @sizeOf(tl_opt_step_momentum_params),
+    nesterov: bool = false,
+};
+pub extern fn tl_opt_step_momentum(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    grad: ?*tl_tensor,
+    velocity: ?*tl_tensor,
+    settings: ?*tl_tensor,
+    params: ?*const tl_opt_step_momentum_params,
+) ?*tl_tensor;
+pub extern fn tl_opt_step_adamw(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    grad: ?*tl_tensor,
+    m: ?*tl_tensor,
+    v: ?*tl_tensor,
+    settings: ?*tl_tensor,
+) ?*tl_tensor;
+pub extern fn tl_opt_step_lion(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    grad: ?*tl_tensor,
+    m: ?*tl_tensor,
+    settings: ?*tl_tensor,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

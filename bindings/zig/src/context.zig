@@ -265,6 +265,10 @@ pub const Context = struct {
     pub const randomUniform = op_functions.randomUniform;
     pub const randomNormal = op_functions.randomNormal;
     pub const dropout = op_functions.dropout;
+    pub const optStepSgd = op_functions.optStepSgd;
+    pub const optStepMomentum = op_functions.optStepMomentum;
+    pub const optStepAdamw = op_functions.optStepAdamw;
+    pub const optStepLion = op_functions.optStepLion;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -1361,3 +1361,67 @@ pub fn randomNormal(
 pub fn dropout(self: Context, a: Tensor, state: Tensor, p: f64, stream: i64) Error!Tensor {
     return self.construct(c.tl_dropout, .{ a.handle, state.handle, p, stream });
 }
+
+/// a after a step of gradient descent.
+///
+/// In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a view of a: make it an output, or use
+/// it, for this to happen. Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and
+/// not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever the
+/// step stands among a graph's outputs. Types: a f32, grad f32, f16 or bf16, settings f32; each step of the
+/// formula is rounded to f32: the same bits on every device. The result is f32.
+pub fn optStepSgd(self: Context, a: Tensor, grad: Tensor, settings: Tensor) Error!Tensor {
+    return self.construct(c.tl_opt_step_sgd, .{ a.handle, grad.handle, settings.handle });
+}
+
+/// What `optStepMomentum` may be given.
+pub const OptStepMomentumOptions = struct {
+    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    nesterov: bool = false,
+};
+
+/// a after a step of gradient descent with momentum.
+///
+/// In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
+/// with nesterov rate (grad[i] + momentum velocity[i]). The result is a view of a: make it an output, or use it,
+/// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
+/// a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
+/// What is written as in `optStepSgd`. Types: a and velocity f32, grad f32, f16 or bf16, settings f32; rounded as
+/// by `optStepSgd`. The result is f32.
+pub fn optStepMomentum(
+    self: Context,
+    a: Tensor,
+    grad: Tensor,
+    velocity: Tensor,
+    settings: Tensor,
+    options: OptStepMomentumOptions,
+) Error!Tensor {
+    const params: c.tl_opt_step_momentum_params = .{
+        .nesterov = options.nesterov,
+    };
+    return self.construct(c.tl_opt_step_momentum, .{ a.handle, grad.handle, velocity.handle, settings.handle, &params });
+}
+
+/// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
+/// of Adam.
+///
+/// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
+/// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an
+/// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
+/// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v
+/// of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 /
+/// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in `optStepSgd`. Types:
+/// a, m and v f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor, settings: Tensor) Error!Tensor {
+    return self.construct(c.tl_opt_step_adamw, .{ a.handle, grad.handle, m.handle, v.handle, settings.handle });
+}
+
+/// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
+///
+/// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] + (1
+/// - beta2) grad[i]. The result is a view of a: make it an output, or use it, for this to happen. The result is a
+/// view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros before
+/// the first step; settings {4}: rate, beta1, beta2, decay. What is written as in `optStepSgd`. Types: a and m
+/// f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: Tensor) Error!Tensor {
+    return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
+}

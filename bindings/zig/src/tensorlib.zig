@@ -84,6 +84,7 @@ pub const Conv1dDwOptions = op_functions.Conv1dDwOptions;
 pub const Conv2dDwOptions = op_functions.Conv2dDwOptions;
 pub const ConvTranspose1dOptions = op_functions.ConvTranspose1dOptions;
 pub const ConvTranspose2dOptions = op_functions.ConvTranspose2dOptions;
+pub const OptStepMomentumOptions = op_functions.OptStepMomentumOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

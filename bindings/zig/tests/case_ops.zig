@@ -107,6 +107,10 @@ const Name = enum {
     random_uniform,
     random_normal,
     dropout,
+    opt_step_sgd,
+    opt_step_momentum,
+    opt_step_adamw,
+    opt_step_lion,
 };
 
 /// null where it is none of these.
@@ -215,6 +219,10 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .random_uniform => 1,
         .random_normal => 1,
         .dropout => 2,
+        .opt_step_sgd => 3,
+        .opt_step_momentum => 4,
+        .opt_step_adamw => 5,
+        .opt_step_lion => 4,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -411,5 +419,11 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .random_uniform => return try ctx.randomUniform(src[0].?, try op.list(4, "ne"), try op.number("low"), try op.number("high"), try op.integer("stream")),
         .random_normal => return try ctx.randomNormal(src[0].?, try op.list(4, "ne"), try op.number("mean"), try op.number("deviation"), try op.integer("stream")),
         .dropout => return try ctx.dropout(src[0].?, src[1].?, try op.number("p"), try op.integer("stream")),
+        .opt_step_sgd => return try ctx.optStepSgd(src[0].?, src[1].?, src[2].?),
+        .opt_step_momentum => return try ctx.optStepMomentum(src[0].?, src[1].?, src[2].?, src[3].?, .{
+            .nesterov = try op.integer("nesterov") != 0,
+        }),
+        .opt_step_adamw => return try ctx.optStepAdamw(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?),
+        .opt_step_lion => return try ctx.optStepLion(src[0].?, src[1].?, src[2].?, src[3].?),
     }
 }

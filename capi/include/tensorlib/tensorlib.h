@@ -1848,6 +1848,20 @@ typedef struct tl_conv_transpose_2d_params {
 } tl_conv_transpose_2d_params;
 
 /**
+ * What tl_opt_step_momentum() may be given. Since 0.1.
+ */
+typedef struct tl_opt_step_momentum_params {
+    /**
+     * sizeof(tl_opt_step_momentum_params).
+     */
+    size_t struct_size;
+    /**
+     * 1: the gradient counts once more beside the velocity (Nesterov).
+     */
+    bool nesterov;
+} tl_opt_step_momentum_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
@@ -2787,6 +2801,57 @@ TL_API tl_tensor *tl_random_normal(tl_context *ctx, tl_tensor *state, const int6
  * The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, double p, int64_t stream);
+
+/**
+ * a after a step of gradient descent. In the result `a[i] = a[i] (1 - rate decay) - rate grad[i]`. The
+ * result is a view of a: make it an output, or use it, for this to happen. Shapes: a and grad of one
+ * shape; settings {2}: rate, decay. a must be contiguous and not constant, and share no memory with
+ * another operand. What was differentiated reads a as it was, wherever the step stands among a graph's
+ * outputs. Types: a F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded to
+ * F32: the same bits on every device. The result is F32. The context owns the result; NULL on failure.
+ * Since 0.1.
+ */
+TL_API tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *settings);
+
+/**
+ * a after a step of gradient descent with momentum. In the result `velocity[i] = momentum velocity[i]
+ * + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
+ * velocity[i])`. The result is a view of a: make it an output, or use it, for this to happen. The
+ * result is a view of velocity: make it an output, or use it, for this to happen. Shapes: a, grad and
+ * velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
+ * What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16 or BF16, settings
+ * F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The context owns the
+ * result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *velocity,
+        tl_tensor *settings, const tl_opt_step_momentum_params *params);
+
+/**
+ * a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019),
+ * without decay of Adam. In the result `m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] +
+ * (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) +
+ * eps)`. The result is a view of a: make it an output, or use it, for this to happen. The result is a
+ * view of m: make it an output, or use it, for this to happen. The result is a view of v: make it an
+ * output, or use it, for this to happen. Shapes: a, grad, m and v of one shape, m and v zeros before
+ * the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 - beta1^t), unbias2 =
+ * 1 / (1 - beta2^t), t = 1 in the first step. What is written as in tl_opt_step_sgd(). Types: a, m and
+ * v F32, grad F32, F16 or BF16, settings F32; rounded as by tl_opt_step_sgd(). The result is F32. The
+ * context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
+        tl_tensor *v, tl_tensor *settings);
+
+/**
+ * a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023). In
+ * the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2
+ * m[i] + (1 - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to
+ * happen. The result is a view of m: make it an output, or use it, for this to happen. Shapes: a, grad
+ * and m of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay. What is
+ * written as in tl_opt_step_sgd(). Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as
+ * by tl_opt_step_sgd(). The result is F32. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
+        tl_tensor *settings);
 
 /* ====================================================================================================
  * Gradients

@@ -266,6 +266,14 @@ struct LeafTable {
         void (*drop)(int64_t n, const uint32_t *words, uint32_t least, float share, const float *x, float *to);
     } random;
 
+    // A step of n elements of a parameter and its state (math/optimisers.hpp); the same bits at every level. Nothing overlaps.
+    struct Optimisers {
+        void (*sgd)(int64_t n, const float *settings, const float *g, float *a);
+        void (*momentum)(int64_t n, const float *settings, bool nesterov, const float *g, float *velocity, float *a);
+        void (*adamw)(int64_t n, const float *settings, const float *g, float *m, float *v, float *a);
+        void (*lion)(int64_t n, const float *settings, const float *g, float *m, float *a);
+    } optimisers;
+
     struct Comparisons {
         // NaN is passed over; -infinity where there is nothing else.
         float (*largest)(int64_t n, const float *x);

@@ -14,6 +14,7 @@ void fill(LeafTable &table) {
     fill_losses(table.losses);
     fill_comparisons(table.comparisons);
     fill_windows(table.windows);
+    fill_optimisers(table.optimisers);
     fill_random(table.random);
     fill_copies(table.copies);
     fill_integer(table.integer);

@@ -18,6 +18,7 @@ void fill_sums(LeafTable::Sums &table);
 void fill_losses(LeafTable::Losses &table);
 void fill_comparisons(LeafTable::Comparisons &table);
 void fill_windows(LeafTable::Windows &table);
+void fill_optimisers(LeafTable::Optimisers &table);
 void fill_random(LeafTable::Random &table);
 void fill_copies(LeafTable::Copies &table);
 void fill_integer(LeafTable::Integer &table);

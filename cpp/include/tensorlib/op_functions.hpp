@@ -256,6 +256,12 @@ struct ConvTranspose2dOptions {
     std::int64_t d1 = 1;
 };
 
+// What opt_step_momentum() may be given.
+struct OptStepMomentumOptions {
+    // 1: the gradient counts once more beside the velocity (Nesterov).
+    bool nesterov = false;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -368,6 +374,11 @@ public:
     Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne, double mean, double deviation,
                          std::int64_t stream) const;
     Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream) const;
+    Tensor opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings) const;
+    Tensor opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velocity, const Tensor &settings,
+                             const OptStepMomentumOptions &options = {}) const;
+    Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &v, const Tensor &settings) const;
+    Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -879,5 +890,32 @@ Tensor random_normal(const Tensor &state, const std::array<std::int64_t, 4> &ne,
 // dropped, 0 or more and less than 1. stream: which of the state's streams: another one for each operation that shall draw other numbers; 0
 // to 2147483647.
 Tensor dropout(const Tensor &a, const Tensor &state, double p, std::int64_t stream);
+// a after a step of gradient descent. In the result a[i] = a[i] (1 - rate decay) - rate grad[i]. The result is a view of a: make it an
+// output, or use it, for this to happen. Shapes: a and grad of one shape; settings {2}: rate, decay. a must be contiguous and not constant,
+// and share no memory with another operand. What was differentiated reads a as it was, wherever the step stands among a graph's outputs.
+// Types: a F32, grad F32, F16 or BF16, settings F32; each step of the formula is rounded to F32: the same bits on every device. The result
+// is F32.
+Tensor opt_step_sgd(const Tensor &a, const Tensor &grad, const Tensor &settings);
+// a after a step of gradient descent with momentum. In the result velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate
+// decay) - rate velocity[i], with nesterov rate (grad[i] + momentum velocity[i]). The result is a view of a: make it an output, or use it,
+// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes: a, grad and velocity of
+// one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum. What is written as in opt_step_sgd. Types: a and
+// velocity F32, grad F32, F16 or BF16, settings F32; rounded as by opt_step_sgd. The result is F32.
+Tensor opt_step_momentum(const Tensor &a, const Tensor &grad, const Tensor &velocity, const Tensor &settings,
+                         const OptStepMomentumOptions &options = {});
+// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay of Adam. In the result
+// m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
+// (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an output, or use it, for this to happen. The result is a view of m: make
+// it an output, or use it, for this to happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a,
+// grad, m and v of one shape, m and v zeros before the first step; settings {7}: rate, beta1, beta2, eps, decay, unbias1 = 1 / (1 -
+// beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in opt_step_sgd. Types: a, m and v F32, grad F32, F16
+// or BF16, settings F32; rounded as by opt_step_sgd. The result is F32.
+Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &v, const Tensor &settings);
+// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023). In the result a[i] = a[i] (1 - rate
+// decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] + (1 - beta2) grad[i]. The result is a view of a: make it an
+// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m
+// of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay. What is written as in opt_step_sgd. Types: a and m
+// F32, grad F32, F16 or BF16, settings F32; rounded as by opt_step_sgd. The result is F32.
+Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings);
 
 }  // namespace tensorlib

@@ -96,6 +96,7 @@ pub use op_functions::GluOp;
 pub use op_functions::GluOptions;
 pub use op_functions::Im2colOptions;
 pub use op_functions::Im2colTo;
+pub use op_functions::OptStepMomentumOptions;
 pub use op_functions::Pool1dOp;
 pub use op_functions::Pool1dOptions;
 pub use op_functions::Pool2dOp;

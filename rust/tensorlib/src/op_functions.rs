@@ -1074,6 +1074,37 @@ impl ConvTranspose2dOptions {
     }
 }
 
+/// What [`Context::opt_step_momentum`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct OptStepMomentumOptions {
+    raw: sys::tl_opt_step_momentum_params,
+}
+
+impl Default for OptStepMomentumOptions {
+    fn default() -> Self {
+        let raw = sys::tl_opt_step_momentum_params {
+            struct_size: size_of::<sys::tl_opt_step_momentum_params>(),
+            nesterov: false,
+        };
+        Self { raw }
+    }
+}
+
+impl OptStepMomentumOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// 1: the gradient counts once more beside the velocity (Nesterov).
+    #[must_use]
+    pub fn nesterov(mut self, nesterov: bool) -> Self {
+        self.raw.nesterov = nesterov;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -2693,6 +2724,105 @@ impl Context {
         // SAFETY: context and operands are live; what is pointed to lives for the call.
         self.construct(|| shapes(&[a, state]), |ctx| unsafe { sys::tl_dropout(ctx, a.raw(), state.raw(), p, stream) })
     }
+
+    /// a after a step of gradient descent.
+    ///
+    /// In the result `a[i] = a[i] (1 - rate decay) - rate grad[i]`. The result is a view of a: make it an output, or
+    /// use it, for this to happen. Shapes: a and grad of one shape; settings `[2]`: rate, decay. a must be contiguous
+    /// and not constant, and share no memory with another operand. What was differentiated reads a as it was, wherever
+    /// the step stands among a graph's outputs. Types: a F32, grad F32, F16 or BF16, settings F32; each step of the
+    /// formula is rounded to F32: the same bits on every device. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
+    /// memory with itself or another operand.
+    pub fn opt_step_sgd(&self, a: &Tensor, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, grad, settings]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_opt_step_sgd(ctx, a.raw(), grad.raw(), settings.raw()) },
+        )
+    }
+
+    /// a after a step of gradient descent with momentum.
+    ///
+    /// In the result `velocity[i] = momentum velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i],
+    /// with nesterov rate (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it,
+    /// for this to happen. The result is a view of velocity: make it an output, or use it, for this to happen. Shapes:
+    /// a, grad and velocity of one shape, velocity zeros before the first step; settings `[3]`: rate, decay, momentum.
+    /// What is written as in [`Context::opt_step_sgd`]. Types: a and velocity F32, grad F32, F16 or BF16, settings F32;
+    /// rounded as by [`Context::opt_step_sgd`]. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
+    /// memory with itself or another operand; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an
+    /// attribute out of its range.
+    pub fn opt_step_momentum(
+        &self,
+        a: &Tensor,
+        grad: &Tensor,
+        velocity: &Tensor,
+        settings: &Tensor,
+        options: OptStepMomentumOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, grad, velocity, settings]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_opt_step_momentum(ctx, a.raw(), grad.raw(), velocity.raw(), settings.raw(), &options.raw)
+            },
+        )
+    }
+
+    /// a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled Weight Decay Regularization, 2019), without decay
+    /// of Adam.
+    ///
+    /// In the result `m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1 - beta2) grad[i]^2; a[i] = a[i]
+    /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`. The result is a view of a: make it an
+    /// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
+    /// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v of
+    /// one shape, m and v zeros before the first step; settings `[7]`: rate, beta1, beta2, eps, decay, unbias1 = 1 / (1
+    /// - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in
+    /// [`Context::opt_step_sgd`]. Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by
+    /// [`Context::opt_step_sgd`]. The result is F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
+    /// memory with itself or another operand.
+    pub fn opt_step_adamw(
+        &self,
+        a: &Tensor,
+        grad: &Tensor,
+        m: &Tensor,
+        v: &Tensor,
+        settings: &Tensor,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, grad, m, v, settings]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_opt_step_adamw(ctx, a.raw(), grad.raw(), m.raw(), v.raw(), settings.raw()) },
+        )
+    }
+
+    /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
+    ///
+    /// In the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] + (1
+    /// - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to happen. The result is a
+    /// view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros before
+    /// the first step; settings `[4]`: rate, beta1, beta2, decay. What is written as in [`Context::opt_step_sgd`].
+    /// Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by [`Context::opt_step_sgd`]. The result is
+    /// F32.
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares
+    /// memory with itself or another operand.
+    pub fn opt_step_lion(&self, a: &Tensor, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, grad, m, settings]),
+            // SAFETY: context and operands are live.
+            |ctx| unsafe { sys::tl_opt_step_lion(ctx, a.raw(), grad.raw(), m.raw(), settings.raw()) },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -3515,5 +3645,45 @@ impl Tensor {
     /// As [`Context::dropout`].
     pub fn dropout(&self, state: &Tensor, p: f64, stream: i64) -> Result<Tensor> {
         self.with(state).dropout(self, state, p, stream)
+    }
+
+    /// [`Context::opt_step_sgd`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::opt_step_sgd`].
+    pub fn opt_step_sgd(&self, grad: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.with(grad).younger(settings.context()).opt_step_sgd(self, grad, settings)
+    }
+
+    /// [`Context::opt_step_momentum`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::opt_step_momentum`].
+    pub fn opt_step_momentum(
+        &self,
+        grad: &Tensor,
+        velocity: &Tensor,
+        settings: &Tensor,
+        options: OptStepMomentumOptions,
+    ) -> Result<Tensor> {
+        let context = self.with(grad).younger(velocity.context()).younger(settings.context()).clone();
+        context.opt_step_momentum(self, grad, velocity, settings, options)
+    }
+
+    /// [`Context::opt_step_adamw`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::opt_step_adamw`].
+    pub fn opt_step_adamw(&self, grad: &Tensor, m: &Tensor, v: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        let context = self.with(grad).younger(m.context()).younger(v.context()).younger(settings.context()).clone();
+        context.opt_step_adamw(self, grad, m, v, settings)
+    }
+
+    /// [`Context::opt_step_lion`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::opt_step_lion`].
+    pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
+        self.with(grad).younger(m.context()).younger(settings.context()).opt_step_lion(self, grad, m, settings)
     }
 }

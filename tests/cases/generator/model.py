@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import drawn, formats, movements, reduced, tensors, windows
+from . import drawn, formats, movements, reduced, steps, tensors, windows
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -91,6 +91,9 @@ class Case:
 
     def windowed(self, op, /, *operands, **attrs):
         return windows.BY_NAME[op](self._op(op, *operands, **attrs), *operands, **attrs)
+
+    def step(self, op, a, grad, state, settings, nesterov=None):
+        return steps.step(self._op(op, a, grad, *state, settings, nesterov=nesterov), op, a, grad, state, settings, nesterov)
 
     def mul_mat(self, a, b):
         return tensors.mul_mat(self._op("mul_mat", a, b), a, b)

@@ -371,6 +371,14 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let stream = attrs.integer("stream");
             s[0].dropout(&s[1], p, stream)
         }
+        "opt_step_sgd" => s[0].opt_step_sgd(&s[1], &s[2]),
+        "opt_step_momentum" => {
+            let options = tensorlib::OptStepMomentumOptions::new();
+            let options = options.nesterov(attrs.integer("nesterov") != 0);
+            s[0].opt_step_momentum(&s[1], &s[2], &s[3], options)
+        }
+        "opt_step_adamw" => s[0].opt_step_adamw(&s[1], &s[2], &s[3], &s[4]),
+        "opt_step_lion" => s[0].opt_step_lion(&s[1], &s[2], &s[3]),
         _ => return None,
     })
 }
