@@ -242,13 +242,14 @@ func (c *Context) Fill(a *Tensor, value float64) (*Tensor, error) {
 // OutProd is sums of outer products: of a's rows by b's rows, each with the one
 // of its number.
 //
-// The result c: c[m, n, i2, i3] = sum over k of a[m, k, i2 / (X/x), i3 / (Y/y)]
-// * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b (n, k, X, Y), c (m, n, X, Y); x
-// divides X and y divides Y, as in [Context.MulMat], which it is the product of
-// of both operands transposed. k = 0 gives zeros. Types: a of any float type or
-// weight format, b F32, F16 or BF16; multiplied and added up in F32, no operand
-// is rounded. An a with blocks is decoded beforehand, on the CPU into memory
-// for all of it. The result is F32.
+// The result c: c[m, n, i2, i3] = sum over k of
+// a[m, k, i2 / (X/x), i3 / (Y/y)] * b[n, k, i2, i3]. Shapes: a (m, k, x, y), b
+// (n, k, X, Y), c (m, n, X, Y); x divides X and y divides Y, as in
+// [Context.MulMat], which it is the product of of both operands transposed. k =
+// 0 gives zeros. Types: a of any float type or weight format, b F32, F16 or
+// BF16; multiplied and added up in F32, no operand is rounded. An a with blocks
+// is decoded beforehand, on the CPU into memory for all of it. The result is
+// F32.
 func (c *Context) OutProd(a, b *Tensor) (*Tensor, error) {
 	return c.construct("out_prod", []*Tensor{a, b}, func() *C.tl_tensor {
 		return C.tl_out_prod(c.ptr, a.ptr, b.ptr)
@@ -904,9 +905,9 @@ type RopeOptions struct {
 // (tokens, batch), freq_factors (n_dims / 2); c has a's shape. With mode mrope
 // positions are (4 tokens) or (4 tokens, batch): all of the first section, then
 // all of the second, and so on. Types: a F32, F16 or BF16, positions I32 or
-// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m (|x|
-// + |y|), rounded once to a's type. The result is of a's type. freqFactors may
-// be nil: left out.
+// I64, freq_factors F32; angles in F64, the rest in F32, within 8 2^-24 m
+// (|x| + |y|), rounded once to a's type. The result is of a's type. freqFactors
+// may be nil: left out.
 func (c *Context) Rope(a, positions, freqFactors *Tensor, options *RopeOptions) (*Tensor, error) {
 	freqFactors = orNone(freqFactors)
 	params := C.tl_rope_params{struct_size: C.sizeof_tl_rope_params}
@@ -1263,8 +1264,8 @@ type AccOptions struct {
 
 // Acc is a with b added to a window of it; a itself stays as it is.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2
-// + i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
+// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
+// nb2 + i3 nb3 bytes and i0 elements behind its first one += b[i0, i1, i2, i3].
 // Shapes: c has a's shape, and its elements lie side by side; b any shape that
 // fits. No two of the window's elements share memory. Types: F32, F16 or BF16
 // each; computed in F32 and rounded once to a's type. The result is of a's
@@ -1296,8 +1297,8 @@ type SetOptions struct {
 
 // Set is a with b in place of a window of it; a itself stays as it is.
 //
-// In the result c = a, and then c's element that lies offset + i1 nb1 + i2 nb2
-// + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
+// In the result c = a, and then c's element that lies offset + i1 nb1 + i2
+// nb2 + i3 nb3 bytes and i0 elements behind its first one = b[i0, i1, i2, i3].
 // Shapes: c has a's shape, and its elements lie side by side; b any shape that
 // fits. No two of the window's elements share memory. Types: any, the same for
 // a and b. Exact. The result is of a's type.
@@ -1898,8 +1899,8 @@ func (c *Context) OptStepMomentum(a, grad, velocity, settings *Tensor, options *
 // OptStepAdamw is a after a step of AdamW (I. Loshchilov, F. Hutter, Decoupled
 // Weight Decay Regularization, 2019), without decay of Adam.
 //
-// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] + (1
-// - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
+// In the result m[i] = beta1 m[i] + (1 - beta1) grad[i]; v[i] = beta2 v[i] +
+// (1 - beta2) grad[i]^2; a[i] = a[i] (1 - rate decay) - rate m[i] unbias1 /
 // (sqrt(v[i] unbias2) + eps). The result is a view of a: make it an output, or
 // use it, for this to happen. The result is a view of m: make it an output, or
 // use it, for this to happen. The result is a view of v: make it an output, or

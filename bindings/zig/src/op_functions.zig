@@ -1417,11 +1417,11 @@ pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor
 
 /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
 ///
-/// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] + (1
-/// - beta2) grad[i]. The result is a view of a: make it an output, or use it, for this to happen. The result is a
-/// view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros before
-/// the first step; settings {4}: rate, beta1, beta2, decay. What is written as in `optStepSgd`. Types: a and m
-/// f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
+/// In the result a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
+/// (1 - beta2) grad[i]. The result is a view of a: make it an output, or use it, for this to happen. The result is
+/// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
+/// before the first step; settings {4}: rate, beta1, beta2, decay. What is written as in `optStepSgd`. Types: a
+/// and m f32, grad f32, f16 or bf16, settings f32; rounded as by `optStepSgd`. The result is f32.
 pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }

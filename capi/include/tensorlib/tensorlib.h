@@ -2814,14 +2814,14 @@ TL_API tl_tensor *tl_dropout(tl_context *ctx, tl_tensor *a, tl_tensor *state, do
 TL_API tl_tensor *tl_opt_step_sgd(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *settings);
 
 /**
- * a after a step of gradient descent with momentum. In the result `velocity[i] = momentum velocity[i]
- * + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
- * velocity[i])`. The result is a view of a: make it an output, or use it, for this to happen. The
- * result is a view of velocity: make it an output, or use it, for this to happen. Shapes: a, grad and
- * velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
- * What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16 or BF16, settings
- * F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The context owns the
- * result; NULL on failure. Since 0.1.
+ * a after a step of gradient descent with momentum. In the result `velocity[i] = momentum
+ * velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate
+ * (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it, for this
+ * to happen. The result is a view of velocity: make it an output, or use it, for this to happen.
+ * Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate,
+ * decay, momentum. What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16
+ * or BF16, settings F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The
+ * context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *velocity,
         tl_tensor *settings, const tl_opt_step_momentum_params *params);
@@ -2861,8 +2861,8 @@ TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *gra
 
 /**
  * Appends to `ctx` the nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of
- * `wrt`, and gives them in `grads`: grads[j] has wrt[j]'s shape, is F32 and contiguous, and zeros where no y depends on
- * wrt[j]. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
+ * `wrt`, and gives them in `grads`: `grads[j]` has `wrt[j]`'s shape, is F32 and contiguous, and zeros where no y depends on
+ * `wrt[j]`. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
  *
  * `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is computed from the
  * outputs: F32, each of its y's shape; NULL for all, or NULL or tl_none() for one, stands for 1, of an output of one

@@ -7,8 +7,8 @@ use crate::{tl_context, tl_error, tl_status, tl_tensor};
 
 extern "C" {
     /// Appends to `ctx` the nodes that compute the gradients of the outputs `ys`, added up, with respect to each tensor of
-    /// `wrt`, and gives them in `grads`: grads[j] has wrt[j]'s shape, is F32 and contiguous, and zeros where no y depends on
-    /// wrt[j]. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
+    /// `wrt`, and gives them in `grads`: `grads[j]` has `wrt[j]`'s shape, is F32 and contiguous, and zeros where no y depends on
+    /// `wrt[j]`. Nothing is computed; a graph of them computes them, with the outputs themselves if they are among its outputs.
     ///
     /// `ys` and `wrt` are leafs or nodes of F32, F16 or BF16. `seeds` are the gradients of what is computed from the
     /// outputs: F32, each of its y's shape; NULL for all, or NULL or tl_none() for one, stands for 1, of an output of one

@@ -1264,14 +1264,14 @@ extern "C" {
         settings: *mut tl_tensor,
     ) -> *mut tl_tensor;
 
-    /// a after a step of gradient descent with momentum. In the result `velocity[i] = momentum velocity[i]
-    /// + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate (grad[i] + momentum
-    /// velocity[i])`. The result is a view of a: make it an output, or use it, for this to happen. The
-    /// result is a view of velocity: make it an output, or use it, for this to happen. Shapes: a, grad and
-    /// velocity of one shape, velocity zeros before the first step; settings {3}: rate, decay, momentum.
-    /// What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16 or BF16, settings
-    /// F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The context owns the
-    /// result; NULL on failure. Since 0.1.
+    /// a after a step of gradient descent with momentum. In the result `velocity[i] = momentum
+    /// velocity[i] + grad[i]; a[i] = a[i] (1 - rate decay) - rate velocity[i], with nesterov rate
+    /// (grad[i] + momentum velocity[i])`. The result is a view of a: make it an output, or use it, for this
+    /// to happen. The result is a view of velocity: make it an output, or use it, for this to happen.
+    /// Shapes: a, grad and velocity of one shape, velocity zeros before the first step; settings {3}: rate,
+    /// decay, momentum. What is written as in tl_opt_step_sgd(). Types: a and velocity F32, grad F32, F16
+    /// or BF16, settings F32; rounded as by tl_opt_step_sgd(). The result is F32. `params` may be NULL. The
+    /// context owns the result; NULL on failure. Since 0.1.
     pub fn tl_opt_step_momentum(
         ctx: *mut tl_context,
         a: *mut tl_tensor,

@@ -2781,8 +2781,8 @@ impl Context {
     /// (1 - rate decay) - rate m[i] unbias1 / (sqrt(v[i] unbias2) + eps)`. The result is a view of a: make it an
     /// output, or use it, for this to happen. The result is a view of m: make it an output, or use it, for this to
     /// happen. The result is a view of v: make it an output, or use it, for this to happen. Shapes: a, grad, m and v of
-    /// one shape, m and v zeros before the first step; settings `[7]`: rate, beta1, beta2, eps, decay, unbias1 = 1 / (1
-    /// - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in
+    /// one shape, m and v zeros before the first step; settings `[7]`: rate, beta1, beta2, eps, decay, unbias1 = 1 /
+    /// (1 - beta1^t), unbias2 = 1 / (1 - beta2^t), t = 1 in the first step. What is written as in
     /// [`Context::opt_step_sgd`]. Types: a, m and v F32, grad F32, F16 or BF16, settings F32; rounded as by
     /// [`Context::opt_step_sgd`]. The result is F32.
     ///
@@ -2806,12 +2806,12 @@ impl Context {
 
     /// a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023).
     ///
-    /// In the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] + (1
-    /// - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to happen. The result is a
-    /// view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros before
-    /// the first step; settings `[4]`: rate, beta1, beta2, decay. What is written as in [`Context::opt_step_sgd`].
-    /// Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by [`Context::opt_step_sgd`]. The result is
-    /// F32.
+    /// In the result `a[i] = a[i] (1 - rate decay) - rate sgn(beta1 m[i] + (1 - beta1) grad[i]); m[i] = beta2 m[i] +
+    /// (1 - beta2) grad[i]`. The result is a view of a: make it an output, or use it, for this to happen. The result is
+    /// a view of m: make it an output, or use it, for this to happen. Shapes: a, grad and m of one shape, m zeros
+    /// before the first step; settings `[4]`: rate, beta1, beta2, decay. What is written as in
+    /// [`Context::opt_step_sgd`]. Types: a and m F32, grad F32, F16 or BF16, settings F32; rounded as by
+    /// [`Context::opt_step_sgd`]. The result is F32.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) where a is constant, or shares

@@ -227,9 +227,13 @@ fn uncapitalised(text: &str) -> String {
 
 /// A paragraph in lines of at most `width` letters, each behind `prefix`, with a newline after each.
 pub fn wrapped(text: &str, prefix: &str, width: usize) -> String {
+    // A line that begins with one of these would be a list's item.
+    let glued = ["+", "-", "*"]
+        .iter()
+        .fold(text.to_string(), |text, sign| text.replace(&format!(" {sign} "), &format!("{FIXED}{sign} ")));
     let mut out = String::new();
     let mut line = String::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in glued.split(' ').filter(|word| !word.is_empty()) {
         let length = prefix.chars().count() + line.chars().count() + 1 + word.chars().count();
         if !line.is_empty() && length > width {
             out += &format!("{prefix}{line}\n");
