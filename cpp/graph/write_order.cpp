@@ -98,6 +98,9 @@ void note_seen_writes(Tensor &node) noexcept {
 }
 
 std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const Place> source_places) {
+    // A model that is only run has none: its graphs are built for each token, and what they write is not looked for.
+    const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
+    if (std::ranges::none_of(nodes, differentiated)) return {};
     const Memory memory(nodes);
     std::vector<Reversed> reversed;
     memory.for_each_pair([&](std::size_t r, const Access &earlier, const Access &later) {
