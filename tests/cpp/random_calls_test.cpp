@@ -125,7 +125,21 @@ const core::DTypeTraits &any_type(Draw &draw) {
 
 class Calls {
 public:
-    explicit Calls(std::uint64_t seed) : draw(seed) {}
+    explicit Calls(std::uint64_t seed) : draw(seed) {
+        // Of operands that are all of one shape and type, and settings of one size, blind draws never meet a valid call.
+        struct Given {
+            const char *op;
+            std::int64_t settings;
+        };
+        for (const auto &[op, settings] :
+             {Given{"opt_step_sgd", 2}, {"opt_step_momentum", 3}, {"opt_step_adamw", 7}, {"opt_step_lion", 4}}) {
+            CallSpec call;
+            call.def = core::find_op(op);
+            call.operands.assign(call.def->operands.size(), {core::DType::f32, 1, {5, 1, 1, 1}});
+            call.operands.back().ne[0] = settings;
+            keep(call);
+        }
+    }
 
     CallSpec next(const OpDef &def) {
         const std::vector<CallSpec> &kept = kept_[&def];

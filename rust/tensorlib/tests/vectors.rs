@@ -54,9 +54,11 @@ fn nmse(got: &[f32], want: &[f32]) -> f64 {
     error / size.max(f64::MIN_POSITIVE)
 }
 
-/// A case's parameter; None for its remarks.
-fn attr(name: &str, value: &Value) -> Option<Attr> {
-    if ["note", "freq_factors", "src0_permute"].contains(&name) {
+/// A parameter of a case of an operation; None for its remarks.
+fn attr(op: &str, name: &str, value: &Value) -> Option<Attr> {
+    // Steps of optimisers say what their settings are.
+    let of_settings = op.starts_with("opt_step_") && ["order", "t"].contains(&name);
+    if of_settings || ["note", "freq_factors", "src0_permute"].contains(&name) {
         return None;
     }
     Some(match value {
@@ -86,7 +88,7 @@ fn run(vectors: &Vectors, case: &Value, backend: &Backend) -> Option<(Vec<f32>, 
         sources[0] = sources[0].permute(axes.try_into().unwrap()).unwrap();
     }
     let attrs: Vec<(&str, Attr)> =
-        params.as_object().unwrap().iter().filter_map(|(k, v)| Some((&**k, attr(k, v)?))).collect();
+        params.as_object().unwrap().iter().filter_map(|(k, v)| Some((&**k, attr(op, k, v)?))).collect();
     let result = ctx.op(op, &sources.iter().collect::<Vec<_>>(), &attrs).unwrap();
     let trimmed = |mut s: Vec<i64>| {
         while s.len() > 1 && s.last() == Some(&1) {
