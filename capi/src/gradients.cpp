@@ -19,9 +19,7 @@ std::vector<core::Tensor *> all_of(tl_tensor *const *tensors, size_t n, const ch
     if (n > 0) required(tensors, function, name);
     std::vector<core::Tensor *> all;
     for (size_t i = 0; i < n; i++) {
-        if (!tensors[i]) core::fail(Status::invalid_argument, "%s: %s[%zu] is NULL", function, name, i);
-        if (!unwrap(tensors[i])) core::fail(Status::invalid_argument, "%s: %s[%zu] is tl_none(), which is no tensor", function, name, i);
-        all.push_back(unwrap(tensors[i]));
+        all.push_back(&capi::required_tensor(tensors[i], function, core::format_text("%s[%zu]", name, i).c_str()));
     }
     return all;
 }

@@ -44,8 +44,8 @@ struct Windows {
     }
     // What the windows met, back to where it was: {taps, X, Y, images}, of one channel.
     Value put_back(const Value &met) const {
-        const Value ones = met.zeros({taps(), 1, 1, 1}).filled(1).op(Op::diag);
-        return spread(ones.shaped({x.taps, y.taps, 1, taps()}), met.permuted({2, 0, 1, 3}).contiguous());
+        const Value units = met.unit_matrix(taps());
+        return spread(units.shaped({x.taps, y.taps, 1, taps()}), met.permuted({2, 0, 1, 3}).contiguous());
     }
 
 private:
@@ -130,9 +130,9 @@ constexpr GradientRule by_channel{[](Rule &r) {
 
 // Images of one channel, {w, h, 1, n}.
 Value pool_average(const Windows &windows, const Value &g, bool count_padding) {
-    const Value ones = g.zeros({windows.x.taps, windows.y.taps, 1, 1}).filled(1);
+    const Value ones = g.ones({windows.x.taps, windows.y.taps, 1, 1});
     if (count_padding) return windows.spread(ones, g * (1 / static_cast<double>(windows.taps())));
-    const Value image = g.zeros({windows.x.elements, windows.y.elements, 1, 1}).filled(1);
+    const Value image = g.ones({windows.x.elements, windows.y.elements, 1, 1});
     const Value count = windows.met(ones, image).sum_rows().shaped({windows.x.positions, windows.y.positions, 1, 1});
     return windows.spread(ones, g / count);
 }
@@ -151,7 +151,7 @@ Value pool_largest(const Windows &windows, const Value &g, const Value &a) {
     }
     const std::int64_t taps = windows.taps(), n = g.tensor().layout.n_elements();
     const Value met = over.met(a.zeros({windows.x.taps, windows.y.taps, 1, 1}), inside), places = met.op(Op::argmax);
-    const Value choices = a.zeros({taps, 1, 1, 1}).filled(1).op(Op::diag).op(Op::get_rows, places.shaped({n, 1, 1, 1}));
+    const Value choices = a.unit_matrix(taps).op(Op::get_rows, places.shaped({n, 1, 1, 1}));
     return windows.put_back((choices * g.shaped({1, n, 1, 1})).shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
 }
 
@@ -193,7 +193,7 @@ constexpr GradientRule upscale{[](Rule &r) {
         if (g.tensor().layout.n_elements() == 0) return g.zeros(r.ne(0));
         for (std::size_t d = 0; d < 2; d++) {
             const std::int64_t n = r.ne(0)[d];
-            const Value units = g.zeros({n, 1, 1, 1}).filled(1).op(Op::diag).shaped({n, 1, n, 1});
+            const Value units = g.unit_matrix(n).shaped({n, 1, n, 1});
             const Value rows = units.op(
                 Op::upscale, {}, {Attr::of_int("factor", attrs.factor), Attr::of_int("mode", static_cast<std::int64_t>(attrs.mode))});
             const Value matrix = rows.narrowed(1, 0, 1).shaped({n * attrs.factor, n, 1, 1});

@@ -4,6 +4,7 @@
 #include "gradients/rule.hpp"
 #include "graph/tensor_set.hpp"
 #include "graph/write_order.hpp"
+#include "ops/elementwise.hpp"
 
 #include <algorithm>
 #include <string>
@@ -13,12 +14,9 @@ namespace tensorlib::core::gradients {
 
 namespace {
 
-// Whether gradients exist for tensors of this type.
-bool is_differentiable(DType type) noexcept { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
-
 // Whether gradients pass from a node to this operand.
-bool passes(const Tensor &node, std::size_t operand) noexcept {
-    return node.src[operand] && !op_def(node.op).operands[operand].never && is_differentiable(node.src[operand]->layout.type);
+bool passes(const Tensor &node, std::size_t operand) {
+    return node.src[operand] && !op_def(node.op).operands[operand].never && ops::is_float(node.src[operand]->layout.type);
 }
 
 // What the ys are made of, sources before users.
@@ -28,6 +26,7 @@ public:
         Tensor *tensor;
         bool active = false;   // one of wrt, or made of one
         bool reached = false;  // gradients flow from a y to it
+        unsigned wanted = 0;   // of one that is reached: the operands whose gradients lead on, a bit each
         Tensor *gradient = nullptr;
     };
 
@@ -43,9 +42,12 @@ public:
         for (Tensor *y : ys) find(*y)->reached = true;
         for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
             if (!step->active || !step->reached) continue;
-            const unsigned wanted = this->wanted(*step->tensor);
             for (std::size_t i = 0; i < step->tensor->n_src; i++) {
-                if (wanted >> i & 1) find(*step->tensor->src[i])->reached = true;
+                if (!passes(*step->tensor, i)) continue;
+                Step &source = *find(*step->tensor->src[i]);
+                if (!source.active) continue;
+                step->wanted |= 1u << i;
+                source.reached = true;
             }
         }
     }
@@ -54,12 +56,6 @@ public:
     Step *find(const Tensor &t) {
         const std::uint32_t *place = places_.find(&t);
         return place ? &steps_[*place] : nullptr;
-    }
-    // The operands whose gradients lead on, a bit each.
-    unsigned wanted(const Tensor &node) {
-        unsigned wanted = 0;
-        for (std::size_t i = 0; i < node.n_src; i++) wanted |= static_cast<unsigned>(passes(node, i) && find(*node.src[i])->active) << i;
-        return wanted;
     }
 
 private:
@@ -99,7 +95,7 @@ void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor
              wrt.size());
     }
     const auto check_type = [](const char *what, std::size_t i, const Tensor &t) {
-        if (is_differentiable(t.layout.type)) return;
+        if (ops::is_float(t.layout.type)) return;
         fail(Status::type_mismatch, "gradients: %s %zu is %s: f32, f16 or bf16 is valid", what, i, tensor_text(t).c_str());
     };
     for (std::size_t i = 0; i < ys.size(); i++) {
@@ -128,14 +124,21 @@ void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor
 
 // Nodes that have no rule, all named: who has to change a model wants to know at once.
 void check_rules(const Context &context, Path &path) {
+    // Many nodes are of few contexts, and each is a walk over links.
+    std::vector<const Context *> checked;
+    const auto check_context = [&](const Context &other) {
+        if (std::ranges::find(checked, &other) != checked.end()) return;
+        context.check_reference("gradients", other);
+        checked.push_back(&other);
+    };
     constexpr std::size_t most = 8;
     std::string text;
     std::size_t found = 0;
     for (const Path::Step &step : path.steps()) {
         const Tensor &node = *step.tensor;
-        if (!step.reached || path.wanted(node) == 0) continue;
-        context.check_reference("gradients", *node.context);
-        for (const Tensor *source : node.sources()) context.check_reference("gradients", *source->context);
+        if (step.wanted == 0) continue;
+        check_context(*node.context);
+        for (const Tensor *source : node.sources()) check_context(*source->context);
         const GradientRule &rule = rule_of(node.op);
         const std::string why = rule.refusal ? rule.refusal(node) : std::string();
         if (why.empty()) continue;
@@ -170,7 +173,7 @@ void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *con
     const std::span<Path::Step> steps = path.steps();
     for (std::size_t s = steps.size(); s-- > 0;) {
         const Path::Step step = steps[s];
-        const unsigned wanted = step.gradient ? path.wanted(*step.tensor) : 0;
+        const unsigned wanted = step.gradient ? step.wanted : 0;
         if (wanted == 0) continue;
         Rule::Given given;
         Rule rule(nodes, *step.tensor, *step.gradient, wanted, given);

@@ -72,8 +72,8 @@ void view_build(Rule &r) {
 constexpr GradientRule same{[](Rule &r) { r.give(0, [&] { return r.g(); }); }};
 
 // Elements are copies of others, as often as they are named.
-Value scattered(const Rule &r, const Value &g, Tensor &indices, std::size_t dim) {
-    return g.zeros(r.ne(0)).op(Op::scatter_add, {&g.tensor(), &indices}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
+Value scattered(const Extents &ne, const Value &g, const Value &indices, std::size_t dim) {
+    return g.zeros(ne).op(Op::scatter_add, {&g.tensor(), &indices.tensor()}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ constexpr GradientRule get_rows{[](Rule &r) {
     r.give(0, [&] {
         const Value rows(r.nodes(), *r.source(1));
         const Extents &n = rows.ne();
-        return scattered(r, r.g(), rows.shaped({1, n[0], n[1], n[2]}).tensor(), 1);
+        return scattered(r.ne(0), r.g(), rows.shaped({1, n[0], n[1], n[2]}), 1);
     });
 }};
 // Of rows that are named twice the later one stays; the gradient is given to both.
@@ -109,7 +109,7 @@ constexpr GradientRule set_rows{[](Rule &r) {
 }};
 constexpr GradientRule gather{[](Rule &r) {
     const auto dim = static_cast<std::size_t>(r.attrs<ops::GatherAttrs>().dim);
-    r.give(0, [&] { return scattered(r, r.g(), *r.source(1), dim); });
+    r.give(0, [&] { return scattered(r.ne(0), r.g(), Value(r.nodes(), *r.source(1)), dim); });
 }};
 constexpr GradientRule scatter_add{[](Rule &r) {
     const auto dim = r.attrs<ops::ScatterAddAttrs>().dim;
@@ -124,8 +124,7 @@ constexpr GradientRule add_id{[](Rule &r) {
     r.give(1, [&] {
         const Value g = r.g(), ids(r.nodes(), *r.source(2));
         const std::int64_t n = g.ne()[0], columns = g.ne()[1] * g.ne()[2];
-        return g.zeros(r.ne(1)).op(Op::scatter_add, {&g.shaped({n, columns, 1, 1}).tensor(), &ids.shaped({1, columns, 1, 1}).tensor()},
-                                   {Attr::of_int("dim", 1)});
+        return scattered(r.ne(1), g.shaped({n, columns, 1, 1}), ids.shaped({1, columns, 1, 1}), 1);
     });
 }};
 
@@ -154,7 +153,7 @@ constexpr GradientRule pad_reflect_1d{[](Rule &r) {
         // |i - p0|, and beyond the end as far before it.
         const Value from = g.numbers(static_cast<double>(-attrs.p0), 1, g.ne()[0]).op(Op::abs);
         const Value places = from.scaled(1, -first).op(Op::abs).scaled(-1, first).cast(DType::i32);
-        return scattered(r, g, places.tensor(), 0);
+        return scattered(r.ne(0), g, places, 0);
     });
 }};
 constexpr GradientRule roll{[](Rule &r) {

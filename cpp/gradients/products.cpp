@@ -4,13 +4,6 @@
 
 namespace tensorlib::core::gradients::rules {
 
-namespace {
-
-// {n, n} with ones on its diagonal.
-Value identity(const Value &v, std::int64_t n) { return v.zeros({n, 1, 1, 1}).filled(1).op(Op::diag); }
-
-}  // namespace
-
 // c = a^T b by slices, so da = b g^T and db = a g. Operands keep their types: what is rounded in a weight counts as none.
 constexpr GradientRule mul_mat{[](Rule &r) {
     const Value g = r.g();
@@ -33,7 +26,7 @@ constexpr GradientRule mul_mat_id{[](Rule &r) {
     const std::int64_t k = r.ne(0)[0], m = r.ne(0)[1], experts = r.ne(0)[2], used = r.ne(2)[0], columns = used * r.ne(2)[1];
     r.give(0, [&] {
         const Value numbers(r.nodes(), *ids);
-        const Value mine = identity(g, experts).op(Op::get_rows, {&numbers.shaped({columns, 1, 1, 1}).tensor()});
+        const Value mine = g.unit_matrix(experts).op(Op::get_rows, {&numbers.shaped({columns, 1, 1, 1}).tensor()});
         const Value masks = mine.transposed().contiguous().shaped({1, columns, experts, 1});
         const Value inputs = r[1].repeated({k, used, r.ne(2)[1], 1}).shaped({k, columns, 1, 1});
         return inputs.op(Op::out_prod, g.shaped({m, columns, 1, 1}).repeated({m, columns, experts, 1}) * masks);

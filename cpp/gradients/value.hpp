@@ -65,8 +65,11 @@ public:
     // products share slices.
     Value slices_summed_to(const Extents &ne) const;
 
-    // Zeros of a shape, and numbers from `first` on, in steps; of this alone the context counts.
+    // Zeros and ones of a shape, and numbers from `first` on, in steps; of this alone the context counts.
     Value zeros(const Extents &ne) const { return numbers(0, 1, 1).repeated(ne); }
+    Value ones(const Extents &ne) const { return numbers(1, 1, 1).repeated(ne); }
+    // {n, n}, ones on its diagonal.
+    Value unit_matrix(std::int64_t n) const { return ones({n, 1, 1, 1}).op(Op::diag); }
     Value numbers(double first, double step, std::int64_t n) const;
 
 private:

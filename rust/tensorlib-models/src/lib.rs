@@ -3,6 +3,7 @@
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod adapter;
+mod architecture;
 mod decoder;
 mod encoder;
 mod error;

@@ -8,19 +8,12 @@ mod phi3;
 mod qwen;
 
 use super::shape::Shape;
+use crate::architecture::{self, Architecture};
 use crate::settings::Settings;
 use crate::weights::HubNames;
-use crate::{Error, Result};
+use crate::Result;
 
-/// An architecture: its names, what its settings say, and the names of its tensors in hub folders.
-struct Architecture {
-    /// As `general.architecture` and `model_type` have it.
-    names: &'static [&'static str],
-    shape: fn(&Settings) -> Result<Shape>,
-    hub_names: fn() -> HubNames,
-}
-
-const ALL: [Architecture; 9] = [
+const ALL: [Architecture<Shape>; 9] = [
     Architecture { names: &["llama", "mistral", "mixtral"], shape: llama::shape, hub_names: llama::hub_names },
     Architecture { names: &["qwen2"], shape: qwen::qwen2, hub_names: names::plain },
     Architecture { names: &["qwen3"], shape: qwen::qwen3, hub_names: names::plain },
@@ -34,12 +27,5 @@ const ALL: [Architecture; 9] = [
 
 /// The decoder that the settings describe, and its names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    for found in &ALL {
-        if settings.is_one_of(found.names)? {
-            return Ok(((found.shape)(settings)?, (found.hub_names)()));
-        }
-    }
-    let known: Vec<&str> = ALL.iter().flat_map(|a| a.names).copied().collect();
-    let (name, known) = (settings.architecture(), known.join(", "));
-    Err(Error::unsupported(format!("architecture '{name}' is no decoder that is known: {known} are")))
+    architecture::read(&ALL, "decoder", settings)
 }
