@@ -15,6 +15,21 @@ func (y *Tensor) Gradients(wrt ...*Tensor) ([]*Tensor, error) {
 	return y.ctx.Gradients([]*Tensor{y}, nil, wrt)
 }
 
+// GradientsReach says whether gradients of y flow to t; where not, [Tensor.Gradients]
+// gives zeros.
+func (y *Tensor) GradientsReach(t *Tensor) (bool, error) {
+	for i, operand := range []*Tensor{y, t} {
+		if err := operand.enter(); err != nil {
+			return false, operandError("gradients_reach", i, err)
+		}
+		defer operand.leave()
+	}
+	var reach C.bool
+	cerr := newCError()
+	err := check(C.tl_gradients_reach(y.ptr, t.ptr, &reach, &cerr), &cerr)
+	return bool(reach), err
+}
+
 // Gradients makes the nodes that compute the gradients of the outputs ys, added
 // up, with respect to each tensor of wrt: F32, contiguous, of wrt's shapes, zeros
 // where no output depends on one. They are c's; c is usually the outputs' youngest

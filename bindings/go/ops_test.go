@@ -202,3 +202,18 @@ func TestConstant(t *testing.T) {
 	}
 	wantValues[float32](t, w, 0, 1, 2, 3)
 }
+
+func TestGradientsReach(t *testing.T) {
+	c := newContext(t)
+	a, b := f32(c, 3), f32(c, 3)
+	y := must(c.Mul(a, must(c.StopGradient(b))))
+	if reach, err := y.GradientsReach(a); err != nil || !reach {
+		t.Errorf("through a product: %v, %v", reach, err)
+	}
+	if reach, err := y.GradientsReach(b); err != nil || reach {
+		t.Errorf("where they end: %v, %v", reach, err)
+	}
+	if _, err := y.GradientsReach(nil); err == nil {
+		t.Error("nil is taken")
+	}
+}

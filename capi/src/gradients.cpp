@@ -43,3 +43,12 @@ tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *
         std::ranges::transform(made, grads, [](core::Tensor *t) { return wrap(t); });
     });
 }
+
+tl_status tl_gradients_reach(tl_tensor *y, tl_tensor *t, bool *out, tl_error *err) {
+    if (out) *out = false;
+    return guarded(err, [&] {
+        constexpr const char *name = "gradients_reach";
+        core::Tensor &output = capi::required_tensor(y, name, "y"), &tensor = capi::required_tensor(t, name, "t");
+        *required(out, name, "out") = core::gradients::reach(output, tensor);
+    });
+}

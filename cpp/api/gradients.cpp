@@ -32,4 +32,6 @@ std::vector<Tensor> Tensor::gradients(std::initializer_list<Tensor> wrt, const T
     return Nodes::youngest_of({this, &seed}).gradients({this, 1}, {wrt.begin(), wrt.size()}, {&given, 1});
 }
 
+bool Tensor::gradients_reach(const Tensor &t) const { return core::gradients::reach(get(), t.get()); }
+
 }  // namespace tensorlib

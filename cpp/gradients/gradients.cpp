@@ -199,4 +199,14 @@ void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *con
     nodes.keep();
 }
 
+bool reach(Tensor &y, const Tensor &t) {
+    if (!ops::is_float(y.layout.type) || !ops::is_float(t.layout.type)) return false;
+    Tensor *const ys[] = {&y};
+    // (Path marks what it is given, and changes no tensor.)
+    Tensor *const wrt[] = {const_cast<Tensor *>(&t)};
+    Path path(ys, wrt);
+    const Path::Step *step = path.find(t);
+    return step && step->reached;
+}
+
 }  // namespace tensorlib::core::gradients

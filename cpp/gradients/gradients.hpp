@@ -16,4 +16,7 @@ namespace tensorlib::core::gradients {
 void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *const> seeds, std::span<Tensor *const> wrt,
             std::span<Tensor *> grads);
 
+// Whether gradients of y flow to t, along operands: where not, append() gives zeros.
+bool reach(Tensor &y, const Tensor &t);
+
 }  // namespace tensorlib::core::gradients

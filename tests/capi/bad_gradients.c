@@ -39,5 +39,15 @@ void test_gradients(void) {
     ACCEPTED(tl_graph_compute(graph, backend, &err));
     ACCEPTED(tl_tensor_read(grads[0], found, 0, sizeof found, &err));
     for (int i = 0; i < 4; i++) CHECK(found[i] == 2 * values[i]);
-    tl_graph_free(graph), tl_context_free(ctx);
+    tl_graph_free(graph);
+    bool reach = true;
+    REFUSED(tl_gradients_reach(NULL, a, &reach, &err), TL_STATUS_INVALID_ARGUMENT, "y is NULL");
+    CHECK(!reach);
+    REFUSED(tl_gradients_reach(loss, none, &reach, &err), TL_STATUS_INVALID_ARGUMENT, "t is tl_none()");
+    REFUSED(tl_gradients_reach(loss, a, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "out is NULL");
+    ACCEPTED(tl_gradients_reach(loss, a, &reach, &err));
+    CHECK(reach);
+    ACCEPTED(tl_gradients_reach(loss, b, &reach, &err));
+    CHECK(!reach);
+    tl_context_free(ctx);
 }

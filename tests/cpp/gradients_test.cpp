@@ -102,6 +102,17 @@ TEST(Gradients, of_a_long_chain) {
 }
 
 // Attention is one operation and has one rule: it must be that of the operations that it joins.
+TEST(Gradients, say_whether_they_reach) {
+    const tl::Context ctx;
+    const auto a = support::leaf(ctx, {5}, 1), b = support::leaf(ctx, {5}, 2), other = support::leaf(ctx, {5}, 3);
+    const auto ids = ctx.zeros(tl::Type::i32, {2}), y = get_rows(a * stop_gradient(b), ids);
+    EXPECT_TRUE(y.gradients_reach(a));
+    EXPECT_TRUE(y.gradients_reach(y));
+    for (const auto &t : {b, other, ids}) EXPECT_FALSE(y.gradients_reach(t));
+    EXPECT_FALSE(a.gradients_reach(y));
+    EXPECT_FALSE(ids.gradients_reach(ids));
+}
+
 TEST(Attention, has_the_gradients_of_its_parts) {
     for (const bool shared : {false, true}) {
         const tl::Context ctx;

@@ -685,6 +685,8 @@ pub extern fn tl_gradients(
     err: ?*tl_error,
 ) tl_status;
 
+pub extern fn tl_gradients_reach(y: ?*tl_tensor, t: ?*tl_tensor, out: ?*bool, err: ?*tl_error) tl_status;
+
 pub const tl_graph = opaque {};
 
 pub const tl_progress_fn = ?*const fn (user_data: ?*anyopaque, done: usize, total: usize) callconv(.c) bool;

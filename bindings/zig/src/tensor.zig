@@ -183,6 +183,13 @@ pub const Tensor = struct {
         return c.tl_tensor_data(self.handle);
     }
 
+    /// Whether gradients of this tensor flow to `t`; where not, `Context.gradients` gives zeros.
+    pub fn gradientsReach(self: Tensor, t: Tensor) Error!bool {
+        var reach = false;
+        try status.check(c.tl_gradients_reach(self.handle, t.handle, &reach, status.errorOf(self.diagnostics)));
+        return reach;
+    }
+
     /// "mul_mat scores: f32 [4, 3]", by {f}.
     pub fn format(self: Tensor, writer: *std.Io.Writer) std.Io.Writer.Error!void {
         const text = self.name();

@@ -125,3 +125,13 @@ test "types" {
     try expect(none.blockSize() == 0 and none.size() == 0);
     try std.testing.expectEqualStrings("unknown type", none.name());
 }
+
+test "where gradients flow" {
+    const ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const a = try ctx.zeros(.f32, &.{3});
+    const b = try ctx.zeros(.f32, &.{3});
+    const y = try ctx.mul(a, try ctx.stopGradient(b));
+    try expect(try y.gradientsReach(a));
+    try expect(!try y.gradientsReach(b));
+}

@@ -2883,6 +2883,13 @@ TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *gra
 TL_API TL_NODISCARD tl_status tl_gradients(tl_context *ctx, tl_tensor *const *ys, tl_tensor *const *seeds,
         size_t n_ys, tl_tensor *const *wrt, size_t n_wrt, tl_tensor **grads, tl_error *err);
 
+/**
+ * Whether gradients of y flow to t, along operands; where not, tl_gradients() gives zeros for floats, and fails for tensors of
+ * other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is tl_none().
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_gradients_reach(tl_tensor *y, tl_tensor *t, bool *out, tl_error *err);
+
 /* ====================================================================================================
  * Graphs
  *

@@ -309,6 +309,8 @@ public:
     std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt) const;
     // The same of any shape, by the gradient of what is made of it; in the younger of both contexts.
     std::vector<Tensor> gradients(std::initializer_list<Tensor> wrt, const Tensor &seed) const;
+    // Whether gradients of this tensor flow to t; where not, gradients() gives zeros.
+    bool gradients_reach(const Tensor &t) const;
 
 private:
     friend class Context;

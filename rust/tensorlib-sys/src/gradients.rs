@@ -35,4 +35,9 @@ extern "C" {
         grads: *mut *mut tl_tensor,
         err: *mut tl_error,
     ) -> tl_status;
+
+    /// Whether gradients of y flow to t, along operands; where not, tl_gradients() gives zeros for floats, and fails for tensors of
+    /// other types. `out` is false on failure. TL_STATUS_INVALID_ARGUMENT: a pointer is NULL, or a tensor is tl_none().
+    /// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+    pub fn tl_gradients_reach(y: *mut tl_tensor, t: *mut tl_tensor, out: *mut bool, err: *mut tl_error) -> tl_status;
 }

@@ -38,6 +38,25 @@ impl Tensor {
     pub fn gradients_by(&self, seed: &Tensor, wrt: &[&Tensor]) -> Result<Vec<Tensor>> {
         youngest(self, &[Some(seed)]).gradients(&[self], &[Some(seed)], wrt)
     }
+
+    /// Whether gradients of this tensor flow to `t`; where not, [`Tensor::gradients`] gives zeros.
+    ///
+    /// ```
+    /// let ctx = tensorlib::Context::new();
+    /// let (a, b) = (ctx.tensor([1], &[2f32])?, ctx.tensor([1], &[3f32])?);
+    /// let y = a.mul(&b.stop_gradient()?)?;
+    /// assert!(y.gradients_reach(&a)? && !y.gradients_reach(&b)?);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn gradients_reach(&self, t: &Tensor) -> Result<bool> {
+        let mut reach = false;
+        // SAFETY: both tensors are live; reach is valid.
+        check(|err| unsafe { sys::tl_gradients_reach(self.raw(), t.raw(), &mut reach, err) })?;
+        Ok(reach)
+    }
 }
 
 impl Context {
