@@ -38,7 +38,8 @@
 //! # Features
 //! - `half` (default): [`f16`](struct@f16) and [`bf16`] as elements.
 //! - `ndarray`: conversions from and to ndarray's arrays.
-//! - `safetensors`: files of that format, read and written, in a module of that name.
+//! - `safetensors` (default): files of that format, read and written, in a module of that name, and checkpoints of [`train`].
+//! - `progress` (default): a progress bar for [`train`].
 //! - `cuda`: NVIDIA GPUs as devices `"cuda:0"`, ... ([`devices`] lists them). Building takes nvcc of CUDA 12.8 or later;
 //!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.
 //! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. Whether it
@@ -61,12 +62,14 @@ mod graph;
 mod guard;
 #[cfg(feature = "ndarray")]
 mod ndarray;
+pub mod nn;
 mod op_functions;
 mod ops;
 mod quantize;
 #[cfg(feature = "safetensors")]
 pub mod safetensors;
 mod tensor;
+pub mod train;
 
 pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};

@@ -1,0 +1,99 @@
+//! Convolutions, and what images pass between them.
+
+use super::{Init, Module, Parameters, Pass};
+use crate::{Conv1dOptions, Conv2dOptions, Pool2dOp, Pool2dOptions, Result, Tensor};
+
+/// A square kernel that moves over images: of `[w, h, inputs, n]` gives `[w', h', outputs, n]`.
+#[derive(Clone, Debug)]
+pub struct Conv2d {
+    /// `[k, k, inputs, outputs]`.
+    pub weight: Tensor,
+    /// `[outputs]`.
+    pub bias: Option<Tensor>,
+    /// Stride, padding and dilation of both dimensions.
+    pub options: Conv2dOptions,
+}
+
+impl Conv2d {
+    /// With the parameters `weight` and `bias`, from [`Init::inputs`] of k k inputs; a stride of 1, and a padding of (k - 1) / 2,
+    /// by which images of odd k keep their size. Change [`Conv2d::options`] for others.
+    ///
+    /// # Errors
+    /// As [`Parameters::make`].
+    pub fn new(parameters: &Parameters, inputs: i64, outputs: i64, k: i64) -> Result<Self> {
+        let init = Init::inputs(k * k * inputs);
+        let weight = parameters.make("weight", [k, k, inputs, outputs], init)?;
+        let bias = Some(parameters.make("bias", [outputs], init)?);
+        Ok(Self { weight, bias, options: Conv2dOptions::new().p0((k - 1) / 2).p1((k - 1) / 2) })
+    }
+}
+
+impl Module for Conv2d {
+    fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        let c = self.weight.conv_2d(x, self.options)?;
+        match &self.bias {
+            Some(bias) => c.add(&bias.reshape([1, 1, -1])?),
+            None => Ok(c),
+        }
+    }
+}
+
+/// A kernel that moves over sequences: of `[length, inputs, n]` gives `[length', outputs, n]`.
+#[derive(Clone, Debug)]
+pub struct Conv1d {
+    /// `[k, inputs, outputs]`.
+    pub weight: Tensor,
+    /// `[outputs]`.
+    pub bias: Option<Tensor>,
+    /// Stride, padding and dilation.
+    pub options: Conv1dOptions,
+}
+
+impl Conv1d {
+    /// As [`Conv2d::new`].
+    ///
+    /// # Errors
+    /// As [`Parameters::make`].
+    pub fn new(parameters: &Parameters, inputs: i64, outputs: i64, k: i64) -> Result<Self> {
+        let init = Init::inputs(k * inputs);
+        let weight = parameters.make("weight", [k, inputs, outputs], init)?;
+        let bias = Some(parameters.make("bias", [outputs], init)?);
+        Ok(Self { weight, bias, options: Conv1dOptions::new().p((k - 1) / 2) })
+    }
+}
+
+impl Module for Conv1d {
+    fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        let c = self.weight.conv_1d(x, self.options)?;
+        match &self.bias {
+            Some(bias) => c.add(&bias.reshape([1, -1])?),
+            None => Ok(c),
+        }
+    }
+}
+
+/// The largest of each k x k pixels of images `[w, h, channels, n]`.
+///
+/// # Errors
+/// As [`Tensor::pool_2d`].
+pub fn max_pool(x: &Tensor, k: i64) -> Result<Tensor> {
+    x.pool_2d(Pool2dOp::Max, k, k, Pool2dOptions::new())
+}
+
+/// Their mean.
+///
+/// # Errors
+/// As [`Tensor::pool_2d`].
+pub fn mean_pool(x: &Tensor, k: i64) -> Result<Tensor> {
+    x.pool_2d(Pool2dOp::Avg, k, k, Pool2dOptions::new())
+}
+
+/// All of a sample's elements in a row: of `[.., n]` gives `[elements, n]`.
+///
+/// # Errors
+/// As [`Tensor::reshape`].
+pub fn flatten(x: &Tensor) -> Result<Tensor> {
+    let n = x.shape().last().copied().unwrap_or(1);
+    let x = x.cont()?;
+    x.reshape([-1, n])
+}

@@ -1,0 +1,31 @@
+//! Noise for training.
+
+use super::{invalid, Module, Pass};
+use crate::{Result, Tensor};
+
+/// In training each element is dropped with this probability, and the others are scaled up to keep the mean; in evaluation
+/// nothing is done (N. Srivastava and others, Dropout: A Simple Way to Prevent Neural Networks from Overfitting, 2014).
+#[derive(Clone, Copy, Debug)]
+pub struct Dropout {
+    p: f64,
+}
+
+impl Dropout {
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a probability below 0, or of 1 and more.
+    pub fn new(p: f64) -> Result<Self> {
+        if !(0. ..1.).contains(&p) {
+            return Err(invalid(format!("Dropout::new: {p}: a probability from 0 on and below 1 is valid")));
+        }
+        Ok(Self { p })
+    }
+}
+
+impl Module for Dropout {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        match pass.random() {
+            Some((state, stream)) if self.p > 0. => x.dropout(state, self.p, stream),
+            _ => Ok(x.clone()),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What layers have in common, and how they are put one behind the other.
+
+use super::invalid;
+use crate::{Result, Tensor};
+use std::cell::Cell;
+use std::fmt;
+
+/// A function of a tensor that has parameters. Functions of a tensor, such as [`Tensor::relu`], are modules too.
+///
+/// ```
+/// use tensorlib::nn::{Linear, Module, Parameters, Pass};
+/// use tensorlib::{Result, Tensor};
+///
+/// struct Gated {
+///     gate: Linear,
+///     value: Linear,
+/// }
+///
+/// impl Module for Gated {
+///     fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+///         self.gate.forward(x, pass)?.sigmoid()?.mul(&self.value.forward(x, pass)?)
+///     }
+/// }
+/// # let p = Parameters::new(1);
+/// # let gated = Gated { gate: Linear::new(&p.scope("gate"), 4, 2)?, value: Linear::new(&p.scope("value"), 4, 2)? };
+/// # let x = tensorlib::Context::new().zeros(tensorlib::DType::F32, [4, 3])?;
+/// # assert_eq!(gated.forward(&x, &Pass::evaluation())?.shape(), [2, 3]);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+pub trait Module {
+    /// Appends the nodes that compute the module's answer to x.
+    ///
+    /// # Errors
+    /// As the operations that it is made of.
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor>;
+}
+
+impl<F: Fn(&Tensor) -> Result<Tensor>> Module for F {
+    fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        self(x)
+    }
+}
+
+/// What a model is applied for: training, where [`Dropout`](super::Dropout) drops, or evaluation. One for each graph.
+#[derive(Debug)]
+pub struct Pass {
+    random: Option<Tensor>,
+    streams: Cell<i64>,
+}
+
+impl Pass {
+    /// Nothing is random.
+    pub fn evaluation() -> Self {
+        Self { random: None, streams: Cell::new(0) }
+    }
+
+    /// `random` is the state of random operations: an I64 leaf `[2]` of a seed and a counter, which is advanced between runs.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for another tensor.
+    pub fn training(random: &Tensor) -> Result<Self> {
+        if random.dtype() != crate::DType::I64 || random.shape() != [2] {
+            let found = format!("{:?} {}", random.shape(), random.dtype());
+            return Err(invalid(format!("Pass::training: random is {found}: [2] i64, a seed and a counter, is valid")));
+        }
+        Ok(Self { random: Some(random.clone()), streams: Cell::new(0) })
+    }
+
+    /// Whether it is training.
+    pub fn is_training(&self) -> bool {
+        self.random.is_some()
+    }
+
+    /// In training the state, and a stream that no other call gets: the operands of a random operation.
+    pub fn random(&self) -> Option<(&Tensor, i64)> {
+        let random = self.random.as_ref()?;
+        let stream = self.streams.get();
+        self.streams.set(stream + 1);
+        Some((random, stream))
+    }
+}
+
+/// Modules one behind the other; with none, x itself.
+#[derive(Default)]
+pub struct Sequential {
+    modules: Vec<Box<dyn Module + Send + Sync>>,
+}
+
+impl Sequential {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one behind the others.
+    #[must_use]
+    pub fn with(mut self, module: impl Module + Send + Sync + 'static) -> Self {
+        self.modules.push(Box::new(module));
+        self
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.modules.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.modules.is_empty()
+    }
+}
+
+impl Module for Sequential {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        self.modules.iter().try_fold(x.clone(), |x, module| module.forward(&x, pass))
+    }
+}
+
+impl fmt::Debug for Sequential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sequential({} modules)", self.modules.len())
+    }
+}
+
+/// x and a module's answer to it, added up.
+#[derive(Debug)]
+pub struct Residual<M>(pub M);
+
+impl<M: Module> Module for Residual<M> {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        x.add(&self.0.forward(x, pass)?)
+    }
+}

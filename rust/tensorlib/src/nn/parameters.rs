@@ -1,0 +1,138 @@
+//! Parameters: leafs with names and first values.
+
+use super::{invalid, Init};
+use crate::{Backend, Context, DType, Result, Tensor};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+struct Shared {
+    context: Context,
+    backend: Option<Backend>,
+    seed: u64,
+    dtype: DType,
+    made: Mutex<Vec<Tensor>>,
+}
+
+/// The parameters of a model: leafs of one context, in the order in which layers made them, each with a name of its own.
+/// Clones and scopes share them.
+///
+/// First values are random numbers by the seed and a parameter's place in that order: the same bits on every machine.
+///
+/// ```
+/// use tensorlib::nn::{Init, Parameters};
+/// let parameters = Parameters::new(7);
+/// let block = parameters.scope("blocks.0");
+/// let gain = block.make("gain", [8], Init::Ones)?;
+/// assert_eq!(gain.name(), "blocks.0.gain");
+/// assert_eq!(parameters.n_elements(), 8);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Parameters {
+    shared: Arc<Shared>,
+    /// Of names: empty, or with a dot at its end.
+    prefix: String,
+}
+
+impl Parameters {
+    /// None yet, on the host, F32.
+    pub fn new(seed: u64) -> Self {
+        Self::of(Context::new(), None, seed, DType::F32)
+    }
+
+    /// The same on a backend's device.
+    pub fn on(backend: &Backend, seed: u64) -> Self {
+        Self::of(Context::on(backend), Some(backend.clone()), seed, DType::F32)
+    }
+
+    fn of(context: Context, backend: Option<Backend>, seed: u64, dtype: DType) -> Self {
+        let shared = Shared { context, backend, seed, dtype, made: Mutex::new(Vec::new()) };
+        Self { shared: Arc::new(shared), prefix: String::new() }
+    }
+
+    /// Parameters of this type, F32, F16 or BF16, in place of F32. Before the first one is made.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for another type, or where there are parameters.
+    pub fn with_dtype(self, dtype: DType) -> Result<Self> {
+        if ![DType::F32, DType::F16, DType::BF16].contains(&dtype) {
+            return Err(invalid(format!("Parameters::with_dtype: {dtype}: f32, f16 and bf16 are valid")));
+        }
+        let shared = &self.shared;
+        if !self.lock().is_empty() {
+            return Err(invalid("Parameters::with_dtype: there are parameters: valid before the first one".into()));
+        }
+        Ok(Self::of(shared.context.clone(), shared.backend.clone(), shared.seed, dtype))
+    }
+
+    /// The same parameters, with names that begin with `name.` for those that are made by it.
+    #[must_use]
+    pub fn scope(&self, name: impl fmt::Display) -> Self {
+        Self { shared: self.shared.clone(), prefix: format!("{}{name}.", self.prefix) }
+    }
+
+    /// Makes a parameter: a leaf of 1 to 4 dimensions.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a name that is there, empty, or no shape;
+    /// [`Error::OutOfMemory`](crate::Error).
+    pub fn make(&self, name: &str, shape: impl AsRef<[i64]>, init: Init) -> Result<Tensor> {
+        let name = format!("{}{name}", self.prefix);
+        let mut made = self.lock();
+        if name.is_empty() || name.ends_with('.') || made.iter().any(|t| t.name() == name) {
+            return Err(invalid(format!("Parameters::make: '{name}': a name that no other parameter has is valid")));
+        }
+        let tensor = self.shared.context.zeros(self.shared.dtype, shape)?;
+        tensor.set_name(&name)?;
+        // A tensor's number, so that layers which are added behind others leave the others' values as they are.
+        init.fill(&tensor, self.shared.seed, made.len())?;
+        made.push(tensor.clone());
+        Ok(tensor)
+    }
+
+    /// All of them, in the order of their making.
+    pub fn tensors(&self) -> Vec<Tensor> {
+        self.lock().clone()
+    }
+
+    /// Their names, in the same order.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().iter().map(Tensor::name).collect()
+    }
+
+    /// The one with this name, the scope's before it.
+    pub fn get(&self, name: &str) -> Option<Tensor> {
+        let name = format!("{}{name}", self.prefix);
+        self.lock().iter().find(|t| t.name() == name).cloned()
+    }
+
+    /// How many numbers they are together.
+    pub fn n_elements(&self) -> usize {
+        self.lock().iter().map(Tensor::n_elements).sum()
+    }
+
+    /// The context that they live in.
+    pub fn context(&self) -> &Context {
+        &self.shared.context
+    }
+
+    /// The seed that they were made by.
+    pub fn seed(&self) -> u64 {
+        self.shared.seed
+    }
+
+    /// A new context on their device.
+    pub(crate) fn another_context(&self) -> Context {
+        self.shared.backend.as_ref().map_or_else(Context::new, Context::on)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Tensor>> {
+        self.shared.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Parameters({} tensors, {} elements)", self.lock().len(), self.n_elements())
+    }
+}

@@ -1,0 +1,179 @@
+//! A model's graphs for batches of one size: nodes made once, leafs written for each batch.
+
+use super::{Form, Optimiser, Random, Samples, Slot};
+use crate::nn::{invalid, Module, Pass};
+use crate::{Backend, Context, DType, Graph, Result, Tensor};
+
+/// What a loss is computed by: of an output and its target a tensor of one element.
+pub(super) type Loss<'a> = &'a (dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a);
+
+/// The leafs of a batch: inputs and targets.
+pub(super) struct Leafs {
+    input: Room,
+    target: Room,
+}
+
+/// A leaf, and memory in which a batch is put together.
+struct Room {
+    leaf: Tensor,
+    size: usize,
+    values: Values,
+}
+
+enum Values {
+    F32(Vec<f32>),
+    I32(Vec<i32>),
+}
+
+impl Room {
+    fn new(ctx: &Context, form: &Form, n: usize, name: &str) -> Result<Self> {
+        if ![DType::F32, DType::I32].contains(&form.dtype) || form.shape.len() > 3 || form.n_elements() == 0 {
+            let what = format!("{name}s are {:?} {}", form.shape, form.dtype);
+            return Err(invalid(format!("Samples: {what}: f32 or i32 of up to 3 dimensions, not empty, is valid")));
+        }
+        let mut shape = form.shape.clone();
+        shape.push(n as i64);
+        let (leaf, size) = (ctx.zeros(form.dtype, shape)?, form.n_elements());
+        leaf.set_name(name)?;
+        let values = match form.dtype {
+            DType::I32 => Values::I32(vec![0; size * n]),
+            _ => Values::F32(vec![0.; size * n]),
+        };
+        Ok(Self { leaf, size, values })
+    }
+
+    fn slot(&mut self, i: usize) -> Slot<'_> {
+        let place = i * self.size..(i + 1) * self.size;
+        match &mut self.values {
+            Values::F32(values) => Slot::F32(&mut values[place]),
+            Values::I32(values) => Slot::I32(&mut values[place]),
+        }
+    }
+
+    fn write(&self) -> Result<()> {
+        match &self.values {
+            Values::F32(values) => self.leaf.write(values),
+            Values::I32(values) => self.leaf.write(values),
+        }
+    }
+}
+
+impl Leafs {
+    fn new(ctx: &Context, samples: &dyn Samples, n: usize) -> Result<Self> {
+        let (input, target) = samples.forms();
+        Ok(Self { input: Room::new(ctx, &input, n, "input")?, target: Room::new(ctx, &target, n, "target")? })
+    }
+
+    /// Writes these samples, as many as the batch has; in training changed by the random numbers of the seed.
+    pub(super) fn write(&mut self, samples: &dyn Samples, numbers: &[usize], seed: Option<u64>) -> Result<()> {
+        for (i, number) in numbers.iter().enumerate() {
+            let mut random = seed.map(|seed| Random::new(seed, *number as u64));
+            samples.write(*number, random.as_mut(), self.input.slot(i), self.target.slot(i));
+        }
+        self.input.write()?;
+        self.target.write()
+    }
+
+    pub(super) fn labels(&self) -> Option<&[i32]> {
+        match &self.target.values {
+            Values::I32(labels) => Some(labels),
+            Values::F32(_) => None,
+        }
+    }
+}
+
+/// Output and loss of a batch.
+pub(super) struct Evaluation {
+    pub(super) leafs: Leafs,
+    pub(super) output: Tensor,
+    loss: Option<Tensor>,
+    graph: Graph,
+}
+
+impl Evaluation {
+    pub(super) fn new(
+        backend: &Backend,
+        model: &dyn Module,
+        loss: Option<Loss<'_>>,
+        samples: &dyn Samples,
+        n: usize,
+    ) -> Result<Self> {
+        let ctx = Context::on(backend);
+        let leafs = Leafs::new(&ctx, samples, n)?;
+        let output = model.forward(&leafs.input.leaf, &Pass::evaluation())?;
+        let loss = loss.map(|loss| scalar(loss(&output, &leafs.target.leaf)?)).transpose()?;
+        let outputs: Vec<&Tensor> = [&output].into_iter().chain(&loss).collect();
+        let graph = Graph::new(&outputs)?;
+        Ok(Self { leafs, output, loss, graph })
+    }
+
+    /// The loss of what the leafs hold; 0 without one.
+    pub(super) fn compute(&self, backend: &Backend) -> Result<f64> {
+        self.graph.compute(backend)?;
+        self.loss.as_ref().map_or(Ok(0.), |loss| loss.get(&[0]).map(f64::from))
+    }
+}
+
+/// What training computes of a batch.
+pub(super) enum Aim<'a> {
+    /// A step of the optimiser.
+    Step(&'a Optimiser),
+    /// Gradients, times a weight, that begin sums or are added to them.
+    Gradients(&'a Optimiser, &'a super::Accumulator),
+}
+
+/// The loss of a batch, and a step or gradients' sums.
+pub(super) struct Training {
+    pub(super) leafs: Leafs,
+    loss: Tensor,
+    weight: Option<Tensor>,
+    graphs: Vec<Graph>,
+}
+
+impl Training {
+    /// `random` is the state of random operations.
+    pub(super) fn new(
+        model: &dyn Module,
+        loss: Loss<'_>,
+        samples: &dyn Samples,
+        n: usize,
+        (random, ctx): (&Tensor, Context),
+        aim: &Aim<'_>,
+    ) -> Result<Self> {
+        let leafs = Leafs::new(&ctx, samples, n)?;
+        let output = model.forward(&leafs.input.leaf, &Pass::training(random)?)?;
+        let loss = scalar(loss(&output, &leafs.target.leaf)?)?;
+        let graph = |steps: &[Tensor]| Graph::new(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
+        let (weight, graphs) = match aim {
+            Aim::Step(optimiser) => (None, vec![graph(&optimiser.steps(&loss)?)?]),
+            Aim::Gradients(optimiser, accumulator) => {
+                optimiser.check_paths(&loss)?;
+                let weight = ctx.zeros(DType::F32, loss.shape())?;
+                let parameters = optimiser.parameters();
+                let gradients = loss.gradients_by(&weight, &parameters.iter().collect::<Vec<_>>())?;
+                let first = graph(&accumulator.first(&ctx, &gradients)?)?;
+                (Some(weight), vec![first, graph(&accumulator.more(&ctx, &gradients)?)?])
+            }
+        };
+        Ok(Self { leafs, loss, weight, graphs })
+    }
+
+    /// Computes what the leafs hold, and gives the loss. `is_first`: of the batches whose gradients are added up; `weight`: its part
+    /// of them.
+    pub(super) fn compute(&self, backend: &Backend, is_first: bool, weight: f32) -> Result<f64> {
+        if let Some(leaf) = &self.weight {
+            leaf.write(&[weight])?;
+        }
+        let graph = if is_first { &self.graphs[0] } else { &self.graphs[self.graphs.len() - 1] };
+        graph.compute(backend)?;
+        self.loss.get(&[0]).map(f64::from)
+    }
+}
+
+fn scalar(loss: Tensor) -> Result<Tensor> {
+    if loss.n_elements() != 1 {
+        let shape = loss.shape();
+        return Err(invalid(format!("Trainer: the loss is {shape:?}: one element is valid, such as a mean")));
+    }
+    loss.reshape([1])
+}

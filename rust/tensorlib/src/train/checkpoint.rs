@@ -1,0 +1,169 @@
+//! Files to go on from: parameters, what the optimiser remembers, and the place in the data.
+
+use super::trainer::{bytes_of, Best, State};
+use super::{Epoch, Optimiser, Scores, Stopped};
+use crate::{safetensors, Context, Error, Result, Tensor};
+use std::collections::HashMap;
+use std::path::Path;
+use tensorlib_sys as sys;
+
+const FORMAT: &str = "tensorlib training 1";
+
+/// Writes the file beside an old one, and then in its place.
+pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State) -> Result<()> {
+    let mut tensors = optimiser.parameters();
+    tensors.extend(optimiser.state());
+    let host = Context::new();
+    if let Some(best) = &state.best {
+        for (parameter, bytes) in optimiser.parameters().iter().zip(&best.parameters) {
+            let copy = host.zeros(parameter.dtype(), parameter.shape())?;
+            copy.write_bytes(0, bytes)?;
+            copy.set_name(&best_name(parameter))?;
+            tensors.push(copy);
+        }
+    }
+    let epochs: Vec<String> = state.history.iter().map(line_of).collect();
+    let stopped = state.stopped.map_or("", name_of);
+    let best = state.best.as_ref().map(|best| format!("{} {}", best.epoch, best.loss)).unwrap_or_default();
+    let metadata = [
+        ("format", FORMAT.to_string()),
+        ("optimiser", optimiser.text()),
+        ("run", run.to_string()),
+        ("step", optimiser.step().to_string()),
+        ("place", format!("{} {} {} {}", state.batches, state.loss, state.counted, state.rate)),
+        ("epochs", epochs.join("\n")),
+        ("best", best),
+        ("stopped", stopped.to_string()),
+    ];
+    let metadata: Vec<(&str, &str)> = metadata.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &metadata)
+}
+
+/// Reads it into the optimiser and its parameters. All checks come first: after an error nothing has changed.
+pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<State> {
+    let refuse = |what: String| {
+        let message = format!("Trainer: checkpoint {}: {what}", path.display());
+        Error::new(sys::TL_STATUS_FORMAT.0, message, Vec::new())
+    };
+    let host = Context::new();
+    let file = safetensors::read(&host, path).map_err(|error| match error {
+        Error::Format(failure) => refuse(format!("it is damaged or cut short: {}", failure.message)),
+        other => other,
+    })?;
+    let texts = Texts(&file.metadata);
+    if texts.get("format") != FORMAT {
+        return Err(refuse(format!("it is none: a file whose metadata say '{FORMAT}' is valid")));
+    }
+    let same = [("run", run.to_string()), ("optimiser", optimiser.text())];
+    for (what, wanted) in same {
+        let found = texts.get(what);
+        if found != wanted {
+            return Err(refuse(format!("its {what} is '{found}', the trainer's '{wanted}': the same is valid")));
+        }
+    }
+    let (mut state, step) = parse(&texts).ok_or_else(|| refuse("its metadata are damaged".into()))?;
+    let mut wanted: Vec<(String, Tensor)> = Vec::new();
+    for tensor in optimiser.parameters().into_iter().chain(optimiser.state()) {
+        wanted.push((tensor.name(), tensor));
+    }
+    if state.best.is_some() {
+        wanted.extend(optimiser.parameters().into_iter().map(|p| (best_name(&p), p)));
+    }
+    let mut found: HashMap<String, &Tensor> = file.tensors.iter().map(|t| (t.name(), t)).collect();
+    let mut pairs = Vec::new();
+    for (name, tensor) in &wanted {
+        let of = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
+        let Some(kept) = found.remove(name) else {
+            return Err(refuse(format!("it is of another model: '{name}' {} is not in it", of(tensor))));
+        };
+        // (A file's shapes and a tensor's may differ in extents of 1 at the end.)
+        let trimmed = |t: &Tensor| {
+            let mut shape = t.shape();
+            while shape.last() == Some(&1) {
+                shape.pop();
+            }
+            shape
+        };
+        if trimmed(kept) != trimmed(tensor) || kept.dtype() != tensor.dtype() {
+            let (theirs, ours) = (of(kept), of(tensor));
+            return Err(refuse(format!("it is of another model: '{name}' is {theirs}, the model's {ours}")));
+        }
+        pairs.push((kept, tensor));
+    }
+    if let Some(name) = found.keys().min() {
+        return Err(refuse(format!("it is of another model, which has '{name}'")));
+    }
+    let split = pairs.len() - state.best.as_ref().map_or(0, |_| optimiser.parameters().len());
+    if let Some(best) = &mut state.best {
+        best.parameters = pairs[split..].iter().map(|(kept, _)| bytes_of(kept)).collect::<Result<_>>()?;
+    }
+    for (kept, tensor) in &pairs[..split] {
+        tensor.write_bytes(0, &bytes_of(kept)?)?;
+    }
+    optimiser.resume(step);
+    Ok(state)
+}
+
+struct Texts<'a>(&'a HashMap<String, String>);
+
+impl Texts<'_> {
+    fn get(&self, key: &str) -> &str {
+        self.0.get(key).map_or("", String::as_str)
+    }
+}
+
+fn parse(texts: &Texts<'_>) -> Option<(State, u64)> {
+    let step = texts.get("step").parse().ok()?;
+    let mut place = texts.get("place").split(' ');
+    let state = State {
+        history: texts.get("epochs").lines().map(epoch_of).collect::<Option<_>>()?,
+        batches: place.next()?.parse().ok()?,
+        loss: place.next()?.parse().ok()?,
+        counted: place.next()?.parse().ok()?,
+        rate: place.next()?.parse().ok()?,
+        best: match texts.get("best") {
+            "" => None,
+            text => {
+                let (epoch, loss) = text.split_once(' ')?;
+                Some(Best { epoch: epoch.parse().ok()?, loss: loss.parse().ok()?, parameters: Vec::new() })
+            }
+        },
+        stopped: match texts.get("stopped") {
+            "" => None,
+            text => Some(*[Stopped::Done, Stopped::Early, Stopped::ByCallback].iter().find(|s| name_of(**s) == text)?),
+        },
+    };
+    Some((state, step))
+}
+
+/// (Numbers are printed so that reading them gives the same bits.)
+fn line_of(epoch: &Epoch) -> String {
+    let accuracy = epoch.test.and_then(|test| test.accuracy);
+    let number = |x: Option<f64>| x.map_or_else(|| "-".to_string(), |x| x.to_string());
+    let (loss, accuracy) = (number(epoch.test.map(|test| test.loss)), number(accuracy));
+    format!("{} {} {} {loss} {accuracy}", epoch.number, epoch.loss, epoch.rate)
+}
+
+fn epoch_of(line: &str) -> Option<Epoch> {
+    let fields: Vec<&str> = line.split(' ').collect();
+    let [number, loss, rate, test_loss, accuracy] = fields[..] else { return None };
+    let optional = |field: &str| match field {
+        "-" => Some(None),
+        text => text.parse().ok().map(Some),
+    };
+    let (test_loss, accuracy): (Option<f64>, Option<f64>) = (optional(test_loss)?, optional(accuracy)?);
+    let test = test_loss.map(|loss| Scores { loss, accuracy });
+    Some(Epoch { number: number.parse().ok()?, loss: loss.parse().ok()?, test, rate: rate.parse().ok()? })
+}
+
+fn name_of(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::Done => "done",
+        Stopped::Early => "early",
+        Stopped::ByCallback => "by callback",
+    }
+}
+
+fn best_name(parameter: &Tensor) -> String {
+    format!("best.{}", parameter.name())
+}

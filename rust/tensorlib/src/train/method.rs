@@ -1,0 +1,188 @@
+//! Methods: what a step does to a parameter, as nodes.
+
+use crate::{Context, OptStepMomentumOptions, Result, ScaleOptions, Tensor};
+
+/// How a parameter goes down its gradient. Decay is decoupled from the gradient (I. Loshchilov, F. Hutter, Decoupled Weight
+/// Decay Regularization, 2019) but in [`Method::Adam`], where it is added to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Method {
+    /// Gradient descent: `opt_step_sgd`.
+    Sgd,
+    /// Gradient descent with momentum: `opt_step_momentum`.
+    Momentum {
+        /// How much of the velocity stays, usually 0.9.
+        momentum: f64,
+        /// Looks ahead: the gradient counts once more beside the velocity (Y. Nesterov, 1983).
+        nesterov: bool,
+    },
+    /// D. P. Kingma, J. Ba, Adam: A Method for Stochastic Optimization, 2015: `opt_step_adamw` of the gradient and the decay's.
+    Adam {
+        /// How much of the mean gradient stays, usually 0.9.
+        beta1: f64,
+        /// How much of the mean square stays, usually 0.999.
+        beta2: f64,
+        /// Added to the root of the mean square, usually 1e-8.
+        epsilon: f64,
+    },
+    /// Adam with decoupled decay: `opt_step_adamw`.
+    AdamW {
+        /// As [`Method::Adam`]'s.
+        beta1: f64,
+        /// As [`Method::Adam`]'s.
+        beta2: f64,
+        /// As [`Method::Adam`]'s.
+        epsilon: f64,
+    },
+    /// X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023: `opt_step_lion`.
+    Lion {
+        /// How much of the mean gradient counts in a step, usually 0.9.
+        beta1: f64,
+        /// How much of it stays, usually 0.99.
+        beta2: f64,
+    },
+    /// For matrices: momentum, made orthogonal by five steps of a Newton-Schulz iteration (K. Jordan and others, Muon: An optimizer
+    /// for hidden layers in neural networks, 2024), times sqrt(max(1, outputs / inputs)). Products and an `opt_step_sgd`.
+    Muon {
+        /// How much of the velocity stays, usually 0.95; with Nesterov's look ahead.
+        momentum: f64,
+    },
+}
+
+impl Method {
+    /// [`Method::Adam`] with the usual numbers.
+    pub fn adam() -> Self {
+        Method::Adam { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+
+    /// [`Method::AdamW`] with the usual numbers.
+    pub fn adamw() -> Self {
+        Method::AdamW { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+
+    /// [`Method::Momentum`] of 0.9.
+    pub fn momentum() -> Self {
+        Method::Momentum { momentum: 0.9, nesterov: false }
+    }
+
+    /// [`Method::Momentum`] of 0.9 that looks ahead.
+    pub fn nesterov() -> Self {
+        Method::Momentum { momentum: 0.9, nesterov: true }
+    }
+
+    /// [`Method::Lion`] with the usual numbers.
+    pub fn lion() -> Self {
+        Method::Lion { beta1: 0.9, beta2: 0.99 }
+    }
+
+    /// [`Method::Muon`] with the usual number.
+    pub fn muon() -> Self {
+        Method::Muon { momentum: 0.95 }
+    }
+
+    /// What is wrong with its numbers.
+    pub(super) fn refusal(&self) -> Option<&'static str> {
+        let part = |x: f64| (0. ..1.).contains(&x);
+        match *self {
+            Method::Sgd => None,
+            Method::Momentum { momentum, .. } | Method::Muon { momentum } => {
+                (!part(momentum)).then_some("a momentum from 0 on and below 1 is valid")
+            }
+            Method::Adam { beta1, beta2, epsilon } | Method::AdamW { beta1, beta2, epsilon } => (!(part(beta1)
+                && part(beta2)
+                && epsilon >= 0.
+                && epsilon.is_finite()))
+            .then_some("betas from 0 on and below 1, and an epsilon of 0 or more, are valid"),
+            Method::Lion { beta1, beta2 } => {
+                (!(part(beta1) && part(beta2))).then_some("betas from 0 on and below 1 are valid")
+            }
+        }
+    }
+
+    /// Whether it takes a parameter of this shape.
+    pub(super) fn takes(&self, shape: &[i64]) -> bool {
+        !matches!(self, Method::Muon { .. }) || (shape.len() == 2 && shape.iter().all(|n| *n > 0))
+    }
+
+    /// What it remembers of each parameter, of its shape.
+    pub(super) fn state(&self) -> &'static [&'static str] {
+        match self {
+            Method::Sgd => &[],
+            Method::Momentum { .. } | Method::Muon { .. } => &["velocity"],
+            Method::Adam { .. } | Method::AdamW { .. } => &["m", "v"],
+            Method::Lion { .. } => &["m"],
+        }
+    }
+
+    /// The steps' settings, as the operations take them. Steps count from 1.
+    pub(super) fn settings(&self, rate: f64, decay: f64, step: u64) -> Vec<f32> {
+        let unbias = |beta: f64| 1. / (1. - beta.powf(step as f64));
+        let values = match *self {
+            Method::Sgd | Method::Muon { .. } => vec![rate, decay],
+            Method::Momentum { momentum, .. } => vec![rate, decay, momentum],
+            Method::Adam { beta1, beta2, epsilon } => vec![rate, beta1, beta2, epsilon, 0., unbias(beta1), unbias(beta2)],
+            Method::AdamW { beta1, beta2, epsilon } => {
+                vec![rate, beta1, beta2, epsilon, decay, unbias(beta1), unbias(beta2)]
+            }
+            Method::Lion { beta1, beta2 } => vec![rate, beta1, beta2, decay],
+        };
+        values.into_iter().map(|x| x as f32).collect()
+    }
+
+    /// Appends the step of one parameter to the context.
+    pub(super) fn step(
+        &self,
+        ctx: &Context,
+        (parameter, gradient): (&Tensor, &Tensor),
+        state: &[Tensor],
+        settings: &Tensor,
+        decay: f64,
+    ) -> Result<Tensor> {
+        match *self {
+            Method::Sgd => ctx.opt_step_sgd(parameter, gradient, settings),
+            Method::Momentum { nesterov, .. } => {
+                let options = OptStepMomentumOptions::new().nesterov(nesterov);
+                ctx.opt_step_momentum(parameter, gradient, &state[0], settings, options)
+            }
+            Method::Adam { .. } if decay != 0. => {
+                let decayed = ctx.add(gradient, &ctx.scale(parameter, decay, ScaleOptions::new())?)?;
+                ctx.opt_step_adamw(parameter, &decayed, &state[0], &state[1], settings)
+            }
+            Method::Adam { .. } | Method::AdamW { .. } => {
+                ctx.opt_step_adamw(parameter, gradient, &state[0], &state[1], settings)
+            }
+            Method::Lion { .. } => ctx.opt_step_lion(parameter, gradient, &state[0], settings),
+            Method::Muon { momentum } => {
+                let scale = |t: &Tensor, factor: f64| ctx.scale(t, factor, ScaleOptions::new());
+                let velocity = ctx.cpy(&ctx.add(&scale(&state[0], momentum)?, gradient)?, &state[0])?;
+                let ahead = ctx.add(gradient, &scale(&velocity, momentum)?)?;
+                let [inputs, outputs] = [0, 1].map(|d| parameter.shape()[d]);
+                let longer = (outputs as f64 / inputs as f64).max(1.).sqrt();
+                ctx.opt_step_sgd(parameter, &scale(&orthogonal(ctx, &ahead)?, longer)?, settings)
+            }
+        }
+    }
+}
+
+/// The matrix with singular values of about 1 (0.7 to 1.2), by the published polynomial's numbers.
+fn orthogonal(ctx: &Context, matrix: &Tensor) -> Result<Tensor> {
+    const STEPS: usize = 5;
+    const NUMBERS: [f64; 3] = [3.4445, -4.7750, 2.0315];
+    let scale = |t: &Tensor, factor: f64| ctx.scale(t, factor, ScaleOptions::new());
+    // X X^T is of the rows: the fewer, the cheaper.
+    let is_tall = matrix.shape()[1] > matrix.shape()[0];
+    let lying = |t: &Tensor| ctx.cont(&ctx.transpose(t)?);
+    let mut x = if is_tall { lying(matrix)? } else { matrix.clone() };
+    let norm = ctx.sqrt(&ctx.sum(&ctx.sqr(&x)?)?)?;
+    x = ctx.div(&x, &ctx.scale(&norm, 1., ScaleOptions::new().bias(1e-7))?)?;
+    for _ in 0..STEPS {
+        let a = ctx.mul_mat(&x, &x)?; // X X^T, symmetric: a row is a column
+        let b = ctx.add(&scale(&a, NUMBERS[1])?, &scale(&ctx.mul_mat(&a, &a)?, NUMBERS[2])?)?;
+        x = ctx.add(&scale(&x, NUMBERS[0])?, &ctx.mul_mat(&ctx.transpose(&x)?, &b)?)?;
+    }
+    if is_tall {
+        lying(&x)
+    } else {
+        Ok(x)
+    }
+}

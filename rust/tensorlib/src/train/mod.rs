@@ -1,0 +1,57 @@
+//! Training: samples, optimisers, schedules, and the loop around them.
+//!
+//! A network for handwritten digits, whose images are in the repository's `examples/data`:
+//!
+//! ```no_run
+//! use tensorlib::nn::{loss, Linear, Parameters, Sequential};
+//! use tensorlib::train::{evaluate, DataSet, OptimiserOptions, Trainer};
+//! use tensorlib::{Backend, Tensor};
+//!
+//! let (train, test) = DataSet::read_labelled("examples/data/digits.csv")?.split_at(1000)?;
+//! let parameters = Parameters::new(1);
+//! let model = Sequential::new()
+//!     .with(Linear::new(&parameters.scope("hidden"), 64, 128)?)
+//!     .with(Tensor::relu)
+//!     .with(Linear::new(&parameters.scope("output"), 128, 10)?);
+//! let cpu = Backend::cpu()?;
+//! let optimiser = OptimiserOptions::adamw(1e-3).build(&parameters)?;
+//! let history = Trainer::new(&cpu, &model, optimiser, loss::cross_entropy).epochs(40).test(&test).fit(&train)?;
+//! history.write_svg("digits.svg")?;
+//! let scores = evaluate(&cpu, &model, loss::cross_entropy, &test, 256)?;
+//! println!("{:.2} % of the test's digits are right", 100. * scores.accuracy.unwrap_or(0.));
+//! # Ok::<(), tensorlib::Error>(())
+//! ```
+//!
+//! A loop of your own takes an [`Optimiser`], whose steps are nodes of the loss's graph. What is done on the host alone
+//! is plain functions of [`schedule`], [`Random`], [`Lbfgs`].
+//!
+//! Everything is a function of seeds: the same seed gives the same bits on every number of threads, and a run that was interrupted
+//! and resumed from its checkpoint the same as one that was not.
+
+mod accumulator;
+mod batch;
+mod chart;
+#[cfg(feature = "safetensors")]
+mod checkpoint;
+mod data;
+mod evaluate;
+mod history;
+mod lbfgs;
+mod method;
+mod optimiser;
+#[cfg(feature = "progress")]
+mod progress;
+mod random;
+pub mod schedule;
+mod trainer;
+
+pub use accumulator::Accumulator;
+pub use chart::Chart;
+pub use data::{Column, DataSet, Form, Samples, Slot, Standardiser};
+pub use evaluate::{evaluate, predict, Scores};
+pub use history::{Epoch, History, Stopped};
+pub use lbfgs::{Lbfgs, Minimum, Reason};
+pub use method::Method;
+pub use optimiser::{Group, Optimiser, OptimiserOptions};
+pub use random::Random;
+pub use trainer::{Report, Trainer};

@@ -1,0 +1,379 @@
+//! Optimisers: parameters in groups, what is remembered of them, and the nodes of their steps.
+
+use super::Method;
+use crate::nn::{invalid, Parameters};
+use crate::{Context, DType, Result, Tensor};
+use std::fmt;
+
+type Chooses = Box<dyn Fn(&Tensor) -> bool + Send + Sync>;
+
+/// Parameters that are treated alike.
+pub struct Group {
+    chooses: Chooses,
+    rate_factor: f64,
+    decay: Option<f64>,
+    method: Option<Method>,
+}
+
+impl Group {
+    /// Those that this says yes to. As the optimiser says, where nothing else is.
+    ///
+    /// ```
+    /// use tensorlib::train::Group;
+    /// let without_decay = Group::new(|t| t.n_dims() < 2).decay(0.);
+    /// ```
+    pub fn new(chooses: impl Fn(&Tensor) -> bool + Send + Sync + 'static) -> Self {
+        Self { chooses: Box::new(chooses), rate_factor: 1., decay: None, method: None }
+    }
+
+    /// The rate is this times the optimiser's.
+    #[must_use]
+    pub fn rate_factor(mut self, factor: f64) -> Self {
+        self.rate_factor = factor;
+        self
+    }
+
+    /// A decay of its own.
+    #[must_use]
+    pub fn decay(mut self, decay: f64) -> Self {
+        self.decay = Some(decay);
+        self
+    }
+
+    /// A method of its own.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = Some(method);
+        self
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Group(rate x {}, decay {:?}, {:?})", self.rate_factor, self.decay, self.method)
+    }
+}
+
+/// How an [`Optimiser`] is to be made.
+#[derive(Debug)]
+pub struct OptimiserOptions {
+    method: Method,
+    rate: f64,
+    decay: f64,
+    clip_value: Option<f64>,
+    clip_norm: Option<f64>,
+    groups: Vec<Group>,
+}
+
+impl OptimiserOptions {
+    /// This method, with a rate: what a step is multiplied by.
+    pub fn new(method: Method, rate: f64) -> Self {
+        Self { method, rate, decay: 0., clip_value: None, clip_norm: None, groups: Vec::new() }
+    }
+
+    /// [`Method::adamw`] with a rate.
+    pub fn adamw(rate: f64) -> Self {
+        Self::new(Method::adamw(), rate)
+    }
+
+    /// How much of a parameter a step of the rate 1 takes away; 0 where nothing is said.
+    #[must_use]
+    pub fn decay(mut self, decay: f64) -> Self {
+        self.decay = decay;
+        self
+    }
+
+    /// Elements of gradients beyond -bound and bound become these, before their norm is clipped.
+    #[must_use]
+    pub fn clip_value(mut self, bound: f64) -> Self {
+        self.clip_value = Some(bound);
+        self
+    }
+
+    /// Gradients whose norm, of all together, is more than this are scaled down to it.
+    #[must_use]
+    pub fn clip_norm(mut self, norm: f64) -> Self {
+        self.clip_norm = Some(norm);
+        self
+    }
+
+    /// A group; a parameter is of the first one that chooses it.
+    #[must_use]
+    pub fn group(mut self, group: Group) -> Self {
+        self.groups.push(group);
+        self
+    }
+
+    /// The optimiser of all of a model's parameters.
+    ///
+    /// # Errors
+    /// As [`OptimiserOptions::build_for`].
+    pub fn build(self, parameters: &Parameters) -> Result<Optimiser> {
+        self.build_for(&parameters.tensors(), parameters.another_context())
+    }
+
+    /// The optimiser of these leafs, F32 or BF16, with its state in a context on their device: for a BF16 parameter an F32 copy, the
+    /// master, that steps go to and that the parameter is rounded from; and what the method remembers.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for no parameter, one without a name of its own or that is no contiguous leaf of
+    /// such a type, one that the method does not take, and for numbers out of their range;
+    /// [`Error::OutOfMemory`](crate::Error).
+    pub fn build_for(mut self, parameters: &[Tensor], state: Context) -> Result<Optimiser> {
+        self.check()?;
+        let default = Group::new(|_| true);
+        self.groups.push(default);
+        let mut groups = Vec::new();
+        for group in &self.groups {
+            let method = group.method.unwrap_or(self.method);
+            let settings = state.zeros(DType::F32, [method.settings(0., 0., 1).len() as i64])?;
+            let decay = group.decay.unwrap_or(self.decay);
+            groups.push(Treatment { method, rate_factor: group.rate_factor, decay, settings });
+        }
+        let mut members: Vec<Member> = Vec::new();
+        for parameter in parameters {
+            let name = parameter.name();
+            let what = || format!("Optimiser: parameter '{name}' {:?} {}", parameter.shape(), parameter.dtype());
+            if name.is_empty() || members.iter().any(|m| m.parameter.name() == name) {
+                return Err(invalid(format!("{}: a name of its own is valid: see set_name", what())));
+            }
+            let is_known = [DType::F32, DType::BF16].contains(&parameter.dtype());
+            if !is_known || parameter.op() != "leaf" || !parameter.is_contiguous() {
+                return Err(invalid(format!("{}: a contiguous leaf of f32 or bf16 is valid", what())));
+            }
+            let group = self.groups.iter().position(|g| (g.chooses)(parameter)).unwrap_or(self.groups.len() - 1);
+            let method = groups[group].method;
+            if !method.takes(&parameter.shape()) {
+                let rest = "takes matrices: a group with another method is valid for it";
+                return Err(invalid(format!("{}: {method:?} {rest}", what())));
+            }
+            let leaf = |kind: &str| {
+                let leaf = state.zeros(DType::F32, parameter.shape())?;
+                leaf.set_name(&format!("optimiser.{kind}.{name}"))?;
+                Ok(leaf)
+            };
+            let remembered = method.state().iter().map(|kind| leaf(kind)).collect::<Result<_>>()?;
+            let master = (parameter.dtype() != DType::F32).then(|| leaf("master")).transpose()?;
+            if let Some(master) = &master {
+                master.write_f32(&parameter.to_f32_vec()?)?;
+            }
+            members.push(Member { parameter: parameter.clone(), master, remembered, group });
+        }
+        if members.is_empty() {
+            return Err(invalid("Optimiser: no parameters: at least one is valid".into()));
+        }
+        Ok(Optimiser { options: self, groups, members, step: 0 })
+    }
+
+    fn check(&self) -> Result<()> {
+        let refuse = |what: String, valid: &str| Err(invalid(format!("Optimiser: {what}: {valid} is valid")));
+        let (is_factor, is_bound) = (|x: f64| x.is_finite() && x >= 0., |x: f64| x.is_finite() && x > 0.);
+        let rates = self.groups.iter().map(|g| g.rate_factor).chain([self.rate]);
+        let decays = self.groups.iter().filter_map(|g| g.decay).chain([self.decay]);
+        for (what, x) in rates.map(|x| ("rate", x)).chain(decays.map(|x| ("decay", x))) {
+            if !is_factor(x) {
+                return refuse(format!("a {what} of {x}"), "a finite number of 0 or more");
+            }
+        }
+        for (what, x) in [("clip_value", self.clip_value), ("clip_norm", self.clip_norm)] {
+            if let Some(x) = x.filter(|x| !is_bound(*x)) {
+                return refuse(format!("{what} of {x}"), "a finite number above 0");
+            }
+        }
+        for method in self.groups.iter().filter_map(|g| g.method).chain([self.method]) {
+            if let Some(valid) = method.refusal() {
+                return Err(invalid(format!("Optimiser: {method:?}: {valid}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A group as it was made.
+struct Treatment {
+    method: Method,
+    rate_factor: f64,
+    decay: f64,
+    settings: Tensor,
+}
+
+struct Member {
+    parameter: Tensor,
+    master: Option<Tensor>,
+    remembered: Vec<Tensor>,
+    group: usize,
+}
+
+impl Member {
+    /// What steps write.
+    fn target(&self) -> &Tensor {
+        self.master.as_ref().unwrap_or(&self.parameter)
+    }
+}
+
+/// Moves parameters against their gradients. Its steps are nodes: a graph of the loss and the steps is computed as often as there
+/// are batches, with [`Optimiser::advance`] before each run.
+///
+/// ```
+/// use tensorlib::train::{Method, OptimiserOptions};
+/// use tensorlib::{nn::loss, nn::Init, nn::Parameters, Backend, Context, Graph};
+///
+/// let parameters = Parameters::new(1);
+/// let slope = parameters.make("slope", [1], Init::Zeros)?;
+/// let mut optimiser = OptimiserOptions::new(Method::Sgd, 0.1).build(&parameters)?;
+///
+/// let ctx = Context::new();
+/// let (x, y) = (ctx.tensor([3], &[1., 2., 3.])?, ctx.tensor([3], &[2., 4., 6.])?);
+/// let loss = loss::mse(&x.mul(&slope)?, &y)?;
+/// let steps = optimiser.steps(&loss)?;
+/// let outputs: Vec<_> = [&loss].into_iter().chain(&steps).collect();
+/// let (graph, cpu) = (Graph::new(&outputs)?, Backend::cpu()?);
+/// for _ in 0..50 {
+///     optimiser.advance(1.)?;
+///     graph.compute(&cpu)?;
+/// }
+/// assert!((slope.get(&[0])? - 2.).abs() < 1e-5);
+/// # Ok::<(), tensorlib::Error>(())
+/// ```
+pub struct Optimiser {
+    options: OptimiserOptions,
+    groups: Vec<Treatment>,
+    members: Vec<Member>,
+    step: u64,
+}
+
+impl Optimiser {
+    /// Appends to the loss's context the nodes of a step down its gradients, to be outputs of a graph: one or two for each
+    /// parameter. The loss has one element.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) naming the parameters that gradients do not flow to; as
+    /// [`Context::gradients`].
+    pub fn steps(&self, loss: &Tensor) -> Result<Vec<Tensor>> {
+        self.check_paths(loss)?;
+        let parameters: Vec<&Tensor> = self.members.iter().map(|m| &m.parameter).collect();
+        self.steps_by(loss.context(), &loss.gradients(&parameters)?)
+    }
+
+    /// The same of gradients that are there, F32, one for each of [`Optimiser::parameters`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for another number of gradients; as [`Context::op`].
+    pub fn steps_by(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
+        if gradients.len() != self.members.len() {
+            let (found, wanted) = (gradients.len(), self.members.len());
+            return Err(invalid(format!("Optimiser: {found} gradients, {wanted} parameters: as many are valid")));
+        }
+        let gradients = self.clipped(ctx, gradients)?;
+        let mut steps = Vec::new();
+        for (member, gradient) in self.members.iter().zip(&gradients) {
+            let group = &self.groups[member.group];
+            let (operands, state) = ((member.target(), gradient), &member.remembered);
+            let mut step = group.method.step(ctx, operands, state, &group.settings, group.decay)?;
+            if member.master.is_some() {
+                step = ctx.cpy(&step, &member.parameter)?;
+            }
+            steps.push(step);
+        }
+        Ok(steps)
+    }
+
+    /// Before each run: counts a step, and sets the rate to `factor` times the options'.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a factor that is negative or not finite; [`Error::Busy`](crate::Error).
+    pub fn advance(&mut self, factor: f64) -> Result<()> {
+        if !(factor.is_finite() && factor >= 0.) {
+            return Err(invalid(format!("Optimiser::advance: {factor}: a finite factor of 0 or more is valid")));
+        }
+        let step = self.step + 1;
+        for group in &self.groups {
+            let rate = self.options.rate * group.rate_factor * factor;
+            group.settings.write(&group.method.settings(rate, group.decay, step))?;
+        }
+        self.step = step;
+        Ok(())
+    }
+
+    /// How many steps were counted.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The rate at a factor of 1.
+    pub fn rate(&self) -> f64 {
+        self.options.rate
+    }
+
+    /// What it moves.
+    pub fn parameters(&self) -> Vec<Tensor> {
+        self.members.iter().map(|m| m.parameter.clone()).collect()
+    }
+
+    /// What it remembers: leafs with names, `optimiser.m.NAME` and the like.
+    pub fn state(&self) -> Vec<Tensor> {
+        self.members.iter().flat_map(|m| m.master.iter().chain(&m.remembered)).cloned().collect()
+    }
+
+    /// Goes on from this step; the state is written by whoever kept it.
+    pub(super) fn resume(&mut self, step: u64) {
+        self.step = step;
+    }
+
+    /// What a checkpoint's optimiser has to have in common with this one.
+    #[cfg(feature = "safetensors")]
+    pub(super) fn text(&self) -> String {
+        let groups = self.groups.iter().map(|g| format!("{:?} x {} decay {}", g.method, g.rate_factor, g.decay));
+        let OptimiserOptions { rate, clip_value, clip_norm, .. } = &self.options;
+        format!("rate {rate}, clip {clip_value:?} {clip_norm:?}, {}", groups.collect::<Vec<_>>().join(", "))
+    }
+
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) naming the parameters that the loss does not depend on.
+    pub(super) fn check_paths(&self, loss: &Tensor) -> Result<()> {
+        let mut lost = Vec::new();
+        for Member { parameter, .. } in &self.members {
+            if !loss.gradients_reach(parameter)? {
+                lost.push(format!("'{}'", parameter.name()));
+            }
+        }
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let (found, lost) = (lost.len(), lost.join(", "));
+        let message = format!(
+            "Optimiser: no gradient of the loss flows to {found} of {} parameters: {lost}: an optimiser of the others is valid",
+            self.members.len()
+        );
+        Err(invalid(message))
+    }
+
+    fn clipped(&self, ctx: &Context, gradients: &[Tensor]) -> Result<Vec<Tensor>> {
+        let mut gradients = gradients.to_vec();
+        if let Some(bound) = self.options.clip_value {
+            gradients = gradients.iter().map(|g| ctx.clamp(g, -bound, bound)).collect::<Result<_>>()?;
+        }
+        let Some(most) = self.options.clip_norm else { return Ok(gradients) };
+        let mut squares: Option<Tensor> = None;
+        for gradient in &gradients {
+            let of_this = ctx.sum(&ctx.sqr(gradient)?)?;
+            squares = Some(match squares {
+                Some(others) => ctx.add(&others, &of_this)?,
+                None => of_this,
+            });
+        }
+        let Some(squares) = squares else { return Ok(gradients) };
+        // most / max(norm, most): 1 for what is short enough.
+        let norm = ctx.sqrt(&squares)?;
+        let most = ctx.fill(&norm, most)?;
+        let factor = ctx.div(&most, &ctx.maximum(&norm, &most)?)?;
+        gradients.iter().map(|g| ctx.mul(g, &factor)).collect()
+    }
+}
+
+impl fmt::Debug for Optimiser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OptimiserOptions { method, rate, .. } = &self.options;
+        write!(f, "Optimiser({method:?}, rate {rate}, {} parameters, step {})", self.members.len(), self.step)
+    }
+}

@@ -1,0 +1,411 @@
+//! The loop: epochs of batches, evaluation, and when to stop.
+
+use super::batch::{Aim, Training};
+use super::evaluate::Evaluator;
+use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
+use crate::nn::{invalid, Module};
+use crate::{Backend, Context, DType, Graph, Result, Tensor};
+use std::ops::ControlFlow;
+#[cfg(feature = "safetensors")]
+use std::path::PathBuf;
+
+/// What a callback is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Report {
+    /// From 1 on.
+    pub epoch: usize,
+    /// How many there are to be.
+    pub epochs: usize,
+    /// Steps that were taken.
+    pub step: u64,
+    /// The last step's loss; of an epoch, the mean of its steps'.
+    pub loss: f64,
+    /// Of the test samples; behind an epoch.
+    pub test: Option<Scores>,
+    /// The last step's rate.
+    pub rate: f64,
+}
+
+type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + 'a>;
+type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + 'a>;
+
+/// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
+pub struct Trainer<'a> {
+    backend: &'a Backend,
+    model: &'a dyn Module,
+    optimiser: Optimiser,
+    loss: Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>,
+    epochs: usize,
+    batch: usize,
+    micro_batches: usize,
+    seed: u64,
+    schedule: Factor<'a>,
+    test: Option<&'a dyn Samples>,
+    patience: Option<usize>,
+    on_step: Option<Callback<'a>>,
+    on_epoch: Option<Callback<'a>>,
+    #[cfg(feature = "progress")]
+    progress: bool,
+    #[cfg(feature = "safetensors")]
+    checkpoint: Option<(PathBuf, u64)>,
+}
+
+impl<'a> Trainer<'a> {
+    /// Of a model whose parameters the optimiser has, by a loss of its output and the target: one of [`nn::loss`](crate::nn::loss), or a
+    /// closure.
+    pub fn new(
+        backend: &'a Backend,
+        model: &'a dyn Module,
+        optimiser: Optimiser,
+        loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a,
+    ) -> Self {
+        Self {
+            backend,
+            model,
+            optimiser,
+            loss: Box::new(loss),
+            epochs: 1,
+            batch: 32,
+            micro_batches: 1,
+            seed: 0,
+            schedule: Box::new(|step, _| super::schedule::constant(step)),
+            test: None,
+            patience: None,
+            on_step: None,
+            on_epoch: None,
+            #[cfg(feature = "progress")]
+            progress: false,
+            #[cfg(feature = "safetensors")]
+            checkpoint: None,
+        }
+    }
+
+    /// How often each sample comes.
+    #[must_use]
+    pub fn epochs(mut self, epochs: usize) -> Self {
+        self.epochs = epochs;
+        self
+    }
+
+    /// Samples of a step; the last one of an epoch takes what is left.
+    #[must_use]
+    pub fn batch(mut self, samples: usize) -> Self {
+        self.batch = samples;
+        self
+    }
+
+    /// Computes a batch in so many parts, whose gradients are added up: the memory of a part is enough.
+    #[must_use]
+    pub fn micro_batches(mut self, parts: usize) -> Self {
+        self.micro_batches = parts;
+        self
+    }
+
+    /// Of the samples' order, of what is changed in them, and of random operations.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// A factor of the rate by a step's number, from 0 on, and the number of all steps: see [`schedule`](super::schedule).
+    #[must_use]
+    pub fn schedule(mut self, factor: impl Fn(u64, u64) -> f64 + 'a) -> Self {
+        self.schedule = Box::new(factor);
+        self
+    }
+
+    /// Samples to evaluate the model by behind each epoch.
+    #[must_use]
+    pub fn test(mut self, samples: &'a dyn Samples) -> Self {
+        self.test = Some(samples);
+        self
+    }
+
+    /// Ends after so many epochs without a lower loss, of the test samples where there are any. At the end the parameters are those of
+    /// the best epoch.
+    #[must_use]
+    pub fn patience(mut self, epochs: usize) -> Self {
+        self.patience = Some(epochs);
+        self
+    }
+
+    /// Called behind each step; `Break` ends training.
+    #[must_use]
+    pub fn on_step(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + 'a) -> Self {
+        self.on_step = Some(Box::new(callback));
+        self
+    }
+
+    /// Called behind each epoch; `Break` ends training.
+    #[must_use]
+    pub fn on_epoch(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + 'a) -> Self {
+        self.on_epoch = Some(Box::new(callback));
+        self
+    }
+
+    /// A bar with the loss and the time that is left, where standard error is a terminal.
+    #[cfg(feature = "progress")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "progress")))]
+    #[must_use]
+    pub fn progress(mut self) -> Self {
+        self.progress = true;
+        self
+    }
+
+    /// Keeps a file from which the next [`Trainer::fit`] goes on, written behind each epoch and after each `steps` steps (0: behind
+    /// epochs only). It is written beside the old one, which it then replaces. Where the file is there, training goes on from it: with
+    /// the same samples, trainer and machine to the same bits as without an interruption.
+    #[cfg(feature = "safetensors")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "safetensors")))]
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, steps: u64) -> Self {
+        self.checkpoint = Some((path.into(), steps));
+        self
+    }
+
+    /// Trains on these samples. Parameters change step by step: after an error they are those of the last step.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for no samples, numbers out of their range, a loss that is no scalar, parameters that it
+    /// does not depend on, and where the loss becomes infinite or NaN; [`Error::Format`](crate::Error) and
+    /// [`Error::Io`](crate::Error) of a checkpoint; as the model's operations.
+    pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
+        self.check(samples)?;
+        let mut state = State::default();
+        #[cfg(feature = "safetensors")]
+        if let Some((path, _)) = &self.checkpoint {
+            if path.exists() {
+                let run = self.run(samples);
+                state = super::checkpoint::read(path, &mut self.optimiser, &run)?;
+            }
+        }
+        let steps_of_epoch = samples.len().div_ceil(self.batch) as u64;
+        let steps = steps_of_epoch * self.epochs as u64;
+        #[cfg(feature = "progress")]
+        let progress = self.progress.then(|| super::progress::Progress::new(steps, self.optimiser.step()));
+        let mut machine = Machine::new(self.backend, &self.optimiser, self.micro_batches)?;
+        let mut evaluator = Evaluator::new(self.batch.max(256))?;
+        let mut stopped = state.stopped;
+        while stopped.is_none() && state.history.len() < self.epochs {
+            let epoch = state.history.len();
+            // Of an order and of changes: two sequences.
+            let epoch_seed = Random::new(self.seed, epoch as u64).bits();
+            let mut order: Vec<usize> = (0..samples.len()).collect();
+            Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
+            for numbers in order.chunks(self.batch).skip(state.batches) {
+                let factor = (self.schedule)(self.optimiser.step(), steps);
+                self.optimiser.advance(factor)?;
+                let work = Work { trainer: self, samples, numbers, epoch_seed };
+                let loss = machine.step(&work)?;
+                state.rate = self.optimiser.rate() * factor;
+                state.batches += 1;
+                state.loss += loss * numbers.len() as f64;
+                state.counted += numbers.len();
+                if !loss.is_finite() {
+                    return Err(self.not_finite(loss, epoch));
+                }
+                #[cfg(feature = "progress")]
+                if let Some(bar) = &progress {
+                    bar.step(epoch + 1, self.epochs, state.loss / state.counted as f64);
+                }
+                let report = self.report(epoch, loss, None, state.rate);
+                let goes_on = self.on_step.as_mut().is_none_or(|callback| callback(&report).is_continue());
+                #[cfg(feature = "safetensors")]
+                if let Some((_, every)) = &self.checkpoint {
+                    if !goes_on || (*every > 0 && self.optimiser.step() % every == 0) {
+                        self.keep(samples, &state)?;
+                    }
+                }
+                if !goes_on {
+                    stopped = Some(Stopped::ByCallback);
+                    break;
+                }
+            }
+            if stopped.is_some() {
+                break;
+            }
+            let test = self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
+            stopped = self.end_epoch(&mut state, test)?;
+            #[cfg(feature = "safetensors")]
+            {
+                // (The next run goes on where a callback ended this one.)
+                state.stopped = stopped.filter(|stopped| *stopped == Stopped::Early);
+                self.keep(samples, &state)?;
+            }
+        }
+        if let Some(best) = &state.best {
+            for (parameter, bytes) in self.optimiser.parameters().iter().zip(&best.parameters) {
+                parameter.write_bytes(0, bytes)?;
+            }
+        }
+        let best = state.best.map(|best| best.epoch);
+        Ok(History { epochs: state.history, stopped: stopped.unwrap_or(Stopped::Done), best })
+    }
+
+    /// The optimiser, for what comes behind training.
+    pub fn optimiser(&self) -> &Optimiser {
+        &self.optimiser
+    }
+
+    fn end_epoch(&mut self, state: &mut State, test: Option<Scores>) -> Result<Option<Stopped>> {
+        let number = state.history.len() + 1;
+        let loss = state.loss / state.counted as f64;
+        state.history.push(Epoch { number, loss, test, rate: state.rate });
+        (state.batches, state.loss, state.counted) = (0, 0., 0);
+        let mut stopped = None;
+        if let Some(patience) = self.patience {
+            let judged = test.map_or(loss, |test| test.loss);
+            if state.best.as_ref().is_none_or(|best| judged < best.loss) {
+                let parameters = self.optimiser.parameters().iter().map(bytes_of).collect::<Result<_>>()?;
+                state.best = Some(Best { epoch: number, loss: judged, parameters });
+            } else if state.best.as_ref().is_some_and(|best| number - best.epoch >= patience) {
+                stopped = Some(Stopped::Early);
+            }
+        }
+        let report = self.report(number - 1, loss, test, state.rate);
+        if let Some(callback) = &mut self.on_epoch {
+            if callback(&report).is_break() {
+                stopped = Some(Stopped::ByCallback);
+            }
+        }
+        Ok(stopped)
+    }
+
+    fn report(&self, epoch: usize, loss: f64, test: Option<Scores>, rate: f64) -> Report {
+        Report { epoch: epoch + 1, epochs: self.epochs, step: self.optimiser.step(), loss, test, rate }
+    }
+
+    fn check(&self, samples: &dyn Samples) -> Result<()> {
+        let refuse = |what: &str| Err(invalid(format!("Trainer: {what}: 1 or more are valid")));
+        if samples.is_empty() {
+            return refuse("no samples");
+        }
+        if self.batch == 0 {
+            return refuse("batches of 0 samples");
+        }
+        if self.micro_batches == 0 {
+            return refuse("0 micro_batches");
+        }
+        Ok(())
+    }
+
+    fn not_finite(&self, loss: f64, epoch: usize) -> crate::Error {
+        let (step, epoch) = (self.optimiser.step(), epoch + 1);
+        invalid(format!(
+            "Trainer: the loss is {loss} in step {step}, epoch {epoch}: a lower rate, or gradients clipped by norm, may be valid"
+        ))
+    }
+
+    #[cfg(feature = "safetensors")]
+    fn keep(&self, samples: &dyn Samples, state: &State) -> Result<()> {
+        match &self.checkpoint {
+            Some((path, _)) => super::checkpoint::write(path, &self.optimiser, &self.run(samples), state),
+            None => Ok(()),
+        }
+    }
+
+    /// What has to be as it was for a run to go on.
+    #[cfg(feature = "safetensors")]
+    fn run(&self, samples: &dyn Samples) -> String {
+        let (seed, n) = (self.seed, samples.len());
+        format!("seed {seed}, {n} samples in batches of {} in {}", self.batch, self.micro_batches)
+    }
+}
+
+/// Where training is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// Epochs that are done.
+    pub(super) history: Vec<Epoch>,
+    /// Batches of the next one that are done, the sum of their samples' losses, and how many these are.
+    pub(super) batches: usize,
+    pub(super) loss: f64,
+    pub(super) counted: usize,
+    /// The last step's.
+    pub(super) rate: f64,
+    pub(super) best: Option<Best>,
+    /// Where it has ended.
+    pub(super) stopped: Option<Stopped>,
+}
+
+/// The parameters of the best epoch.
+#[derive(Clone, Debug)]
+pub(super) struct Best {
+    pub(super) epoch: usize,
+    pub(super) loss: f64,
+    pub(super) parameters: Vec<Vec<u8>>,
+}
+
+pub(super) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; tensor.nbytes()];
+    tensor.read_bytes(0, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// A step's samples.
+struct Work<'w, 'a> {
+    trainer: &'w Trainer<'a>,
+    samples: &'w dyn Samples,
+    numbers: &'w [usize],
+    epoch_seed: u64,
+}
+
+/// The graphs of batches, by their size, and of what comes behind micro-batches.
+struct Machine {
+    /// Seed and counter of random operations.
+    random: Tensor,
+    graphs: Vec<(usize, Training)>,
+    sums: Option<(Accumulator, Graph)>,
+    parts: usize,
+}
+
+impl Machine {
+    fn new(backend: &Backend, optimiser: &Optimiser, parts: usize) -> Result<Self> {
+        let ctx = Context::on(backend);
+        let sums = if parts > 1 {
+            let accumulator = Accumulator::new(&ctx, &optimiser.parameters())?;
+            let steps = optimiser.steps_by(&Context::on(backend), accumulator.sums())?;
+            Some((accumulator, Graph::new(&steps.iter().collect::<Vec<_>>())?))
+        } else {
+            None
+        };
+        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, parts })
+    }
+
+    /// The mean loss of the samples, and a step down its gradients.
+    fn step(&mut self, work: &Work<'_, '_>) -> Result<f64> {
+        let Work { trainer, samples, numbers, epoch_seed } = *work;
+        let mut sum = 0.;
+        let size = numbers.len().div_ceil(self.parts);
+        for (i, part) in numbers.chunks(size).enumerate() {
+            let place = self.place(trainer, samples, part.len())?;
+            // Other random numbers in each part of each step.
+            let counter = trainer.optimiser.step() * self.parts as u64 + i as u64;
+            self.random.write(&[trainer.seed as i64, counter as i64])?;
+            let graph = &mut self.graphs[place].1;
+            graph.leafs.write(samples, part, Some(epoch_seed))?;
+            let weight = part.len() as f64 / numbers.len() as f64;
+            sum += weight * graph.compute(trainer.backend, i == 0, weight as f32)?;
+        }
+        if let Some((_, graph)) = &self.sums {
+            graph.compute(trainer.backend)?;
+        }
+        Ok(sum)
+    }
+
+    fn place(&mut self, trainer: &Trainer<'_>, samples: &dyn Samples, n: usize) -> Result<usize> {
+        if let Some(place) = self.graphs.iter().position(|(size, _)| *size == n) {
+            return Ok(place);
+        }
+        let aim = match &self.sums {
+            Some((accumulator, _)) => Aim::Gradients(&trainer.optimiser, accumulator),
+            None => Aim::Step(&trainer.optimiser),
+        };
+        let place = (&self.random, Context::on(trainer.backend));
+        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, &aim)?;
+        self.graphs.push((n, training));
+        Ok(self.graphs.len() - 1)
+    }
+}
