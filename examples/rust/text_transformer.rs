@@ -9,7 +9,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tensorlib::nn::{loss, Attention, AttentionOptions, Embedding, Init, Linear, Module, Parameters, Pass, RmsNorm};
-use tensorlib::train::{evaluate, schedule, Chart, Form, Group, Method, OptimiserOptions, Random, Samples, Slot, Trainer};
+use tensorlib::train::{
+    evaluate, schedule, Chart, Form, Group, Method, OptimiserOptions, Random, Samples, Slot, Trainer,
+};
 use tensorlib::{Backend, GgufWriter, Result, Tensor};
 
 const WIDTH: i64 = 192;
@@ -196,7 +198,13 @@ fn write_gguf(path: &Path, parameters: &Parameters, characters: &[u8]) -> Result
     file.set("tokenizer.ggml.model", "gpt2")?;
     file.set("tokenizer.ggml.pre", "default")?;
     // Such tokenizers write bytes that do not print as characters from U+0100 on: of these there are two.
-    let letter = |c: &u8| if c.is_ascii_graphic() { char::from(*c) } else { char::from_u32(0x100 + u32::from(*c)).unwrap_or(' ') };
+    let letter = |c: &u8| {
+        if c.is_ascii_graphic() {
+            char::from(*c)
+        } else {
+            char::from_u32(0x100 + u32::from(*c)).unwrap_or(' ')
+        }
+    };
     file.set("tokenizer.ggml.tokens", characters.iter().map(|c| letter(c).to_string()).collect::<Vec<_>>())?;
     file.set("tokenizer.ggml.merges", Vec::<String>::new())?;
     let tensors = parameters.tensors();

@@ -112,8 +112,7 @@ impl Module for Attention {
         let q = heads_of(self.query.forward(x, pass)?, true)?;
         let k = heads_of(self.key.forward(x, pass)?, true)?;
         let v = heads_of(self.value.forward(x, pass)?, false)?;
-        let mask =
-            if causal { Some(ctx.zeros(DType::F32, [tokens, tokens])?.diag_mask_inf(0)?) } else { None };
+        let mask = if causal { Some(ctx.zeros(DType::F32, [tokens, tokens])?.diag_mask_inf(0)?) } else { None };
         let c = q.flash_attn_ext(&k, &v, mask.as_ref(), None, FlashAttnExtOptions::new())?;
         self.output.forward(&c.reshape(shape)?, pass)
     }

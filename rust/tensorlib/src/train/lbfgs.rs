@@ -344,7 +344,9 @@ impl Search<'_, '_> {
     fn is_good_enough(&self, now: &OnLine) -> bool {
         let rounding = 4. * f64::from(f32::EPSILON) * self.here.loss.abs();
         let moved = now.point.at != self.here.at;
-        moved && now.point.loss <= self.here.loss + rounding && now.slope <= (2. * Self::DECREASE - 1.) * self.slope()
+        moved
+            && now.point.loss <= self.here.loss + rounding
+            && now.slope <= (2. * Self::DECREASE - 1.) * self.slope()
             && self.is_flat(now)
     }
 }

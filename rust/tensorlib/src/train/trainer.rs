@@ -226,7 +226,8 @@ impl<'a> Trainer<'a> {
             if stopped.is_some() {
                 break;
             }
-            let test = self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
+            let test =
+                self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
             stopped = self.end_epoch(&mut state, test)?;
             #[cfg(feature = "safetensors")]
             {
