@@ -5,10 +5,13 @@
 namespace tensorlib::core::gradients::rules {
 
 // c = a^T b by slices, so da = b g^T and db = a g. Operands keep their types: what is rounded in a weight counts as none.
+// Where a is one matrix for all slices, those of b and g are columns of a single product: nothing is left to be added up.
 constexpr GradientRule mul_mat{[](Rule &r) {
-    const Value g = r.g();
-    r.give(0, [&] { return r[1].op(Op::out_prod, g).slices_summed_to(r.ne(0)); });
-    r.give(1, [&] { return Value(r.nodes(), *r.source(0)).op(Op::out_prod, g.transposed()); });
+    const bool is_shared = r.ne(0)[2] * r.ne(0)[3] == 1;
+    const auto columns = [&](const Value &v) { return is_shared ? v.shaped({v.ne()[0], v.ne()[1] * v.ne()[2] * v.ne()[3], 1, 1}) : v; };
+    const Value g = columns(r.g());
+    r.give(0, [&] { return columns(r[1]).op(Op::out_prod, g).slices_summed_to(r.ne(0)); });
+    r.give(1, [&] { return Value(r.nodes(), *r.source(0)).op(Op::out_prod, g.transposed()).shaped(r.ne(1)); });
 }};
 
 // c = a b^T.

