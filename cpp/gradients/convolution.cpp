@@ -96,11 +96,13 @@ private:
 };
 
 // The gradient of a kernel: what its windows met times the gradients of what they made, {X, Y, outputs, images}.
+// The copy leaves the rows of an image's positions whole; the product reads what windows met by its columns, as cheaply as by rows.
 Value kernel_gradient(const Windows &windows, const Value &kernel, const Value &images, const Value &made) {
     const Extents &n = made.ne();
-    const std::int64_t columns = n[0] * n[1] * n[3];
-    const Value met = windows.met(kernel, images), by_output = made.permuted({1, 2, 0, 3}).contiguous();
-    return met.shaped({met.ne()[0], columns, 1, 1}).op(Op::out_prod, by_output.shaped({n[2], columns, 1, 1}));
+    const std::int64_t positions = n[0] * n[1], columns = positions * n[3];
+    const Value met = windows.met(kernel, images), by_output = made.shaped({positions, n[2], n[3], 1}).permuted({0, 2, 1, 3}).contiguous();
+    const Value windows_met = met.shaped({met.ne()[0], columns, 1, 1});
+    return windows_met.transposed().op(Op::mul_mat, by_output.shaped({columns, n[2], 1, 1}), {exact});
 }
 
 // A convolution's operands and windows as those of images.
