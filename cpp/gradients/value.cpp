@@ -84,8 +84,9 @@ Value Value::cast(DType type) const {
 Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
     if (summed == 1) return shaped({inner, outer, 1, 1});
     if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
-    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).narrowed(2, 0, 1).filled(1);
-    return ones.op(Op::out_prod, v).shaped({inner, outer, 1, 1});
+    // (The ones are the second operand: the product computes 32 of the first one's elements at a time, and any number of the other's.)
+    const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).filled(1);
+    return v.op(Op::out_prod, ones).shaped({inner, outer, 1, 1});
 }
 
 Value Value::summed_to(const Extents &ne) const {

@@ -63,7 +63,9 @@ impl Init {
         };
         if !valid {
             let name = tensor.name();
-            return Err(invalid(format!("Parameters::make: '{name}': {self:?}: a finite number of 0 or more is valid")));
+            return Err(invalid(format!(
+                "Parameters::make: '{name}': {self:?}: a finite number of 0 or more is valid"
+            )));
         }
         match self {
             Init::Zeros => return Ok(()),

@@ -91,7 +91,8 @@ impl Chart {
                 let path: Vec<String> =
                     series.points.iter().map(at).map(|(right, down)| format!("{right:.1},{down:.1}")).collect();
                 let path = path.join(" ");
-                let _ = writeln!(svg, "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>");
+                let _ =
+                    writeln!(svg, "<polyline points=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>");
             } else {
                 for (right, down) in series.points.iter().map(at) {
                     let _ = writeln!(
@@ -101,7 +102,12 @@ impl Chart {
                 }
             }
             let down = TOP + 16. + 18. * i as f64;
-            let _ = writeln!(svg, "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"4\" fill=\"{colour}\"/>", WIDTH - 160., down - 6.);
+            let _ = writeln!(
+                svg,
+                "<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"4\" fill=\"{colour}\"/>",
+                WIDTH - 160.,
+                down - 6.
+            );
             text(&mut svg, (WIDTH - 142., down), "start", "", &series.name);
         }
         svg.push_str("</svg>\n");
@@ -194,7 +200,13 @@ mod tests {
         ] {
             let axis = Axis::of(values.iter().copied());
             let near = |a: f64, b: f64| (a - b).abs() < 1e-9;
-            assert!(near(axis.low, low) && near(axis.high, high) && near(axis.step, step), "{values:?}: {} {} {}", axis.low, axis.high, axis.step);
+            assert!(
+                near(axis.low, low) && near(axis.high, high) && near(axis.step, step),
+                "{values:?}: {} {} {}",
+                axis.low,
+                axis.high,
+                axis.step
+            );
             assert!(axis.ticks().len() >= 4 && values.iter().all(|x| (0. ..=1.).contains(&axis.part(*x))));
         }
         assert_eq!(Axis::of([0., 1.].into_iter()).label(0.4), "0.4");
@@ -203,7 +215,8 @@ mod tests {
 
     #[test]
     fn what_is_not_finite_is_left_out_and_names_are_safe() {
-        let chart = Chart::new("a < b & c", "x", "y").line("l", vec![(0., f64::NAN), (1., 2.), (2., 3.)]).points("p", vec![]);
+        let chart =
+            Chart::new("a < b & c", "x", "y").line("l", vec![(0., f64::NAN), (1., 2.), (2., 3.)]).points("p", vec![]);
         let svg = chart.svg();
         assert!(svg.contains("a &lt; b &amp; c") && !svg.contains("NaN") && svg.ends_with("</svg>\n"));
         assert_eq!(svg.matches("<polyline").count(), 1);

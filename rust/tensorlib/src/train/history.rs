@@ -47,7 +47,8 @@ impl History {
         for epoch in &self.epochs {
             let number = |x: Option<f64>| x.map(|x| x.to_string()).unwrap_or_default();
             let (loss, accuracy) = (epoch.test.map(|t| t.loss), epoch.test.and_then(|t| t.accuracy));
-            let line = format!("{},{},{},{},{}\n", epoch.number, epoch.loss, number(loss), number(accuracy), epoch.rate);
+            let line =
+                format!("{},{},{},{},{}\n", epoch.number, epoch.loss, number(loss), number(accuracy), epoch.rate);
             text.push_str(&line);
         }
         text

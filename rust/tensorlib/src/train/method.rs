@@ -88,11 +88,10 @@ impl Method {
             Method::Momentum { momentum, .. } | Method::Muon { momentum } => {
                 (!part(momentum)).then_some("a momentum from 0 on and below 1 is valid")
             }
-            Method::Adam { beta1, beta2, epsilon } | Method::AdamW { beta1, beta2, epsilon } => (!(part(beta1)
-                && part(beta2)
-                && epsilon >= 0.
-                && epsilon.is_finite()))
-            .then_some("betas from 0 on and below 1, and an epsilon of 0 or more, are valid"),
+            Method::Adam { beta1, beta2, epsilon } | Method::AdamW { beta1, beta2, epsilon } => {
+                (!(part(beta1) && part(beta2) && epsilon >= 0. && epsilon.is_finite()))
+                    .then_some("betas from 0 on and below 1, and an epsilon of 0 or more, are valid")
+            }
             Method::Lion { beta1, beta2 } => {
                 (!(part(beta1) && part(beta2))).then_some("betas from 0 on and below 1 are valid")
             }
@@ -120,7 +119,9 @@ impl Method {
         let values = match *self {
             Method::Sgd | Method::Muon { .. } => vec![rate, decay],
             Method::Momentum { momentum, .. } => vec![rate, decay, momentum],
-            Method::Adam { beta1, beta2, epsilon } => vec![rate, beta1, beta2, epsilon, 0., unbias(beta1), unbias(beta2)],
+            Method::Adam { beta1, beta2, epsilon } => {
+                vec![rate, beta1, beta2, epsilon, 0., unbias(beta1), unbias(beta2)]
+            }
             Method::AdamW { beta1, beta2, epsilon } => {
                 vec![rate, beta1, beta2, epsilon, decay, unbias(beta1), unbias(beta2)]
             }

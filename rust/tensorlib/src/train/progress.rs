@@ -12,7 +12,9 @@ impl Progress {
         let is_seen = io::stderr().is_terminal();
         let target = if is_seen { ProgressDrawTarget::stderr_with_hz(5) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(Some(steps), target).with_position(done);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3}%  {pos} of {len} steps  {eta} left  {msg}") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:30} {percent:>3}%  {pos} of {len} steps  {eta} left  {msg}")
+        {
             bar.set_style(style);
         }
         // Steps of an earlier run took no time of this one.

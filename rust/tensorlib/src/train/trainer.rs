@@ -29,13 +29,14 @@ pub struct Report {
 
 type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + 'a>;
 type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + 'a>;
+type BoxedLoss<'a> = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>;
 
 /// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
 pub struct Trainer<'a> {
     backend: &'a Backend,
     model: &'a dyn Module,
     optimiser: Optimiser,
-    loss: Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>,
+    loss: BoxedLoss<'a>,
     epochs: usize,
     batch: usize,
     micro_batches: usize,
@@ -226,7 +227,8 @@ impl<'a> Trainer<'a> {
             if stopped.is_some() {
                 break;
             }
-            let test = self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
+            let test =
+                self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
             stopped = self.end_epoch(&mut state, test)?;
             #[cfg(feature = "safetensors")]
             {

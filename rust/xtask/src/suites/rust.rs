@@ -29,7 +29,11 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
     run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;
-    levels::for_each(run, |run, isa| cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)]))?;
+    levels::for_each(run, |run, isa| {
+        cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)])?;
+        let training = ["test", "--package", "tensorlib", "--test", "nn", "--test", "optimisers", "--test", "training"];
+        run.tests(&format!("training {isa}"), Style::Cargo, objects::cargo(ws).args(training).env("TENSORLIB_ISA", isa))
+    })?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
