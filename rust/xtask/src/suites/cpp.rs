@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::encoder;
+use crate::suites::{encoder, training};
 
 /// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
 /// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
@@ -32,7 +32,9 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     each_level(run, &build, &[])?;
     encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
-    super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))
+    super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
+    let ws = run.ws;
+    training::everything(run, "C++", |name| ws.cmd(build.join(format!("examples/cpp/tl_cpp_{name}"))))
 }
 
 /// Runs the programs that need no GPU with these variables set, on each level or once.

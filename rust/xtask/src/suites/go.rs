@@ -9,7 +9,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::encoder;
+use crate::suites::{encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -24,15 +24,18 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     levels::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
     go.digits(run, "cpu");
-    let vetted = run.step(go.at(ENCODER).args(["vet", "./..."])).map(drop);
-    run.check("vet of the encoder", vetted);
+    for example in ["encoder", "value_and_gradient", "digits_network"] {
+        let vetted = run.step(go.at(&format!("examples/go/{example}")).args(["vet", "./..."])).map(drop);
+        run.check(&format!("vet of {example}"), vetted);
+    }
     let program = go.encoder(run)?;
-    encoder::everything(run, "Go", &program)
+    encoder::everything(run, "Go", &program)?;
+    let programs = [go.built(run, "value_and_gradient")?, go.built(run, "digits_network")?];
+    training::everything(run, "Go", |name| programs[usize::from(name == "digits_network")].clone())
 }
 
 /// The example that its Go module is in.
 pub const EXAMPLE: &str = "examples/go/digits";
-const ENCODER: &str = "examples/go/encoder";
 
 /// The Go tool against an installed prefix.
 pub struct Go<'a> {
@@ -65,8 +68,13 @@ impl<'a> Go<'a> {
 
     /// The encoder example, built.
     pub fn encoder(&self, run: &Run) -> Result<Cmd, String> {
-        let program = self.ws.out.join("go-encoder");
-        run.step(self.at(ENCODER).args(["build", "-o"]).arg(&program).arg("."))?;
+        self.built(run, "encoder")
+    }
+
+    /// An example, built.
+    fn built(&self, run: &Run, example: &str) -> Result<Cmd, String> {
+        let program = self.ws.out.join(format!("go-{example}"));
+        run.step(self.at(&format!("examples/go/{example}")).args(["build", "-o"]).arg(&program).arg("."))?;
         Ok(self.ws.cmd(program).env("LD_LIBRARY_PATH", self.prefix.join("lib")))
     }
 

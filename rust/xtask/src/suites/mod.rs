@@ -19,6 +19,7 @@ mod portable;
 pub mod rust;
 mod sanitize;
 mod simt;
+mod training;
 pub mod zig;
 
 use std::process::ExitCode;
@@ -47,14 +48,14 @@ pub const TEST_LIMIT: u64 = 600;
 pub const ALL: &[Suite] = &[
     suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
     suite("export", "symbols and dependencies of the shared library, leaf objects", export::run),
-    suite("cpp", "GoogleTest programs and the encoder on each instruction-set level, digits", cpp::run),
-    suite("c", "bad input, quickstart, cases and encoder on each level, digits", c::run),
-    suite("rust", "unit, doc and feature tests, cases and encoder on each level, digits", rust::run),
+    suite("cpp", "GoogleTest programs, the encoder and training on each instruction-set level, digits", cpp::run),
+    suite("c", "bad input, quickstart, cases, encoder and training on each level, digits", c::run),
+    suite("rust", "unit, doc and feature tests, cases, encoder and training on each level, digits", rust::run),
     suite("learning", "the examples that learn, on each level, against known answers", learning::run),
     suite("models", "language models and encoders beside double precision, on each level; tokenizers", models::run),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
-    suite("go", "vet, tests with the race detector, cases and encoder on each level, digits", go::run),
-    suite("zig", "tests, cases and encoder on each level, digits", zig::run),
+    suite("go", "vet, tests with the race detector, cases, encoder and training on each level, digits", go::run),
+    suite("zig", "tests, cases, encoder and training on each level, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),

@@ -8,7 +8,7 @@ use crate::levels;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::encoder;
+use crate::suites::{encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -31,13 +31,26 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;
     levels::for_each(run, |run, isa| {
         cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)])?;
-        let training = ["test", "--package", "tensorlib", "--test", "nn", "--test", "optimisers", "--test", "training"];
+        let training = [
+            "test",
+            "--package",
+            "tensorlib",
+            "--test",
+            "nn",
+            "--test",
+            "optimisers",
+            "--test",
+            "training",
+            "--test",
+            "training_values",
+        ];
         run.tests(&format!("training {isa}"), Style::Cargo, objects::cargo(ws).args(training).env("TENSORLIB_ISA", isa))
     })?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
     encoder::everything(run, "Rust", &ws.cmd(ws.out.join("rust/release/examples/encoder")))?;
+    training(run)?;
     serving(run);
     let doc = objects::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
@@ -45,6 +58,20 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let prefix = builds::prefix(run)?;
     let system = against(ws, &prefix)?.args(with).arg("system");
     run.tests("feature system", Style::Cargo, system)
+}
+
+/// The examples of gradients and of training.
+fn training(run: &mut Run) -> Result<(), String> {
+    let ws = run.ws;
+    let names = ["--example", "value_and_gradient", "--example", "digits_network"];
+    let build = ["build", "--release", "--package", "tensorlib"];
+    run.step(objects::cargo(ws).args(build).args(names))?;
+    let program = |name: &str| ws.cmd(ws.out.join("rust/release/examples").join(name));
+    training::values(run, "Rust", program("value_and_gradient"));
+    levels::for_each(run, |run, isa| {
+        training::network(run, "Rust", &program("digits_network"), isa, training::report_of_history);
+        Ok(())
+    })
 }
 
 /// The example that serves requests on two threads: the model is as large afterwards as it was.

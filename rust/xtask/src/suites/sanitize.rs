@@ -7,7 +7,7 @@ use crate::builds;
 use crate::counts::Style;
 use crate::levels;
 use crate::suite::Run;
-use crate::suites::{c, cpp, devices, fuzz_seconds, simt};
+use crate::suites::{c, cpp, devices, fuzz_seconds, simt, training};
 
 /// The first report ends the program.
 const UBSAN: (&str, &str) = ("UBSAN_OPTIONS", "halt_on_error=1:print_stacktrace=1");
@@ -59,6 +59,7 @@ fn random_calls(run: &mut Run, build: &Path, isa: &str, seconds: u64) -> Result<
 fn on_cpu(run: &mut Run, build: &Path, levels: &[String], without: &[&str]) -> Result<(), String> {
     for isa in levels {
         c::programs(run, build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
+        training::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)?;
     }
     cpp::on_levels(run, build, levels, &CPU, without)
 }

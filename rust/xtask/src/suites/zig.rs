@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::encoder;
+use crate::suites::{encoder, training};
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -20,7 +20,9 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
     zig.digits(run, "cpu");
     let program = zig.encoder(run)?;
-    encoder::everything(run, "Zig", &program)
+    encoder::everything(run, "Zig", &program)?;
+    let programs = [zig.built(run, "value_and_gradient")?, zig.built(run, "digits_network")?];
+    training::everything(run, "Zig", |name| programs[usize::from(name == "digits_network")].clone())
 }
 
 /// The example's package.
@@ -65,8 +67,13 @@ impl<'a> Zig<'a> {
 
     /// The encoder example, built.
     pub fn encoder(&self, run: &Run) -> Result<Cmd, String> {
-        run.step(self.build("examples/zig/encoder", &[]))?;
-        Ok(self.ws.cmd(self.out().join("bin/encoder")))
+        self.built(run, "encoder")
+    }
+
+    /// An example, built.
+    fn built(&self, run: &Run, example: &str) -> Result<Cmd, String> {
+        run.step(self.build(&format!("examples/zig/{example}"), &[]))?;
+        Ok(self.ws.cmd(self.out().join("bin").join(example)))
     }
 
     /// The digits example on a device.
