@@ -1,7 +1,6 @@
 #include "graph/write_order.hpp"
 
 #include "base/fail.hpp"
-#include "graph/tensor_set.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,73 +11,15 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = Graph::Place;
+using Place = GraphParts::Place;
 
 std::atomic<std::uint64_t> writes{0};
-
-// A node that reads or writes some memory.
-struct Access {
-    Place node;
-    bool writes;
-};
 
 // Whether a reader must come before a writer, wherever they stand now.
 bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
     const std::uint64_t seen = reader.seen_writes.load(std::memory_order_acquire);
     return seen != 0 && seen <= writer.write_number;
 }
-
-// What is written in a graph, and who touches it, in post-order.
-class Memory {
-public:
-    explicit Memory(std::span<Tensor *const> nodes) {
-        for (const Tensor *node : nodes) {
-            for (std::size_t s = 0; s < node->n_src; s++) {
-                if (node->writes(s)) list_of(*node->src[s]->root);
-            }
-        }
-        if (accesses.empty()) return;
-        for (Place i = 0; i < nodes.size(); i++) {
-            const Tensor &node = *nodes[i];
-            if (node.is_pure_view()) continue;
-            for (std::size_t s = 0; s < node.n_src; s++) {
-                const std::uint32_t *list = node.src[s] ? lists_.find(node.src[s]->root) : nullptr;
-                if (!list) continue;
-                std::vector<Access> &all = accesses[*list];
-                if (all.empty() || all.back().node != i) all.push_back({i, false});
-                all.back().writes = all.back().writes || node.writes(s);
-            }
-        }
-    }
-
-    std::vector<std::vector<Access>> accesses;  // of each tensor that is written
-    std::vector<const Tensor *> roots;
-
-    // Calls visit(root's number, earlier, later) for accesses of which one writes.
-    template <class Visit>
-    void for_each_pair(Visit visit) const {
-        for (std::size_t r = 0; r < accesses.size(); r++) {
-            const std::vector<Access> &all = accesses[r];
-            for (std::size_t j = 0; j < all.size(); j++) {
-                if (!all[j].writes) continue;
-                for (std::size_t i = 0; i < all.size(); i++) {
-                    if (i < j) visit(r, all[i], all[j]);
-                    if (i > j && !all[i].writes) visit(r, all[j], all[i]);
-                }
-            }
-        }
-    }
-
-private:
-    void list_of(const Tensor &root) {
-        bool added;
-        lists_.insert(&root, static_cast<std::uint32_t>(accesses.size()), added);
-        if (!added) return;
-        accesses.emplace_back();
-        roots.push_back(&root);
-    }
-    TensorSet lists_;
-};
 
 // A reader that stands behind the writer that it must come before.
 struct Reversed {
@@ -87,6 +28,34 @@ struct Reversed {
 };
 
 }  // namespace
+
+WrittenMemory::WrittenMemory(std::span<Tensor *const> nodes) {
+    for (const Tensor *node : nodes) {
+        for (std::size_t s = 0; s < node->n_src; s++) {
+            if (node->writes(s)) add_list(*node->src[s]->root);
+        }
+    }
+    if (accesses.empty()) return;
+    for (Place i = 0; i < nodes.size(); i++) {
+        const Tensor &node = *nodes[i];
+        if (node.is_pure_view()) continue;
+        for (std::size_t s = 0; s < node.n_src; s++) {
+            const std::uint32_t *list = node.src[s] ? lists_.find(node.src[s]->root) : nullptr;
+            if (!list) continue;
+            std::vector<Access> &all = accesses[*list];
+            if (all.empty() || all.back().node != i) all.push_back({i, false});
+            all.back().writes = all.back().writes || node.writes(s);
+        }
+    }
+}
+
+void WrittenMemory::add_list(const Tensor &root) {
+    bool added;
+    lists_.insert(&root, static_cast<std::uint32_t>(accesses.size()), added);
+    if (!added) return;
+    accesses.emplace_back();
+    roots.push_back(&root);
+}
 
 std::uint64_t next_write() noexcept { return writes.fetch_add(1, std::memory_order_acq_rel) + 1; }
 std::uint64_t writes_so_far() noexcept { return writes.load(std::memory_order_acquire); }
@@ -101,9 +70,9 @@ std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const P
     // A model that is only run has none: its graphs are built for each token, and what they write is not looked for.
     const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
     if (std::ranges::none_of(nodes, differentiated)) return {};
-    const Memory memory(nodes);
+    const WrittenMemory memory(nodes);
     std::vector<Reversed> reversed;
-    memory.for_each_pair([&](std::size_t r, const Access &earlier, const Access &later) {
+    memory.for_each_pair([&](std::size_t r, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         if (earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]))
             reversed.push_back({later.node, earlier.node, memory.roots[r]});
     });
@@ -119,10 +88,10 @@ std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const P
     std::size_t at = 0;
     for (Place i = 0; i < nodes.size(); i++) {
         for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
-            if (const Place source = source_places[at]; !(source & Graph::leaf_bit)) follows(source, i);
+            if (const Place source = source_places[at]; !(source & GraphParts::leaf_bit)) follows(source, i);
         }
     }
-    memory.for_each_pair([&](std::size_t, const Access &earlier, const Access &later) {
+    memory.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         const bool swaps = earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]);
         follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
     });

@@ -16,7 +16,7 @@ public:
 
     std::uint64_t hash() const noexcept { return hash_; }
     // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides and types are equal at equal places,
-    // constants are the same, and the same nodes have data of their own.
+    // constants are the same, the same nodes have data of their own, and as many bytes are theirs.
     bool is_of(const Graph &graph) const noexcept;
 
     // Whether node i's memory is an output's.
@@ -38,6 +38,7 @@ private:
     static bool is_same(const Item &item, const Tensor &t) noexcept;
 
     std::uint64_t hash_;
+    std::optional<std::size_t> limit_;  // by which memory is planned
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes
     std::vector<Graph::Place> source_places_, output_places_;

@@ -18,6 +18,18 @@ pub const Graph = struct {
     /// Post-order from each output in turn, every tensor once. `context` owns the graph's memory.
     /// `error.InvalidArgument`: no output. `error.ContextMismatch`: different devices. `error.OutOfMemory`.
     pub fn init(context: Context, outputs: []const Tensor) Error!Graph {
+        return build(context, outputs, null);
+    }
+
+    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted. Where they
+    /// would take more, nodes that gradients read are computed again in place of being kept until then: cheap ones first.
+    /// Results have the same bits; `planText` says which nodes run again. `error.OutOfMemory` also where no way within
+    /// `memory` is found: the message has the least bytes that one was found for.
+    pub fn initWithin(context: Context, outputs: []const Tensor, memory: usize) Error!Graph {
+        return build(context, outputs, memory);
+    }
+
+    fn build(context: Context, outputs: []const Tensor, memory: ?usize) Error!Graph {
         const handles = try context.handlesOf(outputs);
         defer context.state.allocator.free(handles);
         var handle: ?*c.tl_graph = null;
@@ -25,7 +37,11 @@ pub const Graph = struct {
         context.state.lock();
         defer context.state.unlock();
         const err = status.errorOf(context.diagnostics);
-        try status.check(c.tl_graph_create(context.state.handle, handles.ptr, handles.len, &handle, err));
+        const state = context.state.handle;
+        try status.check(if (memory) |bytes|
+            c.tl_graph_create_within(state, handles.ptr, handles.len, bytes, &handle, err)
+        else
+            c.tl_graph_create(state, handles.ptr, handles.len, &handle, err));
         return .{ .handle = handle.?, .diagnostics = context.diagnostics };
     }
 

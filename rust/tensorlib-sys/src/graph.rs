@@ -42,6 +42,24 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
+    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted
+    /// (tl_graph_plan_text() gives both).
+    ///
+    /// Where all nodes would take more, some that gradients read are computed again in place of being kept until then: cheap ones
+    /// first, whole parts of the graph where that does not suffice. Results have the same bits. The plan's text says which nodes run
+    /// again, and what it saves. A limit that needs nothing changes nothing.
+    ///
+    /// Arguments and statuses as of tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also where no way within `memory` is found: the message
+    /// has the least bytes that one was found for. Any thread. Since 0.1.
+    pub fn tl_graph_create_within(
+        ctx: *mut tl_context,
+        outputs: *const *mut tl_tensor,
+        n_outputs: usize,
+        memory: usize,
+        out: *mut *mut tl_graph,
+        err: *mut tl_error,
+    ) -> tl_status;
+
     /// Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
     /// Since 0.1.
     pub fn tl_graph_free(graph: *mut tl_graph);

@@ -1,8 +1,8 @@
 //! Layers and losses against plain loops in F64.
 
 use tensorlib::nn::{
-    flatten, loss, max_pool, mean_pool, Attention, AttentionOptions, Conv1d, Conv2d, Dropout, Embedding, GroupNorm, Init,
-    LayerNorm, Linear, Module, Parameters, Pass, Residual, RmsNorm, Sequential,
+    flatten, loss, max_pool, mean_pool, Attention, AttentionOptions, Conv1d, Conv2d, Dropout, Embedding, GroupNorm,
+    Init, LayerNorm, Linear, Module, Parameters, Pass, Residual, RmsNorm, Sequential,
 };
 use tensorlib::{Backend, Context, DType, Error, Result, Tensor};
 
@@ -86,8 +86,10 @@ fn norms_are_of_rows_and_groups() {
         let variance = row.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / row.len() as f64;
         row.iter().map(|x| (x - mean) / (variance + 1e-5).sqrt()).collect()
     };
-    let wanted: Vec<f64> =
-        v.chunks(6).flat_map(|row| standard(row).into_iter().zip(&w).zip(&b).map(|((x, w), b)| x * w + b).collect::<Vec<_>>()).collect();
+    let wanted: Vec<f64> = v
+        .chunks(6)
+        .flat_map(|row| standard(row).into_iter().zip(&w).zip(&b).map(|((x, w), b)| x * w + b).collect::<Vec<_>>())
+        .collect();
     assert_near(&computed(&layer.forward(&x, &Pass::evaluation()).unwrap()), &wanted, "layer norm");
     let w = f64s(&rms.weight);
     let wanted: Vec<f64> = v
@@ -111,7 +113,11 @@ fn norms_are_of_rows_and_groups() {
         .flat_map(|(g, values)| {
             let (w, b) = (&w, &b);
             let channel = move |i: usize| g % 2 * 2 + i / 6;
-            standard(values).into_iter().enumerate().map(move |(i, x)| x * w[channel(i)] + b[channel(i)]).collect::<Vec<_>>()
+            standard(values)
+                .into_iter()
+                .enumerate()
+                .map(move |(i, x)| x * w[channel(i)] + b[channel(i)])
+                .collect::<Vec<_>>()
         })
         .collect();
     assert_near(&computed(&group.forward(&images, &Pass::evaluation()).unwrap()), &wanted, "group norm");
@@ -205,7 +211,8 @@ fn attention_is_its_definition() {
             let rows: Vec<&[f64]> = sample.chunks(WIDTH).collect();
             let of = |weight: &Tensor, turns: bool| -> Vec<Vec<f64>> {
                 let rows = rows.iter().enumerate();
-                rows.map(|(t, row)| if turns { turned(product(weight, row), t) } else { product(weight, row) }).collect()
+                rows.map(|(t, row)| if turns { turned(product(weight, row), t) } else { product(weight, row) })
+                    .collect()
             };
             let (q, k, v) =
                 (of(&layer.query.weight, true), of(&layer.key.weight, true), of(&layer.value.weight, false));
@@ -220,7 +227,8 @@ fn attention_is_its_definition() {
                     };
                     let scores: Vec<f64> = (0..seen).map(score).collect();
                     let sum: f64 = scores.iter().sum();
-                    answer.extend((0..size).map(|i| (0..seen).map(|s| scores[s] / sum * v[s][theirs + i]).sum::<f64>()));
+                    answer
+                        .extend((0..size).map(|i| (0..seen).map(|s| scores[s] / sum * v[s][theirs + i]).sum::<f64>()));
                 }
                 wanted.extend(product(&layer.output.weight, &answer));
             }
@@ -288,8 +296,14 @@ fn parameters_have_names_and_the_same_values_for_ever() {
     assert!(p.get("c").is_some() && block.get("a").is_some() && p.get("a").is_none());
     assert_eq!(c.to_vec::<f32>().unwrap(), [0.25; 3]);
     let again = Parameters::new(42);
-    assert_eq!(again.make("x", [1000], Init::Uniform { bound: 0.5 }).unwrap().to_vec::<f32>().unwrap(), a.to_vec::<f32>().unwrap());
-    assert_ne!(again.make("y", [1000], Init::Uniform { bound: 0.5 }).unwrap().to_vec::<f32>().unwrap(), a.to_vec::<f32>().unwrap());
+    assert_eq!(
+        again.make("x", [1000], Init::Uniform { bound: 0.5 }).unwrap().to_vec::<f32>().unwrap(),
+        a.to_vec::<f32>().unwrap()
+    );
+    assert_ne!(
+        again.make("y", [1000], Init::Uniform { bound: 0.5 }).unwrap().to_vec::<f32>().unwrap(),
+        a.to_vec::<f32>().unwrap()
+    );
     let (a, b) = (f64s(&a), f64s(&b));
     assert!(a.iter().all(|x| x.abs() <= 0.5) && a.iter().any(|x| x.abs() > 0.49));
     let deviation = (b.iter().map(|x| x * x).sum::<f64>() / b.len() as f64).sqrt();
