@@ -129,6 +129,24 @@ func (g *Graph) SetProgress(progress func(done, total int) bool) error {
 	return err
 }
 
+// SetCheckFinite says whether the coming runs look at each result and fail with
+// [StatusInvalidArgument] at the first one with a NaN, or with an infinity where no
+// operand has one; the error names operation, tensor, element and value. Taken for
+// meant are infinities of leafs, of DiagMaskInf, of an infinite fill, and whatever
+// is made of them. Each node runs by itself meanwhile, and its result is read: that
+// is slow, and has the same bits.
+//
+// Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
+// after Close.
+func (g *Graph) SetCheckFinite(on bool) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	cerr := newCError()
+	return check(C.tl_graph_set_check_finite(g.ptr, C.bool(on), &cerr), &cerr)
+}
+
 // Compute computes the graph and returns when the results are there. The first
 // run on a backend makes a plan, later ones use it again.
 //

@@ -378,3 +378,26 @@ func TestRecompute(t *testing.T) {
 	wantError(t, err, StatusOutOfMemory, "at least")
 	wantError(t, w.SetRecompute(true), StatusInvalidArgument, "leaf")
 }
+
+func TestCheckFinite(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(2)))
+	defer cpu.Close()
+	c := newContext(t)
+	x := f32(c, 2)
+	if err := Write(x, []float32{1, -1}); err != nil {
+		t.Fatal(err)
+	}
+	y := must(c.Sqr(must(c.Log(x))))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	if err := g.SetCheckFinite(true); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, g.Compute(cpu), StatusInvalidArgument, "check_finite: log", "element 1")
+	if err := g.SetCheckFinite(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -67,6 +67,10 @@ tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress, void *
     return guarded(err, [&] { core::set_progress(*unwrap(required(graph, "graph_set_progress", "graph")), progress, user_data); });
 }
 
+tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err) {
+    return guarded(err, [&] { core::set_check_finite(*unwrap(required(graph, "graph_set_check_finite", "graph")), check); });
+}
+
 size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size) {
     return capi::copied_text(buf, size, [&] { return graph ? unwrap(graph)->dot() : std::string(); });
 }

@@ -51,6 +51,8 @@ void Graph::set_progress(Progress progress) const {
     impl_->progress.swap(progress);
 }
 
+void Graph::set_check_finite(bool check) const { core::set_check_finite(*impl_->graph, check); }
+
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
 std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }
 std::string Graph::dot() const { return impl_->graph->dot(); }

@@ -61,6 +61,8 @@ public:
     using Progress = bool (*)(void *user_data, std::size_t done, std::size_t total);
     Progress progress = nullptr;  // under busy()
     void *progress_data = nullptr;
+    // Whether runs look for the first result that is not finite, node by node.
+    bool check_finite = false;  // under busy()
 
     // Graphviz' DOT language: leafs as boxes, nodes as ellipses, outputs bold.
     std::string dot() const;

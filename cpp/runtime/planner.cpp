@@ -20,7 +20,7 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     // the graph has counted with (runtime/memory_budget.hpp).
     constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
     for (const Sharing &way : ways) {
-        if (way.fuses && !backend.fuses()) continue;
+        if (way.fuses && (!backend.fuses() || graph.check_finite)) continue;
         lay_out(backend, choices, way);
         const std::optional<std::size_t> limit = graph.recomputation().limit;
         if (!limit || plan_.intermediates_offset_ + plan_.intermediates_.size <= *limit) break;

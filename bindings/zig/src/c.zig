@@ -717,6 +717,7 @@ pub extern fn tl_graph_set_progress(
     user_data: ?*anyopaque,
     err: ?*tl_error,
 ) tl_status;
+pub extern fn tl_graph_set_check_finite(graph: ?*tl_graph, check: bool, err: ?*tl_error) tl_status;
 pub extern fn tl_graph_dot(graph: ?*const tl_graph, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_graph_plan_text(
     graph: ?*tl_graph,

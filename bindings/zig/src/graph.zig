@@ -93,6 +93,14 @@ pub const Graph = struct {
         try status.check(c.tl_graph_set_progress(self.handle, null, null, status.errorOf(self.diagnostics)));
     }
 
+    /// Whether the coming runs look at each result and fail with `error.InvalidArgument` at the first one with a NaN, or
+    /// with an infinity where no operand has one; the message names operation, tensor, element and value. Taken for meant
+    /// are infinities of leafs, of diagMaskInf, of an infinite fill, and whatever is made of them. Each node runs by itself
+    /// meanwhile, and its result is read: that is slow, and has the same bits. `error.Busy`: it is being computed.
+    pub fn setCheckFinite(self: Graph, on: bool) Error!void {
+        try status.check(c.tl_graph_set_check_finite(self.handle, on, status.errorOf(self.diagnostics)));
+    }
+
     /// The graph in Graphviz' DOT language; the caller frees it.
     pub fn dot(self: Graph, allocator: std.mem.Allocator) Error![]u8 {
         const text = try self.textAlloc(allocator, c.tl_graph_dot, .{self.handle}, .{});

@@ -224,3 +224,19 @@ test "nodes are computed again, by marks and within a bound" {
     try std.testing.expectError(error.OutOfMemory, tl.Graph.initWithin(ctx, gradients, 100));
     try std.testing.expectError(error.InvalidArgument, w.setRecompute(true));
 }
+
+test "the first result that is not finite is named" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const x = try ctx.tensor(.f32, &.{2});
+    try x.writeF32(&.{ 1, -1 });
+    const y = try ctx.sqr(try ctx.log(x));
+    var graph = try tl.Graph.init(ctx, &.{y});
+    defer graph.deinit();
+    try graph.setCheckFinite(true);
+    try std.testing.expectError(error.InvalidArgument, graph.compute(cpu));
+    try graph.setCheckFinite(false);
+    try graph.compute(cpu);
+}

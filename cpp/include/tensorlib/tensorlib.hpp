@@ -372,6 +372,9 @@ public:
     // run too and comes out of compute().
     using Progress = std::function<bool(std::size_t done, std::size_t total)>;
     void set_progress(Progress progress) const;
+    // Whether the coming runs fail at the first result with a NaN, or an infinity that no operand has: Error(invalid_argument) names it.
+    // Each node runs by itself meanwhile, and slowly.
+    void set_check_finite(bool check) const;
 
     std::size_t n_nodes() const;
     std::size_t n_leafs() const;

@@ -94,6 +94,17 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
+    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
+    /// one; for finding out where a NaN comes from.
+    ///
+    /// Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names operation, tensor, element, value and operands. Leafs that
+    /// are read come first, for a NaN alone. Taken for meant are infinities of leafs, of diag_mask_inf, of an infinite fill, and
+    /// whatever is made of them. Integers and types with blocks are not looked at. Each node runs by itself meanwhile, and its result
+    /// is read: that is slow, and has the same bits.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: it is being computed. Any thread. Since 0.1.
+    pub fn tl_graph_set_check_finite(graph: *mut tl_graph, check: bool, err: *mut tl_error) -> tl_status;
+
     /// Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
     /// returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where
     /// memory runs out. Any thread. Since 0.1.

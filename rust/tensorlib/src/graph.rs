@@ -144,6 +144,32 @@ impl Graph {
         result.and(removed)
     }
 
+    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
+    /// one: [`Error::InvalidArgument`], which names operation, tensor, element and value. For finding out where a NaN comes from.
+    ///
+    /// Taken for meant are infinities of leafs, of `diag_mask_inf`, of an infinite fill, and whatever is made of them. Each node
+    /// runs by itself meanwhile, and its result is read: that is slow, and has the same bits.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let x = ctx.tensor([2], &[1f32, -1.])?;
+    /// let y = x.log()?.sqr()?;
+    /// let graph = Graph::new(&[&y])?;
+    /// graph.set_check_finite(true)?;
+    /// let error = graph.compute(&cpu).unwrap_err();
+    /// assert!(error.to_string().contains("log"));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while the graph is being computed.
+    pub fn set_check_finite(&self, on: bool) -> Result<()> {
+        let _running = self.lock()?;
+        // SAFETY: the graph is live.
+        check(|err| unsafe { sys::tl_graph_set_check_finite(self.raw(), on, err) })
+    }
+
     /// The number of nodes, views included.
     pub fn n_nodes(&self) -> usize {
         // SAFETY: the graph is live.
