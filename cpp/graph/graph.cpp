@@ -66,23 +66,6 @@ struct Walk {
     }
 };
 
-// The nodes in another order, as the old places.
-void reorder(GraphParts &parts, std::span<const GraphParts::Place> order) {
-    using Place = GraphParts::Place;
-    std::vector<Place> new_place(order.size());
-    for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
-    const auto moved = [&](Place place) { return GraphParts::is_node(place) ? new_place[place] : place; };
-    const std::vector<std::size_t> first_source = parts.first_sources();
-    GraphParts old;
-    old.nodes.swap(parts.nodes), old.source_places.swap(parts.source_places);
-    for (const Place place : order) {
-        parts.nodes.push_back(old.nodes[place]);
-        for (std::size_t s = first_source[place]; s < first_source[place + 1]; s++)
-            parts.source_places.push_back(moved(old.source_places[s]));
-    }
-    for (Place &place : parts.output_places) place = moved(place);
-}
-
 // (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
 std::uint64_t hash_of(const GraphParts &parts) noexcept {
     std::uint64_t hash = 0;
@@ -100,6 +83,22 @@ std::uint64_t hash_of(const GraphParts &parts) noexcept {
 }
 
 }  // namespace
+
+void reorder(GraphParts &parts, std::span<const GraphParts::Place> order) {
+    using Place = GraphParts::Place;
+    std::vector<Place> new_place(order.size());
+    for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
+    const auto moved = [&](Place place) { return GraphParts::is_node(place) ? new_place[place] : place; };
+    const std::vector<std::size_t> first_source = parts.first_sources();
+    GraphParts old;
+    old.nodes.swap(parts.nodes), old.source_places.swap(parts.source_places);
+    for (const Place place : order) {
+        parts.nodes.push_back(old.nodes[place]);
+        for (std::size_t s = first_source[place]; s < first_source[place + 1]; s++)
+            parts.source_places.push_back(moved(old.source_places[s]));
+    }
+    for (Place &place : parts.output_places) place = moved(place);
+}
 
 Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs, const Arrange &arrange) {
     Walk walk;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace tensorlib::core {
@@ -45,6 +46,9 @@ struct GraphParts {
         return of;
     }
 };
+
+// Puts the nodes in another order, given as their old places. (Of parts without nodes that are computed again.)
+void reorder(GraphParts &parts, std::span<const GraphParts::Place> order);
 
 // What became of tensors that are not to be kept for gradients, or of a bound on a graph's intermediates.
 struct Recomputation {

@@ -1,11 +1,10 @@
 #include "graph/write_order.hpp"
 
 #include "base/fail.hpp"
+#include "graph/precedence.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
-#include <queue>
 
 namespace tensorlib::core {
 
@@ -79,37 +78,20 @@ std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const P
     if (reversed.empty()) return {};
 
     // Each node behind its sources and behind the accesses that it must not pass; of those that may come next the first in the old order.
-    std::vector<std::vector<Place>> followers(nodes.size());
-    std::vector<std::uint32_t> waits(nodes.size(), 0);
-    const auto follows = [&](Place first, Place second) {
-        followers[first].push_back(second);
-        waits[second]++;
-    };
+    Precedence precedence(nodes.size());
     std::size_t at = 0;
     for (Place i = 0; i < nodes.size(); i++) {
         for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
-            if (const Place source = source_places[at]; !(source & GraphParts::leaf_bit)) follows(source, i);
+            if (GraphParts::is_node(source_places[at])) precedence.follows(source_places[at], i);
         }
     }
     memory.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         const bool swaps = earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]);
-        follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
+        precedence.follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
     });
-    std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
-    for (Place i = 0; i < nodes.size(); i++) {
-        if (waits[i] == 0) ready.push(i);
-    }
-    std::vector<Place> order;
-    while (!ready.empty()) {
-        const Place next = ready.top();
-        ready.pop();
-        order.push_back(next);
-        for (const Place follower : followers[next]) {
-            if (--waits[follower] == 0) ready.push(follower);
-        }
-    }
+    const std::vector<Place> order = precedence.sorted([](Place i) { return i; });
     if (order.size() == nodes.size()) return order;
-    const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return waits[pair.writer] != 0; });
+    const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return precedence.stuck(pair.writer); });
     const Reversed &pair = stuck == reversed.end() ? reversed.front() : *stuck;
     fail(Status::invalid_argument,
          "graph_create: %s %s was differentiated before %s %s was made, and must read %s before that writes into it; but it, or what it is "

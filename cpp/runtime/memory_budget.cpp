@@ -4,6 +4,7 @@
 #include "ops/op_def.hpp"
 #include "runtime/memory_planner.hpp"
 #include "runtime/recomputation.hpp"
+#include "runtime/step_order.hpp"
 
 #include <algorithm>
 
@@ -169,7 +170,10 @@ Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std:
             marked.push_back(node->recompute.load(std::memory_order_acquire));
             any = any || marked.back();
         }
-        if (!any && !limit) return {};
+        if (!any && !limit) {
+            put_small_steps_last(parts);
+            return {};
+        }
         Recomputation done;
         const std::size_t alignment = context.memory().alignment();
         done.before = bytes_of(parts, alignment);

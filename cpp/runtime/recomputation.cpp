@@ -1,10 +1,9 @@
 #include "runtime/recomputation.hpp"
 
+#include "graph/precedence.hpp"
 #include "graph/write_order.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <tuple>
 
 namespace tensorlib::core {
@@ -42,7 +41,6 @@ public:
         do {
             find_entries();
         } while (keep_clashing(result.clashing));
-        make_edges();
         result.parts = in_order(sorted());
         return result;
     }
@@ -122,57 +120,39 @@ private:
         return clashing.size() != before;
     }
 
-    // (An order there is: that of the parts, with each again beside what it computes again.)
-    void make_edges() {
-        followers_.assign(entries_.size(), {});
-        waits_.assign(entries_.size(), 0);
+    // Of all that may come next the one that is wanted first. (An order there is: that of the parts, with each again beside what it
+    // computes again.)
+    std::vector<std::uint32_t> sorted() const {
+        Precedence precedence(entries_.size());
         const auto follows = [&](std::size_t first, std::size_t second) {
-            if (!entries_[first].live || !entries_[second].live) return;
-            followers_[first].push_back(second);
-            waits_[second]++;
+            if (entries_[first].live && entries_[second].live) precedence.follows(first, second);
         };
         for (std::size_t id = 0; id < entries_.size(); id++) {
             const Entry &entry = entries_[id];
-            if (!entry.live) continue;
             const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
-            for_each_source(entry.node, [&](Place source) { follows(version_of(source, call), id); });
+            for_each_source(entry.node, [&](Place source) {
+                if (entry.live) follows(version_of(source, call), id);
+            });
         }
         // Reads and writes of the same memory in their order; and what reads again, between the same writes.
         written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
             follows(earlier.node, later.node);
-            if (earlier.writes) {
-                for (const std::size_t id : again_of_[later.node]) follows(earlier.node, id);
+            for (const std::size_t id : again_of_[later.node]) {
+                if (earlier.writes) follows(earlier.node, id);
             }
-            if (!later.writes) return;
-            for (const std::size_t id : again_of_[earlier.node]) follows(id, later.node);
+            for (const std::size_t id : again_of_[earlier.node]) {
+                if (later.writes) follows(id, later.node);
+            }
         });
+        const auto key = [&](std::uint32_t id) { return std::tuple(entries_[id].number, entries_[id].position, entries_[id].node); };
+        return precedence.sorted(key, [&](std::uint32_t id) { return entries_[id].live; });
     }
 
-    // Of all that may come next the one that is wanted first.
-    std::vector<std::size_t> sorted() {
-        using Key = std::tuple<std::uint64_t, Place, Place, std::size_t>;
-        const auto key = [&](std::size_t id) { return Key(entries_[id].number, entries_[id].position, entries_[id].node, id); };
-        std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
-        for (std::size_t id = 0; id < entries_.size(); id++) {
-            if (entries_[id].live && waits_[id] == 0) ready.push(key(id));
-        }
-        std::vector<std::size_t> order;
-        while (!ready.empty()) {
-            const std::size_t next = std::get<3>(ready.top());
-            ready.pop();
-            order.push_back(next);
-            for (const std::size_t follower : followers_[next]) {
-                if (--waits_[follower] == 0) ready.push(key(follower));
-            }
-        }
-        return order;
-    }
-
-    GraphParts in_order(const std::vector<std::size_t> &order) const {
+    GraphParts in_order(const std::vector<std::uint32_t> &order) const {
         GraphParts made;
         made.leafs = parts_.leafs;
         std::vector<Place> place_of(entries_.size(), GraphParts::nowhere);
-        for (const std::size_t id : order) {
+        for (const std::uint32_t id : order) {
             const Entry &entry = entries_[id];
             const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
             place_of[id] = static_cast<Place>(made.nodes.size());
@@ -195,10 +175,8 @@ private:
     const WrittenMemory written_;
     std::vector<bool> may_;  // of a node with memory of its own: whether it is computed again where it is read late
 
-    std::vector<Entry> entries_;                       // all nodes, and then those that compute again
-    std::vector<std::vector<std::size_t>> again_of_;   // by the node: the entries that compute it again
-    std::vector<std::vector<std::size_t>> followers_;  // of each entry those that must come behind it
-    std::vector<std::uint32_t> waits_;                 // how many it must come behind
+    std::vector<Entry> entries_;                      // all nodes, and then those that compute again
+    std::vector<std::vector<std::size_t>> again_of_;  // by the node: the entries that compute it again
 };
 
 }  // namespace
