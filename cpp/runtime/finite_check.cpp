@@ -3,6 +3,7 @@
 #include "base/fail.hpp"
 #include "ops/op_def.hpp"
 #include "ops/op_facts.hpp"
+#include "runtime/band.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +19,7 @@ constexpr std::int64_t stage_elements = std::int64_t{1} << 18;
 TensorRef where(const Tensor &t) noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, t.address()}; }
 
 bool is_meant(const Tensor &node) noexcept {
-    return node.op == Op::diag_mask_inf || (node.op == Op::fill && std::isinf(attrs_of<ops::FillAttrs>(node).value));
+    return masks_by_infinity(node) || (node.op == Op::fill && std::isinf(attrs_of<ops::FillAttrs>(node).value));
 }
 
 std::string place_text(const Extents &ne, std::int64_t position) {
