@@ -3,9 +3,18 @@
 #include "graph/write_order.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace tensorlib::core::gradients {
+
+namespace {
+
+std::atomic<std::uint64_t> calls{0};
+
+}  // namespace
+
+Nodes::Nodes(Context &context) noexcept : context_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
 
 Nodes::~Nodes() {
     for (auto node = made_.rbegin(); node != made_.rend(); ++node) context_.take_back(**node);
@@ -20,6 +29,7 @@ Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> a
     made_.push_back(nullptr);  // so that what is made cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
+        made_.back()->gradient_number = ++number_;
     } catch (...) {
         made_.pop_back();
         throw;
