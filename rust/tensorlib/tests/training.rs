@@ -126,6 +126,51 @@ fn micro_batches_are_one_batch() {
     }
 }
 
+/// The same bits in less memory; where it is too little the error says how much is wanted.
+#[test]
+fn memory_is_bounded_by_computing_again() {
+    let (train, backend) = (spirals(64), Backend::cpu().unwrap());
+    let run = |bytes: Option<usize>| {
+        let parameters = Parameters::new(1);
+        let mut model = Sequential::new().with(Linear::new(&parameters.scope("in"), 2, 64).unwrap());
+        for i in 0..12 {
+            model = model.with(Linear::new(&parameters.scope(i), 64, 64).unwrap()).with(Tensor::tanh);
+        }
+        let model = model.with(Linear::new(&parameters.scope("out"), 64, 2).unwrap());
+        let optimiser = OptimiserOptions::adamw(0.01).build(&parameters).unwrap();
+        let mut trainer = Trainer::new(&backend, &model, optimiser, loss::cross_entropy).batch(64).epochs(3);
+        if let Some(bytes) = bytes {
+            trainer = trainer.memory(bytes);
+        }
+        let fitted = trainer.fit(&train);
+        drop(trainer);
+        let values: Vec<Vec<f32>> = parameters.tensors().iter().map(|t| t.to_vec().unwrap()).collect();
+        fitted.map(|history| (history, values))
+    };
+    let wanted = run(None).unwrap();
+    // An activation is 64 x 64 floats, 16 KiB, and so is a weight's gradient: 12 of each, and some on the way.
+    let Err(Error::OutOfMemory(failure)) = run(Some(1000)) else { panic!("1000 bytes are enough") };
+    let least =
+        failure.message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let least = least.unwrap_or_else(|| panic!("{}", failure.message));
+    assert!(least < 24 * 16 * 1024, "{least}");
+    assert!(run(Some(least)).unwrap() == wanted);
+}
+
+#[test]
+fn the_first_node_that_is_not_finite_is_named() {
+    let (train, backend) = (spirals(20), Backend::cpu().unwrap());
+    let net = net(1, 4, 0.);
+    let optimiser = OptimiserOptions::adamw(0.1).build(&net.parameters).unwrap();
+    let loss = |output: &Tensor, _: &Tensor| {
+        let roots = output.neg()?.sqr()?.neg()?.sqrt()?; // of numbers below 0
+        roots.set_name("roots")?;
+        roots.sum()
+    };
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss).check_finite();
+    refused(trainer.fit(&train), "sqrt 'roots'");
+}
+
 #[test]
 fn an_interrupted_run_goes_on_with_the_same_bits() {
     let (train, test) = spirals(121).split_at(100).unwrap();
