@@ -85,6 +85,7 @@ constexpr struct {
                 {"elementwise", report_elementwise},
                 {"reductions", report_reductions},
                 {"norms", report_norms},
+                {"steps", report_steps},
                 {"attention", report_attention},
                 {"convolutions", report_convolutions},
                 {"formats", report_formats},

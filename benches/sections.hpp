@@ -59,6 +59,7 @@ void report_convolutions(const Bench &bench);
 void report_reductions(const Bench &bench);
 void report_attention(const Bench &bench);
 void report_norms(const Bench &bench);
+void report_steps(const Bench &bench);
 void report_threads(const Bench &bench);
 void report_accuracy(const Bench &bench);
 void report_formats(const Bench &bench);

@@ -28,6 +28,21 @@ type Graph struct {
 // Errors: [StatusInvalidArgument] for no output, a nil or a closed one,
 // [StatusContextMismatch] for tensors of different devices, [StatusOutOfMemory].
 func NewGraph(c *Context, outputs ...*Tensor) (*Graph, error) {
+	return newGraph(c, nil, outputs)
+}
+
+// NewGraphWithin is [NewGraph] of a graph whose intermediates take at most memory
+// bytes, kernels' workspaces not counted. Where they would take more, nodes that
+// gradients read are computed again in place of being kept until then: cheap ones
+// first. Results have the same bits; [Graph.PlanText] says which nodes run again.
+//
+// Errors: those of [NewGraph]; [StatusOutOfMemory] also where no way within memory
+// is found: the message has the least bytes that one was found for.
+func NewGraphWithin(c *Context, memory uint, outputs ...*Tensor) (*Graph, error) {
+	return newGraph(c, &memory, outputs)
+}
+
+func newGraph(c *Context, memory *uint, outputs []*Tensor) (*Graph, error) {
 	if err := c.enter(); err != nil {
 		return nil, err
 	}
@@ -45,9 +60,14 @@ func NewGraph(c *Context, outputs ...*Tensor) (*Graph, error) {
 	// Under the lock, as this call too would take an error that a constructor of
 	// another goroutine has just left.
 	c.build.Lock()
-	err := check(C.tl_graph_create(c.ptr, unsafe.SliceData(couts), C.size_t(len(couts)), &ptr, &cerr), &cerr)
+	var code C.tl_status
+	if memory == nil {
+		code = C.tl_graph_create(c.ptr, unsafe.SliceData(couts), C.size_t(len(couts)), &ptr, &cerr)
+	} else {
+		code = C.tl_graph_create_within(c.ptr, unsafe.SliceData(couts), C.size_t(len(couts)), C.size_t(*memory), &ptr, &cerr)
+	}
 	c.build.Unlock()
-	if err != nil {
+	if err := check(code, &cerr); err != nil {
 		return nil, err
 	}
 	g := &Graph{
@@ -107,6 +127,24 @@ func (g *Graph) SetProgress(progress func(done, total int) bool) error {
 		g.progress = progress
 	}
 	return err
+}
+
+// SetCheckFinite says whether the coming runs look at each result and fail with
+// [StatusInvalidArgument] at the first one with a NaN, or with an infinity where no
+// operand has one; the error names operation, tensor, element and value. Taken for
+// meant are infinities of leafs, of DiagMaskInf, of an infinite fill, and whatever
+// is made of them. Each node runs by itself meanwhile, and its result is read: that
+// is slow, and has the same bits.
+//
+// Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
+// after Close.
+func (g *Graph) SetCheckFinite(on bool) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	cerr := newCError()
+	return check(C.tl_graph_set_check_finite(g.ptr, C.bool(on), &cerr), &cerr)
 }
 
 // Compute computes the graph and returns when the results are there. The first

@@ -335,3 +335,69 @@ func TestDropOriginal(t *testing.T) {
 		t.Error("other bytes without the backend")
 	}
 }
+
+// The same gradient in less memory: by a mark, and within a bound.
+func TestRecompute(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(2)))
+	defer cpu.Close()
+	c := newContext(t)
+	x := f32(c, 64, 64)
+	w := f32(c, 64, 64)
+	y := x
+	var marked []*Tensor
+	for i := range 16 {
+		s := must(c.MulMat(w, y))
+		y = must(c.Tanh(s))
+		marked = append(marked, s)
+		if i%4 != 3 {
+			marked = append(marked, y)
+		}
+	}
+	gradient := must(c.Gradients([]*Tensor{must(c.Sum(must(c.Sqr(y))))}, nil, []*Tensor{w}))[0]
+	for _, m := range marked {
+		if err := m.SetRecompute(true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g := must(NewGraph(c, gradient))
+	defer g.Close()
+	if text := must(g.PlanText(cpu)); !strings.Contains(text, "24 nodes recomputed") {
+		t.Errorf("the plan says\n%s", text)
+	}
+	for _, m := range marked {
+		if err := m.SetRecompute(false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	within := must(NewGraphWithin(c, 12*64*64*4, gradient))
+	defer within.Close()
+	if err := within.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+	_, err := NewGraphWithin(c, 1000, gradient)
+	wantError(t, err, StatusOutOfMemory, "at least")
+	wantError(t, w.SetRecompute(true), StatusInvalidArgument, "leaf")
+}
+
+func TestCheckFinite(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(2)))
+	defer cpu.Close()
+	c := newContext(t)
+	x := f32(c, 2)
+	if err := Write(x, []float32{1, -1}); err != nil {
+		t.Fatal(err)
+	}
+	y := must(c.Sqr(must(c.Log(x))))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	if err := g.SetCheckFinite(true); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, g.Compute(cpu), StatusInvalidArgument, "check_finite: log", "element 1")
+	if err := g.SetCheckFinite(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -187,6 +187,23 @@ func (t *Tensor) SetName(name string) error {
 	})
 }
 
+// SetRecompute says whether graphs made from now on compute this node again where
+// gradients read it, in place of keeping it until then: less memory for more
+// time, and the same bits. It runs again together with what it is made of and is
+// marked too; what is not is kept for it. An output is kept in any case; a view
+// counts for what it is a view of.
+//
+// Errors: [StatusInvalidArgument] for a leaf, a view of one, and a node that
+// writes into an operand.
+func (t *Tensor) SetRecompute(recompute bool) error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
+	cerr := newCError()
+	return check(C.tl_tensor_set_recompute(t.ptr, C.bool(recompute), &cerr), &cerr)
+}
+
 // SetConstant promises that a leaf's contents stay as they are: every later
 // write and operation that targets it is an error, and plans may keep a packed
 // copy. There is no way back.

@@ -1,7 +1,9 @@
 #include "handles.hpp"
 
 #include "runtime/executor.hpp"
+#include "runtime/memory_budget.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +13,10 @@ using capi::required;
 using capi::unwrap;
 using capi::wrap;
 
-tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, tl_graph **out, tl_error *err) {
-    constexpr const char *function = "graph_create";
+namespace {
+
+tl_status create(const char *function, tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, std::optional<size_t> memory,
+                 tl_graph **out, tl_error *err) {
     if (out) *out = nullptr;
     return guarded(err, [&] {
         core::Context &context = *unwrap(required(ctx, function, "ctx"));
@@ -27,8 +31,19 @@ tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_o
             if (!unwrap(outputs[i])) core::fail(Status::invalid_argument, "%s: output %zu is tl_none(), which is no tensor", function, i);
             unwrapped.push_back(unwrap(outputs[i]));
         }
-        *out = wrap(core::Graph::create(context, unwrapped).release());
+        *out = wrap(core::create_graph(context, unwrapped, memory).release());
     });
+}
+
+}  // namespace
+
+tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, tl_graph **out, tl_error *err) {
+    return create("graph_create", ctx, outputs, n_outputs, {}, out, err);
+}
+
+tl_status tl_graph_create_within(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs, size_t memory, tl_graph **out,
+                                 tl_error *err) {
+    return create("graph_create_within", ctx, outputs, n_outputs, memory, out, err);
 }
 
 void tl_graph_free(tl_graph *graph) {
@@ -50,6 +65,10 @@ tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err) 
 
 tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress, void *user_data, tl_error *err) {
     return guarded(err, [&] { core::set_progress(*unwrap(required(graph, "graph_set_progress", "graph")), progress, user_data); });
+}
+
+tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err) {
+    return guarded(err, [&] { core::set_check_finite(*unwrap(required(graph, "graph_set_check_finite", "graph")), check); });
 }
 
 size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size) {

@@ -2,6 +2,7 @@
 
 #include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
+#include "runtime/memory_budget.hpp"
 
 #include <span>
 
@@ -107,6 +108,10 @@ tl_status tl_tensor_read(const tl_tensor *t, void *data, size_t offset, size_t s
 
 tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err) {
     return guarded(err, [&] { core::set_constant(required_tensor(t, "tensor_set_constant", "t")); });
+}
+
+tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err) {
+    return guarded(err, [&] { core::set_recompute(required_tensor(t, "tensor_set_recompute", "t"), recompute); });
 }
 
 tl_status tl_tensor_drop_original(tl_tensor *t, tl_error *err) {

@@ -1,5 +1,6 @@
 #include "api/handles.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/memory_budget.hpp"
 
 #include <exception>
 #include <vector>
@@ -22,12 +23,15 @@ struct Graph::Impl {
     }
 };
 
-Graph::Graph(std::span<const Tensor> outputs) : impl_(std::make_shared<Impl>()) {
-    if (outputs.empty()) core::fail(Status::invalid_argument, "graph_create: no outputs: at least one is valid");
+Graph::Graph(std::span<const Tensor> outputs, std::optional<std::size_t> memory, const char *what) : impl_(std::make_shared<Impl>()) {
+    if (outputs.empty()) core::fail(Status::invalid_argument, "%s: no outputs: at least one is valid", what);
     std::vector<core::Tensor *> unwrapped;
     for (const Tensor &output : outputs) unwrapped.push_back(&output.get());
-    impl_->graph = core::Graph::create(*outputs.front().context_, unwrapped);
+    impl_->graph = core::create_graph(*outputs.front().context_, unwrapped, memory);
 }
+
+Graph::Graph(std::span<const Tensor> outputs) : Graph(outputs, {}, "graph_create") {}
+Graph Graph::within(std::span<const Tensor> outputs, std::size_t memory) { return {outputs, memory, "graph_create_within"}; }
 
 void Graph::compute(const Backend &backend) const {
     const auto impl = impl_;  // the callback may assign to this handle
@@ -46,6 +50,8 @@ void Graph::set_progress(Progress progress) const {
     impl_->graph->progress_data = impl_.get();
     impl_->progress.swap(progress);
 }
+
+void Graph::set_check_finite(bool check) const { core::set_check_finite(*impl_->graph, check); }
 
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
 std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }

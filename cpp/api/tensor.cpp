@@ -2,6 +2,7 @@
 #include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
+#include "runtime/memory_budget.hpp"
 
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ std::vector<float> Tensor::read_f32() const {
 
 void Tensor::set_constant() const { core::set_constant(get()); }
 void Tensor::drop_original() const { core::drop_original(get()); }
+void Tensor::set_recompute(bool recompute) const { core::set_recompute(get(), recompute); }
 
 void Tensor::check_type(Type wanted) const {
     if (type() == wanted) return;

@@ -4,6 +4,7 @@
 #include "base/thread_pool.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/packed_constants.hpp"
+#include "cpu/together.hpp"
 #include "runtime/backend.hpp"
 
 namespace tensorlib::core {
@@ -27,12 +28,14 @@ public:
     std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }
     void check_usable(const char *what) const override;
     void execute(const Step &step) override;
+    void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;
     void finish() override {}
 
 private:
     // Contexts may keep the object for longer, not the copies.
     ~CpuBackend() override { packed_->clear(); }
     void rebuild(const Rebuilt &leaf);
+    void execute_together(std::span<const Step> steps, const Together::Group &group);
 
     const IsaLevel &isa_;
     ThreadPool pool_;

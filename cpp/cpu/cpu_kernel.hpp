@@ -21,6 +21,9 @@ struct Slice {
 struct CpuKernel : Kernel {
     // Called once for each chunk of each stage, from any of the pool's threads; `thread` tells them apart.
     void (*run)(const Step &step, const Slice &slice) noexcept;
+    // Whether steps of it may run at the same time as others of it that touch other memory: it has the stage compute alone, of one round,
+    // and no workspace.
+    bool together = false;
 };
 
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the

@@ -4,14 +4,29 @@
 
 namespace tensorlib::core::gradients::rules {
 
+namespace {
+
+// The columns of all slices side by side, as one matrix.
+Value side_by_side(const Value &v) {
+    const Extents &ne = v.ne();
+    return v.shaped({ne[0], ne[1] * ne[2] * ne[3], 1, 1});
+}
+
+}  // namespace
+
 // c = a^T b by slices, so da = b g^T and db = a g. Operands keep their types: what is rounded in a weight counts as none.
-// Where a is one matrix for all slices, those of b and g are columns of a single product: nothing is left to be added up.
 constexpr GradientRule mul_mat{[](Rule &r) {
-    const bool is_shared = r.ne(0)[2] * r.ne(0)[3] == 1;
-    const auto columns = [&](const Value &v) { return is_shared ? v.shaped({v.ne()[0], v.ne()[1] * v.ne()[2] * v.ne()[3], 1, 1}) : v; };
-    const Value g = columns(r.g());
-    r.give(0, [&] { return columns(r[1]).op(Op::out_prod, g).slices_summed_to(r.ne(0)); });
-    r.give(1, [&] { return Value(r.nodes(), *r.source(0)).op(Op::out_prod, g.transposed()).shaped(r.ne(1)); });
+    const Value a(r.nodes(), *r.source(0));
+    // A weight that all slices share: one product of all columns, in place of one a slice, whose results would be summed.
+    if (r.ne(0)[2] * r.ne(0)[3] == 1) {
+        const Value g = side_by_side(r.g());
+        r.give(0, [&] { return side_by_side(r[1]).op(Op::out_prod, g); });
+        r.give(1, [&] { return a.op(Op::out_prod, g.transposed()).shaped(r.ne(1)); });
+        return;
+    }
+    const Value g = r.g();
+    r.give(0, [&] { return r[1].op(Op::out_prod, g).slices_summed_to(r.ne(0)); });
+    r.give(1, [&] { return a.op(Op::out_prod, g.transposed()); });
 }};
 
 // c = a b^T.

@@ -3,9 +3,18 @@
 #include "graph/write_order.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace tensorlib::core::gradients {
+
+namespace {
+
+std::atomic<std::uint64_t> calls{0};
+
+}  // namespace
+
+Nodes::Nodes(Context &context) noexcept : context_(context), number_((calls.fetch_add(1, std::memory_order_relaxed) + 1) << 32) {}
 
 Nodes::~Nodes() {
     for (auto node = made_.rbegin(); node != made_.rend(); ++node) context_.take_back(**node);
@@ -20,6 +29,7 @@ Tensor *Nodes::make(Op op, std::span<Tensor *const> src, std::span<const Attr> a
     made_.push_back(nullptr);  // so that what is made cannot be lost
     try {
         made_.back() = build_node(context_, op, src, attrs);
+        made_.back()->gradient_number = ++number_;
     } catch (...) {
         made_.pop_back();
         throw;
@@ -80,11 +90,11 @@ Value Value::cast(DType type) const {
     return tensor_->layout.type == type ? *this : op(Op::cast, {}, {Attr::of_text("to", traits(type).name)});
 }
 
-// A product with ones reads along memory, which sums of rows of the transposed would not. As the second operand they leave the result's
-// contiguous dimension long, along which kernels have their vectors: 7 times as fast as the other way round (256 x 32).
+// A product with ones reads along memory, which sums of rows of the transposed would not.
 Value Value::middle_summed(std::int64_t inner, std::int64_t summed, std::int64_t outer) const {
     if (summed == 1) return shaped({inner, outer, 1, 1});
     if (inner == 1) return shaped({summed, outer, 1, 1}).sum_rows().shaped({1, outer, 1, 1});
+    // (The ones are the second operand: the product computes 32 of the first one's elements at a time, and any number of the other's.)
     const Value v = shaped({inner, summed, outer, 1}), ones = v.narrowed(0, 0, 1).filled(1);
     return v.op(Op::out_prod, ones).shaped({inner, outer, 1, 1});
 }

@@ -12,7 +12,7 @@ namespace tensorlib::core::gradients {
 // Appends nodes to a context, and can take them back.
 class Nodes {
 public:
-    explicit Nodes(Context &context) noexcept : context_(context) {}
+    explicit Nodes(Context &context) noexcept;
     // Takes back what was appended, unless keep() was called.
     ~Nodes();
     Nodes(const Nodes &) = delete;
@@ -24,6 +24,7 @@ public:
 
 private:
     Context &context_;
+    std::uint64_t number_;  // of the node made last: Tensor::gradient_number
     std::vector<Tensor *> made_;
 };
 

@@ -229,6 +229,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
     }
     t->op = spec.op;
     std::copy(spec.src.begin(), spec.src.end(), t->src);
+    for (const Tensor *source : t->sources()) t->gradient_number = std::max(t->gradient_number, source->gradient_number);
     if (spec.attr_bytes != 0) {
         void *attrs = t->src + spec.src.size();
         std::memcpy(attrs, spec.attr_storage.data(), spec.attr_bytes);

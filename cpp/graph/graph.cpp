@@ -19,35 +19,26 @@ struct Frame {
     std::size_t first_place;
 };
 
-// What the walk collects: nodes in post-order with their use counts, and leafs in the order of their discovery.
+// What the walk collects: nodes in post-order, and leafs in the order of their discovery.
 struct Walk {
-    using Place = Graph::Place;
+    using Place = GraphParts::Place;
 
-    std::vector<Tensor *> nodes, leafs;
-    std::vector<std::uint32_t> uses;
-    std::vector<Place> source_places;
+    GraphParts parts;
     TensorSet seen;  // tensor -> its place, once it has one
     std::vector<Frame> stack;
     // The places of the sources visited so far, of each tensor on the stack; at the bottom the outputs'.
     std::vector<Place> open_places;
-    std::uint64_t hash = 0;
 
-    // One more user of t; if t is new it is put on the stack.
+    // If t is new and a node it is put on the stack.
     void visit(Tensor *t) {
         bool added;
-        const Place place = seen.insert(t, static_cast<Place>(leafs.size()) | Graph::leaf_bit, added);
-        if (t->is_leaf()) {
-            if (added) {
-                leafs.push_back(t);
-                mix(*t);
-            }
-            open_places.push_back(place);
-        } else if (added) {
+        const Place place = seen.insert(t, static_cast<Place>(parts.leafs.size()) | GraphParts::leaf_bit, added);
+        if (added && !t->is_leaf()) {
             stack.push_back({t, 0, open_places.size()});
-        } else {
-            uses[place]++;
-            open_places.push_back(place);
+            return;
         }
+        if (added) parts.leafs.push_back(t);
+        open_places.push_back(place);
     }
 
     void expand(Tensor *output) {
@@ -58,56 +49,58 @@ struct Walk {
                 if (Tensor *source = frame.tensor->src[frame.next_source++]) {
                     visit(source);
                 } else {
-                    open_places.push_back(Graph::nowhere);
+                    open_places.push_back(GraphParts::nowhere);
                 }
                 continue;
             }
             const auto first = open_places.begin() + static_cast<std::ptrdiff_t>(frame.first_place);
-            source_places.insert(source_places.end(), first, open_places.end());
+            parts.source_places.insert(parts.source_places.end(), first, open_places.end());
             open_places.erase(first, open_places.end());
-            const auto place = static_cast<Place>(nodes.size());
+            const auto place = static_cast<Place>(parts.nodes.size());
             open_places.push_back(place);
             bool added;
             seen.insert(frame.tensor, 0, added) = place;
-            nodes.push_back(frame.tensor);
-            uses.push_back(1);
-            mix(*frame.tensor);
+            parts.nodes.push_back(frame.tensor);
             stack.pop_back();
         }
     }
-
-    // The nodes in another order, as the old places.
-    void reorder(std::span<const Place> order) {
-        std::vector<Place> new_place(order.size());
-        for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
-        const auto moved = [&](Place place) { return place & Graph::leaf_bit ? place : new_place[place]; };
-        std::vector<std::size_t> first_source(order.size());
-        for (std::size_t i = 0, at = 0; i < order.size(); at += nodes[i++]->n_src) first_source[i] = at;
-        Walk old;
-        old.nodes.swap(nodes), old.uses.swap(uses), old.source_places.swap(source_places);
-        for (const Place place : order) {
-            nodes.push_back(old.nodes[place]);
-            uses.push_back(old.uses[place]);
-            for (std::size_t s = 0; s < nodes.back()->n_src; s++)
-                source_places.push_back(moved(old.source_places[first_source[place] + s]));
-        }
-        for (Place &place : open_places) place = moved(place);
-    }
-
-    // (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
-    void mix(const Tensor &t) noexcept {
-        const Layout &l = t.layout;
-        const auto extent = [&](std::size_t d) { return static_cast<std::uint64_t>(l.ne[d]); };
-        const std::uint64_t shape = extent(0) + extent(1) * 0x100000001b3u + extent(2) * 0x10000000233u + extent(3) * 0x1000000000043u;
-        const std::uint64_t kind = static_cast<std::uint64_t>(t.op) << 8 | static_cast<std::uint64_t>(l.type);
-        hash = (hash ^ shape ^ kind << 40) * 0x9E3779B97F4A7C15u;
-        hash ^= hash >> 32;
-    }
 };
+
+// (Multiplications by odd numbers, so that equal extents in other dimensions are not the same.)
+std::uint64_t hash_of(const GraphParts &parts) noexcept {
+    std::uint64_t hash = 0;
+    for (const auto *tensors : {&parts.leafs, &parts.nodes}) {
+        for (const Tensor *t : *tensors) {
+            const Layout &l = t->layout;
+            const auto extent = [&](std::size_t d) { return static_cast<std::uint64_t>(l.ne[d]); };
+            const std::uint64_t shape = extent(0) + extent(1) * 0x100000001b3u + extent(2) * 0x10000000233u + extent(3) * 0x1000000000043u;
+            const std::uint64_t kind = static_cast<std::uint64_t>(t->op) << 8 | static_cast<std::uint64_t>(l.type);
+            hash = (hash ^ shape ^ kind << 40) * 0x9E3779B97F4A7C15u;
+            hash ^= hash >> 32;
+        }
+    }
+    return hash;
+}
 
 }  // namespace
 
-Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
+void reorder(GraphParts &parts, std::span<const GraphParts::Place> order) {
+    using Place = GraphParts::Place;
+    std::vector<Place> new_place(order.size());
+    for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
+    const auto moved = [&](Place place) { return GraphParts::is_node(place) ? new_place[place] : place; };
+    const std::vector<std::size_t> first_source = parts.first_sources();
+    GraphParts old;
+    old.nodes.swap(parts.nodes), old.source_places.swap(parts.source_places);
+    for (const Place place : order) {
+        parts.nodes.push_back(old.nodes[place]);
+        for (std::size_t s = first_source[place]; s < first_source[place + 1]; s++)
+            parts.source_places.push_back(moved(old.source_places[s]));
+    }
+    for (Place &place : parts.output_places) place = moved(place);
+}
+
+Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs, const Arrange &arrange) {
     Walk walk;
     for (Tensor *output : outputs) {
         if (&output->context->memory() != &context.memory()) {
@@ -116,31 +109,19 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
         }
         walk.expand(output);
     }
-    if (std::max(walk.nodes.size(), walk.leafs.size()) >= leaf_bit)
+    GraphParts &parts = walk.parts;
+    parts.output_places.swap(walk.open_places);
+    if (std::max(parts.nodes.size(), parts.leafs.size()) >= leaf_bit)
         fail(Status::unsupported, "graph_create: more than 2^31 nodes or leafs");
-
-    if (const std::vector<Place> order = write_order(walk.nodes, walk.source_places); !order.empty()) walk.reorder(order);
+    if (const std::vector<Place> order = write_order(parts.nodes, parts.source_places); !order.empty()) reorder(parts, order);
 
     auto graph = Ref<Graph>::adopt(new Graph(context));
-    graph->n_nodes_ = walk.nodes.size();
-    graph->n_leafs_ = walk.leafs.size();
-    graph->n_outputs_ = outputs.size();
-    graph->n_sources_ = walk.source_places.size();
-    graph->hash_ = walk.hash;
-    const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", walk.nodes.size()); };
-    graph->block_ = for_purpose(purpose, [&] { return context.allocate_object(graph->block_size()); });
-    graph->nodes_ = static_cast<Tensor **>(graph->block_);
-    graph->leafs_ = std::copy(walk.nodes.begin(), walk.nodes.end(), graph->nodes_);
-    graph->outputs_ = std::copy(walk.leafs.begin(), walk.leafs.end(), graph->leafs_);
-    Tensor **end = std::copy(outputs.begin(), outputs.end(), graph->outputs_);
-    graph->uses_ = reinterpret_cast<std::uint32_t *>(end);
-    graph->source_places_ = std::copy(walk.uses.begin(), walk.uses.end(), graph->uses_);
-    graph->output_places_ = std::copy(walk.source_places.begin(), walk.source_places.end(), graph->source_places_);
-    std::copy(walk.open_places.begin(), walk.open_places.end(), graph->output_places_);
-
+    if (arrange) graph->recomputation_ = arrange(parts);
+    graph->fill_block(parts, outputs);
+    graph->make_again(parts);
     graph->reach(context, false);
-    for (Tensor *leaf : walk.leafs) graph->reach(*leaf->context, false);
-    for (Tensor *node : walk.nodes) {
+    for (Tensor *leaf : graph->leafs()) graph->reach(*leaf->context, false);
+    for (Tensor *node : graph->nodes()) {
         graph->reach(*node->context, false);
         // A view that computes nothing writes nothing; any other node writes its root: its own memory, or that of
         // the first operand that it writes into, and the others'.
@@ -150,6 +131,69 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs) {
         }
     }
     return graph;
+}
+
+void Graph::fill_block(const GraphParts &parts, std::span<Tensor *const> outputs) {
+    n_nodes_ = parts.nodes.size();
+    n_leafs_ = parts.leafs.size();
+    n_outputs_ = outputs.size();
+    n_sources_ = parts.source_places.size();
+    hash_ = hash_of(parts);
+    const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", parts.nodes.size()); };
+    block_ = for_purpose(purpose, [&] { return context_->allocate_object(block_size()); });
+    nodes_ = static_cast<Tensor **>(block_);
+    leafs_ = std::copy(parts.nodes.begin(), parts.nodes.end(), nodes_);
+    outputs_ = std::copy(parts.leafs.begin(), parts.leafs.end(), leafs_);
+    uses_ = reinterpret_cast<std::uint32_t *>(std::copy(outputs.begin(), outputs.end(), outputs_));
+    source_places_ = std::fill_n(uses_, n_nodes_, 0u);
+    output_places_ = std::copy(parts.source_places.begin(), parts.source_places.end(), source_places_);
+    std::copy(parts.output_places.begin(), parts.output_places.end(), output_places_);
+    for (const auto &places : {source_places(), output_places()}) {
+        for (const Place place : places) {
+            if (GraphParts::is_node(place)) uses_[place]++;
+        }
+    }
+}
+
+std::size_t Graph::again_size() const noexcept {
+    return n_again_ * sizeof(Tensor) + n_sources_ * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t);
+}
+
+// Tensors of the graph's own for what is computed again: with the originals' attributes and shapes, and names, but sources and memory of
+// their own.
+void Graph::make_again(const GraphParts &parts) {
+    const std::size_t n = static_cast<std::size_t>(std::ranges::count(parts.again, true));
+    if (n == 0) return;
+    n_again_ = n;
+    const auto purpose = [&] { return format_text("graph_create: %zu nodes that are computed again", n); };
+    again_block_ = for_purpose(purpose, [&] { return context_->allocate_object(again_size()); });
+    again_ = static_cast<Tensor *>(again_block_);
+    sources_ = reinterpret_cast<Tensor **>(again_ + n);
+    first_source_ = reinterpret_cast<std::uint32_t *>(sources_ + n_sources_);
+    const std::vector<Place> roots = parts.roots();
+    std::uint32_t at = 0;
+    for (std::size_t i = 0, next = 0; i < n_nodes_; i++) {
+        first_source_[i] = at;
+        const Tensor &node = *parts.nodes[i];
+        for (std::size_t s = 0; s < node.n_src; s++, at++) {
+            const Place source = source_places_[at];
+            sources_[at] = source == nowhere ? nullptr : this->at(source);
+        }
+        if (!parts.again[i]) continue;
+        auto *t = new (again_ + next++) Tensor;
+        t->layout = node.layout;
+        t->op = node.op;
+        t->n_src = node.n_src;
+        t->is_view = node.is_view;
+        t->context = node.context;
+        t->src = sources_ + first_source_[i];
+        t->attrs = node.attrs;
+        t->attr_bytes = node.attr_bytes;
+        t->root = roots[i] == i ? t : nodes_[roots[i]];
+        t->root_offset = node.root_offset;
+        t->original = node.original ? node.original : &node;
+        nodes_[i] = t;
+    }
 }
 
 std::size_t Graph::block_size() const noexcept {
@@ -170,7 +214,8 @@ void Graph::reach(Context &context, bool written) {
 
 Graph::~Graph() {
     if (PlanStore *plans = context_->plans()) plans->graph_gone(*this);
-    context_->release_object(block_, block_size());
+    if (block_) context_->release_object(block_, block_size());
+    if (again_block_) context_->release_object(again_block_, again_size());
 }
 
 namespace {
@@ -201,7 +246,7 @@ std::string Graph::dot() const {
     for (std::size_t i = 0; i < n_nodes_; i++) declare(nodes_[i], 'n', i, "ellipse");
     for (std::size_t i = 0; i < n_nodes_; i++) {
         for (std::size_t s = 0; s < nodes_[i]->n_src; s++) {
-            const Tensor *source = nodes_[i]->src[s];
+            const Tensor *source = sources(i)[s];
             if (!source) continue;
             text += format_text("  %c%u -> n%zu [label=\"%zu\"];\n", source->is_leaf() ? 'l' : 'n', *index.find(source), i, s);
         }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "graph/context.hpp"
+#include "graph/graph_parts.hpp"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +16,12 @@ public:
     // Post-order over the outputs in the order given; every tensor once; and writers behind what was differentiated before they were made
     // (graph/write_order.hpp). Its arrays live in `context`'s arena; it
     // keeps all contexts that it reaches alive.
-    static Ref<Graph> create(Context &context, std::span<Tensor *const> outputs);
+    //
+    // `arrange`, where there is one, gets its parts and may order them anew, and have nodes computed again (GraphParts::again): these
+    // become tensors of the graph's own, and who is to read one reads it in place of the original (sources()). What it returns of is
+    // Graph's to tell.
+    using Arrange = std::function<Recomputation(GraphParts &parts)>;
+    static Ref<Graph> create(Context &context, std::span<Tensor *const> outputs, const Arrange &arrange = {});
 
     std::span<Tensor *const> nodes() const noexcept { return {nodes_, n_nodes_}; }
     std::span<Tensor *const> leafs() const noexcept { return {leafs_, n_leafs_}; }
@@ -22,9 +29,15 @@ public:
     // How many sources of nodes, and outputs, each node is; by the node's index.
     std::span<const std::uint32_t> uses() const noexcept { return {uses_, n_nodes_}; }
 
-    // Where a tensor stands: the index of a node, that of a leaf with leaf_bit, or nowhere for an operand that is left out.
-    using Place = std::uint32_t;
-    static constexpr Place leaf_bit = Place{1} << 31, nowhere = ~Place{0};
+    // What node i reads: its operands, null where one is left out; in place of one that is computed again for it that one. Who asks what
+    // runs when, and where its operands lie, must ask here and not the node, whose shapes and attributes are the same.
+    std::span<Tensor *const> sources(std::size_t i) const noexcept {
+        return {sources_ ? sources_ + first_source_[i] : nodes_[i]->src, nodes_[i]->n_src};
+    }
+    const Recomputation &recomputation() const noexcept { return recomputation_; }
+
+    using Place = GraphParts::Place;
+    static constexpr Place leaf_bit = GraphParts::leaf_bit, nowhere = GraphParts::nowhere;
     // Those of all nodes' sources, node after node, and of the outputs. Together with what each tensor is by itself they are all that
     // there is to a graph, whatever objects it is made of.
     std::span<const Place> source_places() const noexcept { return {source_places_, n_sources_}; }
@@ -48,6 +61,8 @@ public:
     using Progress = bool (*)(void *user_data, std::size_t done, std::size_t total);
     Progress progress = nullptr;  // under busy()
     void *progress_data = nullptr;
+    // Whether runs look for the first result that is not finite, node by node.
+    bool check_finite = false;  // under busy()
 
     // Graphviz' DOT language: leafs as boxes, nodes as ellipses, outputs bold.
     std::string dot() const;
@@ -57,6 +72,8 @@ private:
     ~Graph() override;
     void reach(Context &context, bool written);
     std::size_t block_size() const noexcept;
+    void fill_block(const GraphParts &parts, std::span<Tensor *const> outputs);
+    void make_again(const GraphParts &parts);
 
     Ref<Context> context_;
     std::vector<Reached> contexts_;
@@ -69,6 +86,15 @@ private:
     Place *source_places_ = nullptr, *output_places_ = nullptr;
     std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0, n_sources_ = 0;
     std::uint64_t hash_ = 0;
+
+    // Another block, where nodes are computed again: these, all nodes' sources, and where each node's begin.
+    void *again_block_ = nullptr;
+    Tensor *again_ = nullptr;
+    Tensor **sources_ = nullptr;
+    std::uint32_t *first_source_ = nullptr;
+    std::size_t n_again_ = 0;
+    std::size_t again_size() const noexcept;
+    Recomputation recomputation_;
 };
 
 }  // namespace tensorlib::core

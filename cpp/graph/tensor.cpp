@@ -11,7 +11,7 @@ Tensor *left_out() noexcept {
 }
 
 std::string tensor_text(const Tensor &t) {
-    const std::string name = t.context ? t.context->name_of(t) : "";
+    const std::string name = t.context ? t.context->name_of(t.original ? *t.original : t) : "";
     return name.empty() ? layout_text(t.layout) : "'" + name + "' " + layout_text(t.layout);
 }
 

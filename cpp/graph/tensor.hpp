@@ -58,6 +58,16 @@ struct Tensor {
     std::uint64_t write_number = 0;
     std::atomic<std::uint64_t> seen_writes{0};
 
+    // Of a node that a rule of gradients made: the number of the call that it was made by, of all calls of the process, and its own among
+    // that call's nodes. Of another node the largest of its sources', 0 where there is none. So gradients come behind what they are
+    // gradients of, and a call's nodes in the order in which one after the other frees what it reads (runtime/recomputation.hpp).
+    std::uint64_t gradient_number = 0;
+    std::uint32_t gradient_call() const noexcept { return static_cast<std::uint32_t>(gradient_number >> 32); }
+    // Of a node: whether graphs made from now on compute it again for gradients, in place of keeping it.
+    std::atomic<bool> recompute{false};
+    // Of a node that computes another one again, which is no context's but a graph's: that one. Else null.
+    const Tensor *original = nullptr;
+
     // Never null; its bytes are the context's, which gives them back when the name is set anew: Context::name_of() copies them.
     std::atomic<const char *> name{""};
 

@@ -1,84 +1,24 @@
 #include "graph/write_order.hpp"
 
 #include "base/fail.hpp"
-#include "graph/tensor_set.hpp"
+#include "graph/precedence.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
-#include <queue>
 
 namespace tensorlib::core {
 
 namespace {
 
-using Place = Graph::Place;
+using Place = GraphParts::Place;
 
 std::atomic<std::uint64_t> writes{0};
-
-// A node that reads or writes some memory.
-struct Access {
-    Place node;
-    bool writes;
-};
 
 // Whether a reader must come before a writer, wherever they stand now.
 bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
     const std::uint64_t seen = reader.seen_writes.load(std::memory_order_acquire);
     return seen != 0 && seen <= writer.write_number;
 }
-
-// What is written in a graph, and who touches it, in post-order.
-class Memory {
-public:
-    explicit Memory(std::span<Tensor *const> nodes) {
-        for (const Tensor *node : nodes) {
-            for (std::size_t s = 0; s < node->n_src; s++) {
-                if (node->writes(s)) list_of(*node->src[s]->root);
-            }
-        }
-        if (accesses.empty()) return;
-        for (Place i = 0; i < nodes.size(); i++) {
-            const Tensor &node = *nodes[i];
-            if (node.is_pure_view()) continue;
-            for (std::size_t s = 0; s < node.n_src; s++) {
-                const std::uint32_t *list = node.src[s] ? lists_.find(node.src[s]->root) : nullptr;
-                if (!list) continue;
-                std::vector<Access> &all = accesses[*list];
-                if (all.empty() || all.back().node != i) all.push_back({i, false});
-                all.back().writes = all.back().writes || node.writes(s);
-            }
-        }
-    }
-
-    std::vector<std::vector<Access>> accesses;  // of each tensor that is written
-    std::vector<const Tensor *> roots;
-
-    // Calls visit(root's number, earlier, later) for accesses of which one writes.
-    template <class Visit>
-    void for_each_pair(Visit visit) const {
-        for (std::size_t r = 0; r < accesses.size(); r++) {
-            const std::vector<Access> &all = accesses[r];
-            for (std::size_t j = 0; j < all.size(); j++) {
-                if (!all[j].writes) continue;
-                for (std::size_t i = 0; i < all.size(); i++) {
-                    if (i < j) visit(r, all[i], all[j]);
-                    if (i > j && !all[i].writes) visit(r, all[j], all[i]);
-                }
-            }
-        }
-    }
-
-private:
-    void list_of(const Tensor &root) {
-        bool added;
-        lists_.insert(&root, static_cast<std::uint32_t>(accesses.size()), added);
-        if (!added) return;
-        accesses.emplace_back();
-        roots.push_back(&root);
-    }
-    TensorSet lists_;
-};
 
 // A reader that stands behind the writer that it must come before.
 struct Reversed {
@@ -87,6 +27,34 @@ struct Reversed {
 };
 
 }  // namespace
+
+WrittenMemory::WrittenMemory(std::span<Tensor *const> nodes) {
+    for (const Tensor *node : nodes) {
+        for (std::size_t s = 0; s < node->n_src; s++) {
+            if (node->writes(s)) add_list(*node->src[s]->root);
+        }
+    }
+    if (accesses.empty()) return;
+    for (Place i = 0; i < nodes.size(); i++) {
+        const Tensor &node = *nodes[i];
+        if (node.is_pure_view()) continue;
+        for (std::size_t s = 0; s < node.n_src; s++) {
+            const std::uint32_t *list = node.src[s] ? lists_.find(node.src[s]->root) : nullptr;
+            if (!list) continue;
+            std::vector<Access> &all = accesses[*list];
+            if (all.empty() || all.back().node != i) all.push_back({i, false});
+            all.back().writes = all.back().writes || node.writes(s);
+        }
+    }
+}
+
+void WrittenMemory::add_list(const Tensor &root) {
+    bool added;
+    lists_.insert(&root, static_cast<std::uint32_t>(accesses.size()), added);
+    if (!added) return;
+    accesses.emplace_back();
+    roots.push_back(&root);
+}
 
 std::uint64_t next_write() noexcept { return writes.fetch_add(1, std::memory_order_acq_rel) + 1; }
 std::uint64_t writes_so_far() noexcept { return writes.load(std::memory_order_acquire); }
@@ -101,46 +69,29 @@ std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const P
     // A model that is only run has none: its graphs are built for each token, and what they write is not looked for.
     const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
     if (std::ranges::none_of(nodes, differentiated)) return {};
-    const Memory memory(nodes);
+    const WrittenMemory memory(nodes);
     std::vector<Reversed> reversed;
-    memory.for_each_pair([&](std::size_t r, const Access &earlier, const Access &later) {
+    memory.for_each_pair([&](std::size_t r, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         if (earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]))
             reversed.push_back({later.node, earlier.node, memory.roots[r]});
     });
     if (reversed.empty()) return {};
 
     // Each node behind its sources and behind the accesses that it must not pass; of those that may come next the first in the old order.
-    std::vector<std::vector<Place>> followers(nodes.size());
-    std::vector<std::uint32_t> waits(nodes.size(), 0);
-    const auto follows = [&](Place first, Place second) {
-        followers[first].push_back(second);
-        waits[second]++;
-    };
+    Precedence precedence(nodes.size());
     std::size_t at = 0;
     for (Place i = 0; i < nodes.size(); i++) {
         for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
-            if (const Place source = source_places[at]; !(source & Graph::leaf_bit)) follows(source, i);
+            if (GraphParts::is_node(source_places[at])) precedence.follows(source_places[at], i);
         }
     }
-    memory.for_each_pair([&](std::size_t, const Access &earlier, const Access &later) {
+    memory.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         const bool swaps = earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]);
-        follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
+        precedence.follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
     });
-    std::priority_queue<Place, std::vector<Place>, std::greater<>> ready;
-    for (Place i = 0; i < nodes.size(); i++) {
-        if (waits[i] == 0) ready.push(i);
-    }
-    std::vector<Place> order;
-    while (!ready.empty()) {
-        const Place next = ready.top();
-        ready.pop();
-        order.push_back(next);
-        for (const Place follower : followers[next]) {
-            if (--waits[follower] == 0) ready.push(follower);
-        }
-    }
+    const std::vector<Place> order = precedence.sorted([](Place i) { return i; });
     if (order.size() == nodes.size()) return order;
-    const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return waits[pair.writer] != 0; });
+    const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return precedence.stuck(pair.writer); });
     const Reversed &pair = stuck == reversed.end() ? reversed.front() : *stuck;
     fail(Status::invalid_argument,
          "graph_create: %s %s was differentiated before %s %s was made, and must read %s before that writes into it; but it, or what it is "

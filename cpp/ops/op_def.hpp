@@ -99,6 +99,12 @@ const A &attrs_of(const Tensor &node) noexcept {
 
 const OpDef &op_def(Op op) noexcept;
 
+// OpCode::checked_operands, 0 where there are none.
+inline unsigned checked_operands(const Tensor &node) noexcept {
+    const OpDef &def = op_def(node.op);
+    return def.checked_operands ? def.checked_operands(node) : 0;
+}
+
 // By name; nullptr where there is none (leaf is no operation).
 const OpDef *find_op(std::string_view name) noexcept;
 // The same, or an Error(invalid_argument) with the nearest names.

@@ -27,6 +27,8 @@ void keep_past(Band &band, std::int64_t n_past, const TensorRef &c, float fill) 
 
 }  // namespace
 
+bool masks_by_infinity(const Tensor &node) noexcept { return node.op == Op::diag_mask_inf; }
+
 Band band_of(const Step &step) noexcept {
     const Tensor &node = *step.node;
     Band band{0, 0, 0, 0, step.src[0], 0};

@@ -27,4 +27,7 @@ struct Band {
 
 Band band_of(const Step &step) noexcept;
 
+// Whether what stands elsewhere is -inf.
+bool masks_by_infinity(const Tensor &node) noexcept;
+
 }  // namespace tensorlib::core

@@ -1,9 +1,11 @@
 #include "runtime/executor.hpp"
 
 #include "base/fail.hpp"
+#include "runtime/finite_check.hpp"
 #include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,14 +65,21 @@ private:
 
 void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     const auto steps = plan.steps();
-    if (!graph.progress) {
+    if (!graph.progress && !graph.check_finite) {
         backend.execute_all(steps, plan.recording());
         return;
+    }
+    std::optional<FiniteCheck> finite;
+    if (graph.check_finite) {
+        finite.emplace(graph, backend.device().memory());
+        finite->check_leafs();
     }
     for (std::size_t i = 0; i < steps.size(); i++) {
         backend.run_step(steps[i]);
         // So that what is reported as done is done.
         backend.finish();
+        if (finite) finite->check(steps[i]);
+        if (!graph.progress) continue;
         if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
         fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", plan.nodes_done(i),
              graph.nodes().size());
@@ -119,6 +128,11 @@ void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {
     const GraphGuard guard(graph, "graph_set_progress");
     graph.progress = progress;
     graph.progress_data = user_data;
+}
+
+void set_check_finite(Graph &graph, bool check) {
+    const GraphGuard guard(graph, "graph_set_check_finite");
+    graph.check_finite = check;
 }
 
 }  // namespace tensorlib::core

@@ -29,4 +29,7 @@ private:
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data);
 
+// Whether the coming runs fail at the first result that is not finite (runtime/finite_check.hpp).
+void set_check_finite(Graph &graph, bool check);
+
 }  // namespace tensorlib::core

@@ -16,8 +16,11 @@ public:
 
     std::uint64_t hash() const noexcept { return hash_; }
     // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides and types are equal at equal places,
-    // constants are the same, and the same nodes have data of their own.
+    // constants are the same, the same nodes have data of their own, as many bytes are theirs, and results are looked at.
     bool is_of(const Graph &graph) const noexcept;
+
+    // Whether nodes run by themselves as the graph wants it now.
+    bool is_checked_as(const Graph &graph) const noexcept { return check_finite_ == graph.check_finite; }
 
     // Whether node i's memory is an output's.
     bool is_output(std::size_t i) const noexcept { return nodes_[i].is_output; }
@@ -38,6 +41,8 @@ private:
     static bool is_same(const Item &item, const Tensor &t) noexcept;
 
     std::uint64_t hash_;
+    std::optional<std::size_t> limit_;  // by which memory is planned
+    bool check_finite_;                 // each node runs by itself then
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes
     std::vector<Graph::Place> source_places_, output_places_;

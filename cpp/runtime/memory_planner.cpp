@@ -59,43 +59,75 @@ private:
     std::size_t end_ = 0;
 };
 
+// Of each node the last one that uses its memory; and its bytes, 0 where it has none in the block.
+struct Lifetimes {
+    std::vector<std::size_t> last_use, size;
+
+    explicit Lifetimes(std::size_t n) : last_use(n), size(n) {
+        for (std::size_t i = 0; i < n; i++) last_use[i] = i;
+    }
+    void used(std::size_t root, std::size_t at) { last_use[root] = std::max(last_use[root], at); }
+};
+
+std::size_t block_of(const Tensor &node, std::size_t alignment) { return std::max(round_up(node.layout.nbytes(), alignment), alignment); }
+
+// under(i): the node that dies in node i and whose place node i takes, or null.
+template <class Under>
+MemoryPlan place_in_turn(const Lifetimes &lives, Under under) {
+    const std::size_t n = lives.size.size();
+    MemoryPlan plan;
+    plan.offset.assign(n, MemoryPlan::nowhere);
+    // Nodes by the one after which they are free: a counting sort.
+    std::vector<std::size_t> start(n, 0);
+    std::vector<std::uint32_t> ending(n);
+    for (std::size_t i = 0; i < n; i++) start[lives.last_use[i]]++;
+    for (std::size_t i = 1; i < n; i++) start[i] += start[i - 1];
+    for (std::size_t i = n; i-- > 0;) ending[--start[lives.last_use[i]]] = static_cast<std::uint32_t>(i);
+
+    Offsets offsets;
+    for (std::size_t i = 0; i < n; i++) {
+        const std::uint32_t *below = lives.size[i] ? under(i) : nullptr;
+        if (lives.size[i]) {
+            plan.offset[i] = below ? plan.offset[*below] : offsets.take(lives.size[i]);
+            plan.unshared += lives.size[i];
+        }
+        const std::size_t end = i + 1 < n ? start[i + 1] : n;
+        for (std::size_t e = start[i]; e < end; e++) {
+            const std::uint32_t dead = ending[e];
+            if (lives.size[dead] && !(below && dead == *below)) offsets.give(plan.offset[dead], lives.size[dead]);
+        }
+    }
+    plan.size = offsets.end();
+    return plan;
+}
+
 }  // namespace
 
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
                        std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
                        std::size_t alignment) {
     const auto nodes = graph.nodes();
-    MemoryPlan plan;
-    plan.offset.assign(nodes.size(), MemoryPlan::nowhere);
     TensorSet index;
-    std::vector<std::size_t> last_use(nodes.size());
+    Lifetimes lives(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
         bool added;
         index.insert(nodes[i], static_cast<std::uint32_t>(i), added);
-        last_use[i] = i;
+        if (is_intermediate[i]) lives.size[i] = block_of(*nodes[i], alignment);
         // A cpy's target is touched by the node itself; so are the roots of all sources.
         const std::size_t at = runs_in.empty() ? i : runs_in[i];
-        if (const auto *root = index.find(nodes[i]->root)) last_use[*root] = std::max(last_use[*root], at);
-        for (const Tensor *source : nodes[i]->sources()) {
-            if (const auto *root = index.find(source->root)) last_use[*root] = std::max(last_use[*root], at);
+        if (const auto *root = index.find(nodes[i]->root)) lives.used(*root, at);
+        for (const Tensor *source : graph.sources(i)) {
+            const auto *root = source ? index.find(source->root) : nullptr;
+            if (root) lives.used(*root, at);
         }
     }
     for (const CheckedNode &check : checked) {
-        const Tensor &node = *nodes[check.node];
-        for (std::size_t s = 0; s < node.n_src; s++) {
-            const auto *root = check.operands >> s & 1 ? index.find(node.src[s]->root) : nullptr;
-            if (root) last_use[*root] = nodes.size() - 1;
+        const auto sources = graph.sources(check.node);
+        for (std::size_t s = 0; s < sources.size(); s++) {
+            const auto *root = check.operands >> s & 1 ? index.find(sources[s]->root) : nullptr;
+            if (root) lives.used(*root, nodes.size() - 1);
         }
     }
-    // Roots by the node after which they are free: a counting sort.
-    std::vector<std::vector<std::uint32_t>::size_type> start(nodes.size() + 1, 0);
-    std::vector<std::uint32_t> ending(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); i++) start[last_use[i]]++;
-    for (std::size_t i = 1; i <= nodes.size(); i++) start[i] += start[i - 1];
-    for (std::size_t i = nodes.size(); i-- > 0;) ending[--start[last_use[i]]] = static_cast<std::uint32_t>(i);
-
-    Offsets offsets;
-    const auto size_of = [&](std::size_t i) { return std::max(round_up(nodes[i]->layout.nbytes(), alignment), alignment); };
     // What a node that runs in node i reads of a root, for all of these nodes.
     std::vector<std::vector<std::uint32_t>> run_in(runs_in.empty() ? 0 : nodes.size());
     for (std::size_t i = 0; i < run_in.size(); i++) {
@@ -108,34 +140,43 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
         for (const Tensor *operand : overlaid[i]) {
             const Tensor *root = operand->root;
             const auto *index_of_root = index.find(root);
-            if (!index_of_root || !is_intermediate[*index_of_root] || last_use[*index_of_root] != i) continue;
-            if (size_of(*index_of_root) != size_of(i)) continue;
-            const auto all_allow = [&](const Tensor &node) {
-                for (const Tensor *other : node.sources()) {
-                    if (other->root == root && (!allows(other) || other->root_offset != 0)) return false;
+            if (!index_of_root || !is_intermediate[*index_of_root] || lives.last_use[*index_of_root] != i) continue;
+            if (lives.size[*index_of_root] != lives.size[i]) continue;
+            const auto all_allow = [&](std::size_t reader) {
+                for (const Tensor *other : graph.sources(reader)) {
+                    if (other && other->root == root && (!allows(other) || other->root_offset != 0)) return false;
                 }
                 return true;
             };
-            if (!all_allow(*nodes[i])) continue;
-            if (run_in.empty() || std::ranges::all_of(run_in[i], [&](std::uint32_t member) { return all_allow(*nodes[member]); })) {
-                return index_of_root;
-            }
+            if (all_allow(i) && (run_in.empty() || std::ranges::all_of(run_in[i], all_allow))) return index_of_root;
         }
         return nullptr;
     };
+    return place_in_turn(lives, [&](std::size_t i) { return overlaid.empty() ? nullptr : dying_operand(i); });
+}
+
+std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> checked, std::size_t alignment) {
+    const auto &nodes = parts.nodes;
+    const std::vector<GraphParts::Place> roots = parts.roots();
+    Lifetimes lives(nodes.size());
+    std::vector<bool> is_output(nodes.size());
+    for (const GraphParts::Place output : parts.output_places) {
+        if (GraphParts::is_node(output) && roots[output] != GraphParts::nowhere) is_output[roots[output]] = true;
+    }
+    std::size_t at = 0, n_checked = 0;
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        const std::uint32_t *under = is_intermediate[i] ? dying_operand(i) : nullptr;
-        if (is_intermediate[i]) {
-            plan.offset[i] = under ? plan.offset[*under] : offsets.take(size_of(i));
-            plan.unshared += size_of(i);
-        }
-        const std::size_t end = i + 1 < nodes.size() ? start[i + 1] : nodes.size();
-        for (std::size_t e = start[i]; e < end; e++) {
-            if (is_intermediate[ending[e]] && !(under && ending[e] == *under)) offsets.give(plan.offset[ending[e]], size_of(ending[e]));
+        const bool has_data = !parts.is_again(i) && nodes[i]->data.load(std::memory_order_acquire);
+        if (roots[i] == i && !is_output[i] && !has_data) lives.size[i] = block_of(*nodes[i], alignment);
+        if (roots[i] != GraphParts::nowhere) lives.used(roots[i], i);
+        if (checked[i]) n_checked++;
+        for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
+            const GraphParts::Place source = parts.source_places[at];
+            const GraphParts::Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+            if (root != GraphParts::nowhere) lives.used(root, checked[i] >> s & 1 ? nodes.size() - 1 : i);
         }
     }
-    plan.size = offsets.end();
-    return plan;
+    const MemoryPlan plan = place_in_turn(lives, [](std::size_t) -> const std::uint32_t * { return nullptr; });
+    return round_up(n_checked * sizeof(std::uint64_t), alignment) + plan.size;
 }
 
 }  // namespace tensorlib::core

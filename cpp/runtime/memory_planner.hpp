@@ -27,9 +27,13 @@ struct CheckedNode {
     std::uint32_t step;  // of the plan, which computes the node
     unsigned operands;
 };
-// overlaid[i]: what node i's result may lie on (KernelPlan::overlaid).
+// overlaid[i]: what node i's result may lie on (KernelPlan::overlaid); empty: none on anything.
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
                        std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
                        std::size_t alignment);
+
+// The bytes that a graph of these parts needs, with a word for the faults of each checked node: exactly those of the function above where
+// all nodes run by themselves and none lies on another. checked[i]: of node i, as above, or 0.
+std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> checked, std::size_t alignment);
 
 }  // namespace tensorlib::core

@@ -5,6 +5,8 @@
 #include "ops/op_def.hpp"
 #include "runtime/planner.hpp"
 
+#include <algorithm>
+
 namespace tensorlib::core {
 
 Plan::Plan(Graph &graph, Backend &backend) : memory_(graph.context().memory()), structure_(graph) {
@@ -162,21 +164,47 @@ void Plan::end_run() noexcept {
     }
 }
 
+namespace {
+
+// What became of tensors that are not to be kept, or of a bound; empty where there are none.
+std::string recomputation_text(const Recomputation &r) {
+    if (r.before == 0 && !r.limit) return "";
+    const std::string limit = r.limit ? format_text(" (at most %zu are to be)", *r.limit) : "";
+    return format_text(
+        "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu behind%s, each node by "
+        "itself\n",
+        r.kept, r.n_again, r.before, r.after, limit.c_str());
+}
+
+// Of a node that is marked, or computes another one again.
+std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
+    const Tensor &node = *graph.nodes()[i];
+    if (node.original) return ", recomputed";
+    if (!node.recompute.load(std::memory_order_acquire)) return "";
+    const auto &clashing = graph.recomputation().clashing;
+    if (std::ranges::find(clashing, &node) != clashing.end()) return ", kept, as what it reads is written before gradients read it";
+    return is_output ? ", kept as an output" : "";
+}
+
+}  // namespace
+
 std::string Plan::text(Backend &backend) const {
     std::string text = format_text(
         "plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
         backend.device().name(), backend.isa(), backend.n_threads(), graph_->nodes().size(), graph_->leafs().size(),
         block_bytes_ - workspace_bytes_, intermediates_.unshared, workspace_bytes_);
+    text += recomputation_text(graph_->recomputation());
     std::size_t next_step = 0;
     for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
         const Tensor &node = *graph_->nodes()[i];
         text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
+        const std::string again = recompute_text(*graph_, i, structure_.is_output(i));
         if (node.is_pure_view()) {
-            text += "view\n";
+            text += "view" + again + "\n";
             continue;
         }
         if (fusions_.is_fused(i)) {
-            text += format_text("in node %u\n", fusions_.runs_in[i]);
+            text += format_text("in node %u%s\n", fusions_.runs_in[i], again.c_str());
             continue;
         }
         const Step &step = steps_[next_step++];
@@ -192,6 +220,7 @@ std::string Plan::text(Backend &backend) const {
         } else {
             text += node.root->is_leaf() ? "in a leaf" : "in its context";
         }
+        text += again;
         if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
         if (*step.plan.copy_text) {
             text += format_text(", %s", step.plan.copy_text);

@@ -15,8 +15,27 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
         places_.insert(graph.leafs()[i], static_cast<Graph::Place>(i) | Graph::leaf_bit, added);
     }
-    std::vector<Choice> choices = choose_kernels(backend);
-    if (backend.fuses()) {
+    const std::vector<Choice> choices = choose_kernels(backend);
+    // A program takes fewer places for results, and keeps what it reads longer: mostly less memory, but not always. The last one is what
+    // the graph has counted with (runtime/memory_budget.hpp).
+    constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
+    for (const Sharing &way : ways) {
+        if (way.fuses && (!backend.fuses() || graph.check_finite)) continue;
+        lay_out(backend, choices, way);
+        const std::optional<std::size_t> limit = graph.recomputation().limit;
+        if (!limit || plan_.intermediates_offset_ + plan_.intermediates_.size <= *limit) break;
+    }
+    find_addresses();
+}
+
+// All but addresses.
+void Planner::lay_out(Backend &backend, std::vector<Choice> choices, const Sharing &way) {
+    plan_.fusions_ = {};
+    plan_.instructions_.clear(), plan_.inputs_.clear();
+    plan_.steps_.clear(), plan_.step_nodes_.clear(), plan_.done_.clear();
+    plan_.checked_.clear(), plan_.targets_.clear();
+    programs_.clear();
+    if (way.fuses) {
         std::vector<Fusing> fusing;
         fusing.reserve(choices.size());
         for (const auto &[kernel, plan] : choices) fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_head});
@@ -24,16 +43,10 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan)
     }
     make_programs(backend, choices);
     make_steps(choices);
-    place_intermediates();
-    find_addresses();
+    place_intermediates(way.overlays);
 }
 
 namespace {
-
-unsigned checked_operands(const Tensor &node) noexcept {
-    const OpDef &def = op_def(node.op);
-    return def.checked_operands ? def.checked_operands(node) : 0;
-}
 
 // Kernels count elements, bytes and chunks in 64 bits. Within these bounds no count wraps: all of a tensor's elements times 16 bytes are
 // 2^62, a row's or a column's times 1,024 threads times 16 rows of floats 2^60. Only views that repeat their elements are beyond them.
@@ -87,7 +100,7 @@ void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
     programs_.resize(nodes.size());
     std::size_t n_instructions = 0, n_inputs = 0;
     const auto make = [&](Part &part, std::span<Tensor *const> nodes_of_it, const Tensor *producer) {
-        part.program = make_program(nodes_of_it, producer);
+        part.program = make_program(graph_, places_, nodes_of_it, producer);
         n_instructions += part.program.instructions.size();
         n_inputs += part.program.inputs.size();
     };
@@ -169,8 +182,9 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
         if (is_dropped(t) && std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
     };
     const bool is_program = op_def(step.node->op).formula != nullptr;
-    for (std::size_t s = step.head.empty() ? 0 : 1; s < step.node->n_src && !is_program; s++) {
-        if (step.node->src[s] && !(step.plan.unread >> s & 1)) add(*step.node->src[s]);
+    const auto sources = sources_of(step);
+    for (std::size_t s = step.head.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
+        if (sources[s] && !(step.plan.unread >> s & 1)) add(*sources[s]);
     }
     const Joined &joined = programs_[*places_.find(step.result)];
     for (const Part *part : {&joined.head, &joined.program}) {
@@ -179,7 +193,7 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     return roots;
 }
 
-void Planner::place_intermediates() {
+void Planner::place_intermediates(bool overlays) {
     const std::size_t unit = plan_.memory_.alignment();
     const auto nodes = graph_.nodes();
     std::vector<bool> is_intermediate(nodes.size());
@@ -190,20 +204,22 @@ void Planner::place_intermediates() {
     // What each node's result may lie on. Behind a producer none: its last part would be read behind the first that is written.
     std::vector<std::vector<const Tensor *>> overlaid(nodes.size());
     for (const Step &step : plan_.steps_) {
+        if (!overlays) break;
         const std::size_t i = *places_.find(step.result);
         if (programs_[i].producer) continue;
+        const auto sources = sources_of(step);
         // Rows of what the head reads are read where those of the first operand would be, if they lie alike. But not what the node reads as
         // well, as a mask: the head may have written there.
         for (const ProgramPlan::Input &input : programs_[i].head.program.inputs) {
-            const Layout &of_first = step.node->src[0]->layout, &of_input = input.tensor->layout;
+            const Layout &of_first = sources[0]->layout, &of_input = input.tensor->layout;
             const bool alike = of_input.type == of_first.type && of_input.ne == of_first.ne && of_input.nb == of_first.nb;
             bool is_read = false;
-            for (const Tensor *source : step.node->sources()) is_read = is_read || source->root == input.tensor->root;
+            for (const Tensor *source : sources) is_read = is_read || (source && source->root == input.tensor->root);
             if (alike && !is_read && step.plan.overlaid & 1) overlaid[i].push_back(input.tensor);
         }
         const auto &inputs = programs_[i].program.program.inputs;
         for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {
-            if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? step.node->src[s] : inputs[s].tensor);
+            if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? sources[s] : inputs[s].tensor);
         }
     }
     plan_.intermediates_ = plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overlaid, unit);
@@ -272,7 +288,7 @@ void Planner::find_addresses() {
         find_inputs(joined.head, nullptr, step);
         find_inputs(joined.program, joined.producer, step);
         for (std::size_t s = 0; s < n_operands(step); s++) {
-            const Tensor *source = step.node->src[s];
+            const Tensor *source = sources_of(step)[s];
             const bool is_made = s == 0 && !step.head.empty();
             plan_.operands_.push_back(source ? ref_of(*source) : TensorRef{});
             if (source && !is_made) find_address(*source, 0, step, plan_.operands_.back().data);

@@ -18,13 +18,20 @@ private:
         std::size_t first_input = 0;  // among the plan's
     };
 
+    // Whether nodes become one program, and results lie on operands that end there.
+    struct Sharing {
+        bool fuses, overlays;
+    };
+
     std::vector<Choice> choose_kernels(Backend &backend) const;
+    void lay_out(Backend &backend, std::vector<Choice> choices, const Sharing &way);
     void make_programs(Backend &backend, std::vector<Choice> &choices);
     void place_program(Part &part);
     void make_steps(const std::vector<Choice> &choices);
-    void place_intermediates();
+    void place_intermediates(bool overlays);
     void find_addresses();
     std::vector<const Tensor *> dropped_roots(const Step &step) const;
+    std::span<Tensor *const> sources_of(const Step &step) const { return graph_.sources(*places_.find(step.node)); }
     TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
     void find_inputs(const Part &part, const Tensor *producer, const Step &step);
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);

@@ -11,13 +11,13 @@ namespace {
 
 bool is_elementwise(const Tensor &node) noexcept { return op_def(node.op).formula != nullptr; }
 
-// Calls f(tensor, first, n0) for each operand of a node's formula.
+// Calls f(tensor, first, n0) for each operand of a node's formula. sources: Graph::sources().
 template <class F>
-void for_each_operand(const Tensor &node, const Formula &formula, F f) {
+void for_each_operand(const Tensor &node, std::span<Tensor *const> sources, const Formula &formula, F f) {
     const int n = traits(formula.op).operands;
     for (int k = 0; k < n; k++) {
         const Formula::Source &source = formula.sources[static_cast<std::size_t>(k)];
-        const Tensor &t = *node.src[source.operand];
+        const Tensor &t = *sources[source.operand];
         f(t, source.first, std::min(t.layout.ne[0], node.layout.ne[0]));
     }
 }
@@ -50,14 +50,15 @@ bool allocate_registers(ProgramPlan &program) {
 }
 
 // False where it has more of something than a program may have.
-bool try_program(std::span<Tensor *const> members, const Tensor *producer, ProgramPlan &program) {
+bool try_program(const Graph &graph, const TensorSet &places, std::span<Tensor *const> members, const Tensor *producer,
+                 ProgramPlan &program) {
     std::vector<const Tensor *> results;
     for (const Tensor *member : members) {
         if (member == producer) continue;
         const Formula formula = op_def(member->op).formula(*member);
         Instruction instruction{formula.op, member->layout.type, 0, {}, formula.parameters};
         std::size_t k = 0;
-        for_each_operand(*member, formula, [&](const Tensor &t, std::int64_t first, std::int64_t n0) {
+        for_each_operand(*member, graph.sources(*places.find(member)), formula, [&](const Tensor &t, std::int64_t first, std::int64_t n0) {
             std::size_t place;
             if (const auto result = std::ranges::find(results, &t); result != results.end()) {
                 place = max_program_inputs + static_cast<std::size_t>(result - results.begin());
@@ -83,7 +84,7 @@ public:
           std::uint32_t root)
         : graph_(graph), places_(places), writers_(writers), fusing_(fusing), root_(root) {
         members_.push_back(graph.nodes()[root]);
-        read_by(*members_.front());
+        read_by(root);
         // From the last candidate on, so that all that may read one has been looked at.
         while (!candidates_.empty()) {
             const auto last = std::ranges::max_element(candidates_, {}, &Candidate::node);
@@ -100,8 +101,9 @@ private:
         std::uint32_t node, reads;
     };
 
-    void read_by(const Tensor &reader) {
-        for (const Tensor *source : reader.sources()) {
+    void read_by(std::size_t reader) {
+        for (const Tensor *source : graph_.sources(reader)) {
+            if (!source) continue;
             const Graph::Place place = *places_.find(source);
             if (place & Graph::leaf_bit) continue;
             const auto known = std::ranges::find(candidates_, place, &Candidate::node);
@@ -127,8 +129,8 @@ private:
         const Tensor *before = producer_;
         if (!is_elementwise(*node)) producer_ = node;
         ProgramPlan program;
-        if (try_program(members_, producer_, program)) {
-            if (producer_ != node) read_by(*node);
+        if (try_program(graph_, places_, members_, producer_, program)) {
+            if (producer_ != node) read_by(index);
         } else {
             members_.erase(members_.begin());
             producer_ = before;
@@ -158,7 +160,7 @@ void find_heads(const Graph &graph, const TensorSet &places, const std::vector<s
     std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: where the operation runs whose head the group is
     for (std::size_t i = 0; i < nodes.size(); i++) {
         if (!fusing[i].takes_head) continue;
-        const Graph::Place first = *places.find(nodes[i]->src[0]);
+        const Graph::Place first = *places.find(graph.sources(i)[0]);
         if (first & Graph::leaf_bit || !may_be_head[first] || graph.uses()[first] != 1) continue;
         const std::uint32_t at = fusions.runs_in.empty() ? static_cast<std::uint32_t>(i) : fusions.runs_in[i];
         // It would read what lies in between has written.
@@ -205,9 +207,9 @@ const char *refuse_unless_one_row(const Problem &problem) noexcept {
     return nullptr;
 }
 
-ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *producer) {
+ProgramPlan make_program(const Graph &graph, const TensorSet &places, std::span<Tensor *const> members, const Tensor *producer) {
     ProgramPlan program;
-    try_program(members, producer, program);
+    try_program(graph, places, members, producer, program);
     return program;
 }
 

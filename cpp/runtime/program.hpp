@@ -58,7 +58,7 @@ struct ProgramPlan {
     };
     std::vector<Input> inputs;
 };
-// `producer`: which of the members is one, whose result is an input; or null.
-ProgramPlan make_program(std::span<Tensor *const> members, const Tensor *producer);
+// places: of the graph's nodes and leafs. `producer`: which of the members is one, whose result is an input; or null.
+ProgramPlan make_program(const Graph &graph, const TensorSet &places, std::span<Tensor *const> members, const Tensor *producer);
 
 }  // namespace tensorlib::core

@@ -1,6 +1,36 @@
 /* Gradients: what only C can say wrong. Shapes and types that are refused are in tests/cases. */
 #include "bad_input.h"
 
+/* What is computed again, and graphs within a bound. */
+static void test_recompute(void) {
+    tl_context *ctx = fresh_context();
+    tl_tensor *x = tl_tensor_new_1d(ctx, TL_TYPE_F32, 256), *y = tl_exp(ctx, x), *z = tl_tanh(ctx, y), *none = tl_none();
+    tl_tensor *loss = tl_sum(ctx, tl_sqr(ctx, z)), *gradient = NULL;
+    ACCEPTED(tl_gradients(ctx, &loss, NULL, 1, &x, 1, &gradient, &err));
+    REFUSED(tl_tensor_set_recompute(NULL, true, &err), TL_STATUS_INVALID_ARGUMENT, "t is NULL");
+    REFUSED(tl_tensor_set_recompute(none, true, &err), TL_STATUS_INVALID_ARGUMENT, "t is tl_none()");
+    REFUSED(tl_tensor_set_recompute(x, true, &err), TL_STATUS_INVALID_ARGUMENT, "leaf");
+    REFUSED(tl_tensor_set_recompute(tl_cpy(ctx, x, y), true, &err), TL_STATUS_INVALID_ARGUMENT, "writes into");
+    ACCEPTED(tl_tensor_set_recompute(z, true, &err));
+    tl_graph *graph = (tl_graph *)&err;
+    ACCEPTED(tl_graph_create(ctx, &gradient, 1, &graph, &err));
+    size_t marked = tl_graph_n_nodes(graph);
+    ACCEPTED(tl_graph_compute(graph, backend, &err));
+    tl_graph_free(graph);
+    ACCEPTED(tl_tensor_set_recompute(z, false, &err));
+    ACCEPTED(tl_graph_create_within(ctx, &gradient, 1, 1 << 20, &graph, &err));
+    CHECK(tl_graph_n_nodes(graph) < marked);
+    tl_graph_free(graph);
+    REFUSED(tl_graph_create_within(ctx, &gradient, 1, 1, &graph, &err), TL_STATUS_OUT_OF_MEMORY, "at least");
+    CHECK(graph == NULL);
+    REFUSED(tl_graph_create_within(NULL, &gradient, 1, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "ctx is NULL");
+    REFUSED(tl_graph_create_within(ctx, NULL, 1, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "outputs is NULL");
+    REFUSED(tl_graph_create_within(ctx, &gradient, 0, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "n_outputs is 0");
+    REFUSED(tl_graph_create_within(ctx, &none, 1, 1, &graph, &err), TL_STATUS_INVALID_ARGUMENT, "tl_none()");
+    REFUSED(tl_graph_create_within(ctx, &gradient, 1, 1 << 20, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "out is NULL");
+    tl_context_free(ctx);
+}
+
 void test_gradients(void) {
     tl_context *ctx = fresh_context();
     tl_tensor *a = tl_tensor_new_1d(ctx, TL_TYPE_F32, 4), *b = tl_tensor_new_1d(ctx, TL_TYPE_F32, 3), *none = tl_none();
@@ -50,4 +80,5 @@ void test_gradients(void) {
     ACCEPTED(tl_gradients_reach(loss, b, &reach, &err));
     CHECK(!reach);
     tl_context_free(ctx);
+    test_recompute();
 }

@@ -114,7 +114,6 @@ TEST(Gradients, of_a_long_chain) {
     EXPECT_EQ(computed(sum(y).gradients({a}).at(0)), std::vector<float>(2, 30001.0f));
 }
 
-// Attention is one operation and has one rule: it must be that of the operations that it joins.
 TEST(Gradients, say_whether_they_reach) {
     const tl::Context ctx;
     const auto a = support::leaf(ctx, {5}, 1), b = support::leaf(ctx, {5}, 2), other = support::leaf(ctx, {5}, 3);
@@ -126,6 +125,7 @@ TEST(Gradients, say_whether_they_reach) {
     EXPECT_FALSE(ids.gradients_reach(ids));
 }
 
+// Attention is one operation and has one rule: it must be that of the operations that it joins.
 TEST(Attention, has_the_gradients_of_its_parts) {
     for (const bool shared : {false, true}) {
         const tl::Context ctx;

@@ -126,6 +126,64 @@ TEST(Steps, have_the_same_bits_on_every_level_by_any_number_of_threads) {
     }
 }
 
+// Many at a time: what the backend runs as one has the bits of one by one, which a run with a progress callback has. Of several sizes, with
+// more than one chunk too; of a parameter that is stepped twice, and of those whose gradient or settings are another's value.
+std::vector<float> after_many_steps(bool one_by_one, std::size_t which, int threads) {
+    std::vector<Problem> problems;
+    std::vector<tl::Tensor> outputs;
+    problems.reserve(40);
+    for (std::int64_t i = 0; i < 40; i++) {
+        const std::int64_t n = i == 7 ? 90000 : i == 9 ? 0 : 1 + 97 * i;
+        problems.emplace_back(which, true, n, 1, i % 5 == 0 ? tl::Type::f16 : tl::Type::f32, i % 3 == 0);
+        outputs.push_back(problems.back().stepped);
+    }
+    const auto pair_of = [&](std::size_t i) { return problems[i].a.narrow(0, 0, 2); };
+    const auto other = support::leaf(problems[5].ctx, {problems[5].a.shape()[0], 1}, 9);
+    outputs.push_back(opt_step_sgd(problems[3].a, problems[3].grad, pair_of(8)));
+    outputs.push_back(opt_step_sgd(problems[3].a, problems[3].grad, pair_of(4)));
+    outputs.push_back(opt_step_sgd(other, problems[5].a, pair_of(6)));
+    outputs.push_back(opt_step_sgd(problems[6].a, problems[6].grad, problems[6].ctx.tensor<float>({2}, {0.1f, 0})));
+    const tl::Graph graph(outputs);
+    if (one_by_one) graph.set_progress([](std::size_t, std::size_t) { return true; });
+    const tl::Backend cpu = support::backend(support::isa_levels().back(), threads);
+    for (int i = 0; i < 3; i++) graph.compute(cpu);
+    std::vector<float> all = other.read_f32();
+    for (const Problem &p : problems) {
+        for (const float x : p.written()) all.push_back(x);
+    }
+    return all;
+}
+
+TEST(Steps, run_together_as_one_by_one) {
+    for (std::size_t which = 0; which < names.size(); which++) {
+        const auto want = after_many_steps(true, which, 1);
+        for (const int threads : {1, 2, 3, 8}) {
+            const auto got = after_many_steps(false, which, threads);
+            ASSERT_EQ(got.size(), want.size());
+            for (std::size_t i = 0; i < got.size(); i++)
+                ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(want[i])) << names[which] << " " << threads;
+        }
+    }
+}
+
+// In a graph of gradients they come last, side by side, whatever stands between them among the outputs; a step that others read stays.
+TEST(Steps, of_small_parameters_come_last) {
+    const tl::Context ctx;
+    const auto x = support::leaf(ctx, {6, 8}, 1), w = support::leaf(ctx, {6, 6}, 2), v = support::leaf(ctx, {6, 6}, 3),
+               b = support::leaf(ctx, {6}, 4), given = ctx.tensor<float>({2}, settings[0]);
+    const auto loss = sum(sqr(mul_mat(v, tanh(add(mul_mat(w, x), b)))));
+    const auto gradients = loss.gradients({w, v, b});
+    const auto read = opt_step_sgd(b, gradients[2], given);
+    const tl::Graph graph({opt_step_sgd(w, gradients[0], given), loss, opt_step_sgd(v, gradients[1], given), scale(read, 2)});
+    const std::string text = graph.plan_text(support::backend(support::isa_levels().front(), 1));
+    std::vector<std::string> last;
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at++) last.push_back(text.substr(at + 1, 20));
+    ASSERT_GT(last.size(), 4u);
+    last.pop_back();
+    EXPECT_NE(last[last.size() - 1].find("opt_step_sgd"), std::string::npos) << text;
+    EXPECT_NE(last[last.size() - 2].find("opt_step_sgd"), std::string::npos) << text;
+}
+
 TEST(Steps, refuse_constants) {
     const tl::Context ctx;
     const auto a = support::leaf(ctx, {3}, 1), grad = support::leaf(ctx, {3}, 2), given = ctx.tensor<float>({2}, settings[0]);

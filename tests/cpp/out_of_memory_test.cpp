@@ -105,6 +105,28 @@ TEST(OutOfMemory, graphs_and_plans_that_fail_leave_no_memory_taken) {
     EXPECT_EQ(ctx.used_memory(), before);
 }
 
+// Those that compute nodes again have tensors of their own.
+TEST(OutOfMemory, graphs_that_recompute_leave_no_memory_taken) {
+    const tl::Backend cpu("cpu", {1});
+    const tl::Context ctx;
+    const auto a = support::leaf(ctx, {8, 8}, 1);
+    tl::Tensor y = a;
+    for (int i = 0; i < 6; i++) {
+        y = tanh(mul_mat(a, y));
+        y.set_recompute(i % 3 != 2);
+    }
+    const auto gradient = sum(sqr(y)).gradients({a}).at(0);
+    // The output's own data and plans that wait stay.
+    tl::Graph({gradient}).compute(cpu);
+    tl::Graph::within(std::array{gradient}, 3000).compute(cpu);
+    const std::size_t before = ctx.used_memory();
+    const int points = fail_everywhere([&] { tl::Graph({gradient}).compute(cpu); });
+    EXPECT_GT(points, 10);
+    EXPECT_EQ(ctx.used_memory(), before);
+    fail_everywhere([&] { tl::Graph::within(std::array{gradient}, 3000).compute(cpu); });
+    EXPECT_EQ(ctx.used_memory(), before);
+}
+
 TEST(OutOfMemory, an_original_is_dropped_or_stays) {
     const tl::Backend cpu("cpu", {2});
     const tl::Context model, token;

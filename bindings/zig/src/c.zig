@@ -193,6 +193,7 @@ pub extern fn tl_tensor_read(
     err: ?*tl_error,
 ) tl_status;
 pub extern fn tl_tensor_set_constant(t: ?*tl_tensor, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_set_recompute(t: ?*tl_tensor, recompute: bool, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_drop_original(t: ?*tl_tensor, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_write_f32(t: ?*tl_tensor, data: ?[*]const f32, n: usize, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_read_f32(t: ?*const tl_tensor, data: ?[*]f32, n: usize, err: ?*tl_error) tl_status;
@@ -698,6 +699,14 @@ pub extern fn tl_graph_create(
     out: ?*?*tl_graph,
     err: ?*tl_error,
 ) tl_status;
+pub extern fn tl_graph_create_within(
+    ctx: ?*tl_context,
+    outputs: ?[*]const ?*tl_tensor,
+    n_outputs: usize,
+    memory: usize,
+    out: ?*?*tl_graph,
+    err: ?*tl_error,
+) tl_status;
 pub extern fn tl_graph_free(graph: ?*tl_graph) void;
 pub extern fn tl_graph_n_nodes(graph: ?*const tl_graph) usize;
 pub extern fn tl_graph_n_leafs(graph: ?*const tl_graph) usize;
@@ -708,6 +717,7 @@ pub extern fn tl_graph_set_progress(
     user_data: ?*anyopaque,
     err: ?*tl_error,
 ) tl_status;
+pub extern fn tl_graph_set_check_finite(graph: ?*tl_graph, check: bool, err: ?*tl_error) tl_status;
 pub extern fn tl_graph_dot(graph: ?*const tl_graph, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_graph_plan_text(
     graph: ?*tl_graph,

@@ -18,6 +18,18 @@ pub const Graph = struct {
     /// Post-order from each output in turn, every tensor once. `context` owns the graph's memory.
     /// `error.InvalidArgument`: no output. `error.ContextMismatch`: different devices. `error.OutOfMemory`.
     pub fn init(context: Context, outputs: []const Tensor) Error!Graph {
+        return build(context, outputs, null);
+    }
+
+    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted. Where they
+    /// would take more, nodes that gradients read are computed again in place of being kept until then: cheap ones first.
+    /// Results have the same bits; `planText` says which nodes run again. `error.OutOfMemory` also where no way within
+    /// `memory` is found: the message has the least bytes that one was found for.
+    pub fn initWithin(context: Context, outputs: []const Tensor, memory: usize) Error!Graph {
+        return build(context, outputs, memory);
+    }
+
+    fn build(context: Context, outputs: []const Tensor, memory: ?usize) Error!Graph {
         const handles = try context.handlesOf(outputs);
         defer context.state.allocator.free(handles);
         var handle: ?*c.tl_graph = null;
@@ -25,7 +37,11 @@ pub const Graph = struct {
         context.state.lock();
         defer context.state.unlock();
         const err = status.errorOf(context.diagnostics);
-        try status.check(c.tl_graph_create(context.state.handle, handles.ptr, handles.len, &handle, err));
+        const state = context.state.handle;
+        try status.check(if (memory) |bytes|
+            c.tl_graph_create_within(state, handles.ptr, handles.len, bytes, &handle, err)
+        else
+            c.tl_graph_create(state, handles.ptr, handles.len, &handle, err));
         return .{ .handle = handle.?, .diagnostics = context.diagnostics };
     }
 
@@ -75,6 +91,14 @@ pub const Graph = struct {
     /// `error.Busy`: the graph is being computed.
     pub fn clearProgress(self: Graph) Error!void {
         try status.check(c.tl_graph_set_progress(self.handle, null, null, status.errorOf(self.diagnostics)));
+    }
+
+    /// Whether the coming runs look at each result and fail with `error.InvalidArgument` at the first one with a NaN, or
+    /// with an infinity where no operand has one; the message names operation, tensor, element and value. Taken for meant
+    /// are infinities of leafs, of diagMaskInf, of an infinite fill, and whatever is made of them. Each node runs by itself
+    /// meanwhile, and its result is read: that is slow, and has the same bits. `error.Busy`: it is being computed.
+    pub fn setCheckFinite(self: Graph, on: bool) Error!void {
+        try status.check(c.tl_graph_set_check_finite(self.handle, on, status.errorOf(self.diagnostics)));
     }
 
     /// The graph in Graphviz' DOT language; the caller frees it.

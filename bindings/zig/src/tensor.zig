@@ -90,6 +90,14 @@ pub const Tensor = struct {
         try status.check(c.tl_tensor_set_constant(self.handle, self.err()));
     }
 
+    /// Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until
+    /// then: less memory for more time, and the same bits. It runs again together with what it is made of and is marked
+    /// too; what is not is kept for it. An output is kept in any case; a view counts for what it is a view of.
+    /// `error.InvalidArgument`: a leaf, a view of one, or a node that writes into an operand.
+    pub fn setRecompute(self: Tensor, recompute: bool) Error!void {
+        try status.check(c.tl_tensor_set_recompute(self.handle, recompute, self.err()));
+    }
+
     /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend
     /// computed a product with the whole tensor and `Backend.packedMemory` grew by its copy. All that reads the
     /// tensor has the same bits as before; it cannot be mapped any more. The copy is the context's then, and

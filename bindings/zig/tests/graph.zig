@@ -197,3 +197,46 @@ test "a constant without its original reads as before" {
     try std.testing.expectEqualSlices(u8, &before, &after);
     try cpu.compute(&.{y});
 }
+
+test "nodes are computed again, by marks and within a bound" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const w = try ctx.tensor(.f32, &.{ 32, 32 });
+    var y = try ctx.tensor(.f32, &.{ 32, 32 });
+    for (0..12) |i| {
+        const s = try ctx.mulMat(w, y);
+        y = try ctx.tanh(s);
+        try s.setRecompute(true);
+        try y.setRecompute(i % 4 != 3);
+    }
+    const gradients = try ctx.gradients(&.{try ctx.sum(try ctx.sqr(y))}, &.{}, &.{w});
+    defer ctx.state.allocator.free(gradients);
+    var graph = try tl.Graph.init(ctx, gradients);
+    defer graph.deinit();
+    const text = try graph.planText(cpu, std.testing.allocator);
+    defer std.testing.allocator.free(text);
+    try expect(std.mem.indexOf(u8, text, "18 nodes recomputed") != null);
+    var within = try tl.Graph.initWithin(ctx, gradients, 10 * 32 * 32 * 4);
+    defer within.deinit();
+    try within.compute(cpu);
+    try std.testing.expectError(error.OutOfMemory, tl.Graph.initWithin(ctx, gradients, 100));
+    try std.testing.expectError(error.InvalidArgument, w.setRecompute(true));
+}
+
+test "the first result that is not finite is named" {
+    var cpu = try tl.Backend.init(.{ .threads = 2 });
+    defer cpu.deinit();
+    var ctx = try tl.Context.init(.{});
+    defer ctx.deinit();
+    const x = try ctx.tensor(.f32, &.{2});
+    try x.writeF32(&.{ 1, -1 });
+    const y = try ctx.sqr(try ctx.log(x));
+    var graph = try tl.Graph.init(ctx, &.{y});
+    defer graph.deinit();
+    try graph.setCheckFinite(true);
+    try std.testing.expectError(error.InvalidArgument, graph.compute(cpu));
+    try graph.setCheckFinite(false);
+    try graph.compute(cpu);
+}

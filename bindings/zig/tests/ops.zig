@@ -129,8 +129,8 @@ test "types" {
 test "where gradients flow" {
     const ctx = try tl.Context.init(.{});
     defer ctx.deinit();
-    const a = try ctx.zeros(.f32, &.{3});
-    const b = try ctx.zeros(.f32, &.{3});
+    const a = try ctx.tensor(.f32, &.{3});
+    const b = try ctx.tensor(.f32, &.{3});
     const y = try ctx.mul(a, try ctx.stopGradient(b));
     try expect(try y.gradientsReach(a));
     try expect(!try y.gradientsReach(b));

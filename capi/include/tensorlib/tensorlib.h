@@ -986,6 +986,18 @@ TL_API TL_NODISCARD tl_status tl_tensor_read(const tl_tensor *t, void *data, siz
 TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err);
 
 /**
+ * Whether graphs that are made from now on compute this node again where gradients read it, in place of keeping it until then: less
+ * memory for more time, and the same bits.
+ *
+ * It runs again just before the first node of a call of tl_gradients() that reads it, together with what it is made of and is
+ * marked too; what is not is kept for it. So mark what lies between two tensors, and leave these as they are: each part is then
+ * there at a time. An output is kept in any case. A view counts for what it is a view of. Graphs that are there stay as they are.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err);
+
+/**
  * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
  *
  * A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says
@@ -2928,6 +2940,20 @@ TL_API TL_NODISCARD tl_status tl_graph_create(tl_context *ctx, tl_tensor *const 
         tl_graph **out, tl_error *err);
 
 /**
+ * The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted
+ * (tl_graph_plan_text() gives both).
+ *
+ * Where all nodes would take more, some that gradients read are computed again in place of being kept until then: cheap ones
+ * first, whole parts of the graph where that does not suffice. Results have the same bits. The plan's text says which nodes run
+ * again, and what it saves. A limit that needs nothing changes nothing.
+ *
+ * Arguments and statuses as of tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also where no way within `memory` is found: the message
+ * has the least bytes that one was found for. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_create_within(tl_context *ctx, tl_tensor *const *outputs,
+        size_t n_outputs, size_t memory, tl_graph **out, tl_error *err);
+
+/**
  * Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
  * Since 0.1.
  */
@@ -2966,6 +2992,19 @@ TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *back
  */
 TL_API TL_NODISCARD tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress,
         void *user_data, tl_error *err);
+
+/**
+ * Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
+ * one; for finding out where a NaN comes from.
+ *
+ * Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names operation, tensor, element, value and operands. Leafs that
+ * are read come first, for a NaN alone. Taken for meant are infinities of leafs, of diag_mask_inf, of an infinite fill, and
+ * whatever is made of them. Integers and types with blocks are not looked at. Each node runs by itself meanwhile, and its result
+ * is read: that is slow, and has the same bits.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: it is being computed. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err);
 
 /**
  * Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;

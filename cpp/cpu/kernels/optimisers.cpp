@@ -89,10 +89,10 @@ void run_lion(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::opt_step_sgd, .name = "step_sgd", .plan = plan_always<plan_step>}, run_sgd},
-    {{.op = Op::opt_step_momentum, .name = "step_momentum", .plan = plan_always<plan_step>}, run_momentum},
-    {{.op = Op::opt_step_adamw, .name = "step_adamw", .plan = plan_always<plan_step>}, run_adamw},
-    {{.op = Op::opt_step_lion, .name = "step_lion", .plan = plan_always<plan_step>}, run_lion},
+    {{.op = Op::opt_step_sgd, .name = "step_sgd", .plan = plan_always<plan_step>}, run_sgd, true},
+    {{.op = Op::opt_step_momentum, .name = "step_momentum", .plan = plan_always<plan_step>}, run_momentum, true},
+    {{.op = Op::opt_step_adamw, .name = "step_adamw", .plan = plan_always<plan_step>}, run_adamw, true},
+    {{.op = Op::opt_step_lion, .name = "step_lion", .plan = plan_always<plan_step>}, run_lion, true},
 };
 
 }  // namespace

@@ -290,6 +290,9 @@ public:
     void set_constant() const;
     // Gives a constant's memory back where a packed copy can stand in for it; Error(unsupported) where none can.
     void drop_original() const;
+    // Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until then; of a view what it
+    // is a view of. A leaf, and a node that writes into an operand, are Error(invalid_argument).
+    void set_recompute(bool recompute) const;
 
     // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
     // young contexts (a token's) refer to old ones (the weights') and never the other way round. Two weights' nodes are in the weights'
@@ -360,12 +363,18 @@ public:
     explicit Graph(std::initializer_list<Tensor> outputs) : Graph(std::span<const Tensor>(outputs.begin(), outputs.size())) {}
     // The graph's memory is the first output's context's.
     explicit Graph(std::span<const Tensor> outputs);
+    // One whose intermediates take at most so many bytes, kernels' workspaces not counted: where they would take more, nodes that gradients
+    // read are computed again, cheap ones first. Error(out_of_memory), with the least that it finds, where that does not suffice.
+    static Graph within(std::span<const Tensor> outputs, std::size_t memory);
 
     void compute(const Backend &backend) const;
     // Called after each node on the computing thread; return false to stop with Error(aborted). An exception stops the
     // run too and comes out of compute().
     using Progress = std::function<bool(std::size_t done, std::size_t total)>;
     void set_progress(Progress progress) const;
+    // Whether the coming runs fail at the first result with a NaN, or an infinity that no operand has: Error(invalid_argument) names it.
+    // Each node runs by itself meanwhile, and slowly.
+    void set_check_finite(bool check) const;
 
     std::size_t n_nodes() const;
     std::size_t n_leafs() const;
@@ -373,6 +382,7 @@ public:
     std::string plan_text(const Backend &backend) const;
 
 private:
+    Graph(std::span<const Tensor> outputs, std::optional<std::size_t> memory, const char *what);
     struct Impl;
     std::shared_ptr<Impl> impl_;
 };

@@ -43,6 +43,23 @@ fn rows(ended: &Ended) -> Vec<Vec<f64>> {
     ended.out.lines().map(|line| line.split(' ').map(|x| x.parse().unwrap()).collect()).collect()
 }
 
+/// The model that is kept beside the examples writes plays: what README begins with.
+#[test]
+fn plays_go_on_without_a_download() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.gguf");
+    assert!(std::fs::metadata(model).unwrap().len() < 3_000_000);
+    let run = || tool(&["generate", model, "ROMEO:", "-n", "120", "--seed", "7"]);
+    let text = run();
+    assert_eq!(text.code, Some(0), "{text:?}");
+    // English of that time: every tenth character is a space or more, 40 of 100 letters are vowels in words of 1 to 12 letters.
+    let words: Vec<&str> = text.out.split_whitespace().collect();
+    let letters = text.out.chars().filter(|c| c.is_ascii_alphabetic()).count();
+    let vowels = text.out.chars().filter(|c| "aeiouAEIOU".contains(*c)).count();
+    assert!(words.len() > 12 && words.iter().filter(|w| w.len() > 12).count() <= 2, "{}", text.out);
+    assert!((25..55).contains(&(100 * vowels / letters)), "{}", text.out);
+    assert_eq!(run().out, text.out);
+}
+
 #[test]
 fn logits_of_every_position() {
     let folder = Folder::new("models-logits");

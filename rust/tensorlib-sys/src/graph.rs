@@ -42,6 +42,24 @@ extern "C" {
         err: *mut tl_error,
     ) -> tl_status;
 
+    /// The same, of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted
+    /// (tl_graph_plan_text() gives both).
+    ///
+    /// Where all nodes would take more, some that gradients read are computed again in place of being kept until then: cheap ones
+    /// first, whole parts of the graph where that does not suffice. Results have the same bits. The plan's text says which nodes run
+    /// again, and what it saves. A limit that needs nothing changes nothing.
+    ///
+    /// Arguments and statuses as of tl_graph_create(); TL_STATUS_OUT_OF_MEMORY also where no way within `memory` is found: the message
+    /// has the least bytes that one was found for. Any thread. Since 0.1.
+    pub fn tl_graph_create_within(
+        ctx: *mut tl_context,
+        outputs: *const *mut tl_tensor,
+        n_outputs: usize,
+        memory: usize,
+        out: *mut *mut tl_graph,
+        err: *mut tl_error,
+    ) -> tl_status;
+
     /// Gives the graph back; NULL is fine. Its outputs' data stay with their contexts. Any thread.
     /// Since 0.1.
     pub fn tl_graph_free(graph: *mut tl_graph);
@@ -75,6 +93,17 @@ extern "C" {
         user_data: *mut c_void,
         err: *mut tl_error,
     ) -> tl_status;
+
+    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
+    /// one; for finding out where a NaN comes from.
+    ///
+    /// Such a run fails with TL_STATUS_INVALID_ARGUMENT; the message names operation, tensor, element, value and operands. Leafs that
+    /// are read come first, for a NaN alone. Taken for meant are infinities of leafs, of diag_mask_inf, of an infinite fill, and
+    /// whatever is made of them. Integers and types with blocks are not looked at. Each node runs by itself meanwhile, and its result
+    /// is read: that is slow, and has the same bits.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: it is being computed. Any thread. Since 0.1.
+    pub fn tl_graph_set_check_finite(graph: *mut tl_graph, check: bool, err: *mut tl_error) -> tl_status;
 
     /// Writes the graph in Graphviz' DOT language to `buf`, at most `size` bytes with the NUL at the end;
     /// returns the length needed without it. `buf` may be NULL where size is 0. 0 for NULL or where

@@ -135,6 +135,15 @@ extern "C" {
     /// there is no way back. TL_STATUS_INVALID_ARGUMENT: t is NULL, not a leaf, or has no data yet.
     /// TL_STATUS_BUSY. Any thread. Since 0.1.
     pub fn tl_tensor_set_constant(t: *mut tl_tensor, err: *mut tl_error) -> tl_status;
+    /// Whether graphs that are made from now on compute this node again where gradients read it, in place of keeping it until then: less
+    /// memory for more time, and the same bits.
+    ///
+    /// It runs again just before the first node of a call of tl_gradients() that reads it, together with what it is made of and is
+    /// marked too; what is not is kept for it. So mark what lies between two tensors, and leave these as they are: each part is then
+    /// there at a time. An output is kept in any case. A view counts for what it is a view of. Graphs that are there stay as they are.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
+    pub fn tl_tensor_set_recompute(t: *mut tl_tensor, recompute: bool, err: *mut tl_error) -> tl_status;
     /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
     ///
     /// A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says

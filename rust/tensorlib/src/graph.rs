@@ -54,6 +54,36 @@ impl Graph {
     /// [`Error::InvalidArgument`] for no outputs, [`Error::ContextMismatch`] for outputs on different devices,
     /// [`Error::OutOfMemory`].
     pub fn new(outputs: &[&Tensor]) -> Result<Self> {
+        Self::build(outputs, None)
+    }
+
+    /// [`Graph::new`], of a graph whose intermediates take at most `memory` bytes, kernels' workspaces not counted.
+    ///
+    /// Where they would take more, nodes that gradients read are computed again in place of being kept until then: cheap ones
+    /// first. Results have the same bits; [`Graph::plan_text`] says which nodes run again.
+    ///
+    /// ```
+    /// use tensorlib::{Context, Error, Graph};
+    /// let ctx = Context::new();
+    /// let (x, w) = (ctx.tensor([64, 64], &[0.1f32; 4096])?, ctx.tensor([64, 64], &[0.01f32; 4096])?);
+    /// let mut y = x.clone();
+    /// for _ in 0..16 {
+    ///     y = w.mul_mat(&y)?.tanh()?;
+    /// }
+    /// let gradients = y.sqr()?.sum()?.gradients(&[&w])?;
+    /// let graph = Graph::within(&[&gradients[0]], 16 * 64 * 64 * 4)?;
+    /// assert!(matches!(Graph::within(&[&gradients[0]], 1000), Err(Error::OutOfMemory { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::new`]; [`Error::OutOfMemory`] also where no way within `memory` is found: the message has the least bytes that
+    /// one was found for.
+    pub fn within(outputs: &[&Tensor], memory: usize) -> Result<Self> {
+        Self::build(outputs, Some(memory))
+    }
+
+    fn build(outputs: &[&Tensor], memory: Option<usize>) -> Result<Self> {
         let Some(first) = outputs.first() else {
             let message = "graph_create: no outputs: at least one is valid".to_string();
             return Err(Error::new(sys::TL_STATUS_INVALID_ARGUMENT.0, message, Vec::new()));
@@ -63,8 +93,14 @@ impl Graph {
         // tl_graph_create returns the context's pending constructor error: without the lock that could be another
         // thread's, on its way between the constructor and its reading.
         let _building = first.context().building();
+        let ctx = first.context().raw();
         // SAFETY: context and outputs are live; raw has as many pointers as said; out is valid.
-        check(|err| unsafe { sys::tl_graph_create(first.context().raw(), raw.as_ptr(), raw.len(), &mut out, err) })?;
+        check(|err| unsafe {
+            match memory {
+                None => sys::tl_graph_create(ctx, raw.as_ptr(), raw.len(), &mut out, err),
+                Some(bytes) => sys::tl_graph_create_within(ctx, raw.as_ptr(), raw.len(), bytes, &mut out, err),
+            }
+        })?;
         let ptr = handle(out)?;
         Ok(Graph(Arc::new(Inner { ptr, running: Mutex::new(()) })))
     }
@@ -106,6 +142,32 @@ impl Graph {
             resume_unwind(panic);
         }
         result.and(removed)
+    }
+
+    /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
+    /// one: [`Error::InvalidArgument`], which names operation, tensor, element and value. For finding out where a NaN comes from.
+    ///
+    /// Taken for meant are infinities of leafs, of `diag_mask_inf`, of an infinite fill, and whatever is made of them. Each node
+    /// runs by itself meanwhile, and its result is read: that is slow, and has the same bits.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let x = ctx.tensor([2], &[1f32, -1.])?;
+    /// let y = x.log()?.sqr()?;
+    /// let graph = Graph::new(&[&y])?;
+    /// graph.set_check_finite(true)?;
+    /// let error = graph.compute(&cpu).unwrap_err();
+    /// assert!(error.to_string().contains("log"));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Busy`] while the graph is being computed.
+    pub fn set_check_finite(&self, on: bool) -> Result<()> {
+        let _running = self.lock()?;
+        // SAFETY: the graph is live.
+        check(|err| unsafe { sys::tl_graph_set_check_finite(self.raw(), on, err) })
     }
 
     /// The number of nodes, views included.

@@ -296,6 +296,31 @@ impl Tensor {
         check(|err| unsafe { sys::tl_tensor_set_constant(self.raw(), err) })
     }
 
+    /// Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until then: less
+    /// memory for more time, and the same bits.
+    ///
+    /// It runs again together with what it is made of and is marked too; what is not is kept for it. So mark what lies between two
+    /// tensors and leave these as they are. An output is kept in any case; a view counts for what it is a view of.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let x = ctx.tensor([2], &[1f32, 2.])?;
+    /// let y = x.exp()?;
+    /// let loss = y.tanh()?.sqr()?.sum()?;
+    /// y.set_recompute(true)?;
+    /// let graph = Graph::new(&[&loss.gradients(&[&x])?[0]])?;
+    /// assert!(graph.plan_text(&cpu)?.contains("1 nodes recomputed"));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a leaf, a view of one, and a node that writes into an operand.
+    pub fn set_recompute(&self, recompute: bool) -> Result<()> {
+        // SAFETY: the tensor is live.
+        check(|err| unsafe { sys::tl_tensor_set_recompute(self.raw(), recompute, err) })
+    }
+
     /// Returns the pages of a constant's original where a packed copy can stand in for it: after a CPU backend computed a
     /// product with the whole tensor and [`packed_memory`](crate::Backend::packed_memory) grew by its copy. All that reads the
     /// tensor has the same bits as before. The copy is the context's then, and outlives the backend. A leaf of a mapped GGUF

@@ -2,7 +2,7 @@
 
 use tensorlib::nn::{
     flatten, loss, max_pool, mean_pool, Attention, AttentionOptions, Conv1d, Conv2d, Dropout, Embedding, GroupNorm,
-    Init, LayerNorm, Linear, Module, Parameters, Pass, Residual, RmsNorm, Sequential,
+    Init, LayerNorm, Linear, LowRank, Module, Parameters, Pass, Residual, RmsNorm, Sequential,
 };
 use tensorlib::{Backend, Context, DType, Error, Result, Tensor};
 
@@ -54,6 +54,75 @@ fn linear_layers_multiply_and_add() {
     assert_near(&computed(&y), &wanted, "linear");
     let plain = Linear::without_bias(&p.scope("plain"), 5, 3).unwrap();
     assert!(plain.bias.is_none() && p.names() == ["weight", "bias", "plain.weight"]);
+}
+
+/// A weight in blocks stays as it is; the addition begins with nothing and gets gradients, which pass through the weight as well.
+#[test]
+fn adapters_change_layers_of_quantised_weights() {
+    let ctx = Context::new();
+    let (inputs, outputs, rank) = (64usize, 5usize, 3usize);
+    let whole = leaf(&ctx, &[inputs as i64, outputs as i64], 1);
+    let weight = whole.cast(DType::Q8_0).unwrap();
+    let cpu = Backend::cpu().unwrap();
+    cpu.compute(&[&weight]).unwrap();
+    let w = f64s(&weight);
+    let mut layer = Linear::of(weight, None);
+    let p = Parameters::new(2);
+    layer.adapt(&p, rank as i64, 6.).unwrap();
+    let x = leaf(&ctx, &[inputs as i64, 2, 2], 2);
+    let columns = f64s(&x);
+    let product = |m: &[f64], column: &[f64]| -> Vec<f64> {
+        m.chunks(column.len()).map(|row| row.iter().zip(column).map(|(a, b)| a * b).sum()).collect()
+    };
+    let near = |found: &[f64], wanted: &[f64], bound: f64, what: &str| {
+        assert_eq!(found.len(), wanted.len(), "{what}");
+        assert!(found.iter().zip(wanted).all(|(a, b)| (a - b).abs() < bound), "{what}: {found:?} {wanted:?}");
+    };
+    let y = layer.forward(&x, &Pass::evaluation()).unwrap();
+    assert_eq!(y.shape(), [outputs as i64, 2, 2]);
+    let alone: Vec<f64> = columns.chunks(inputs).flat_map(|x| product(&w, x)).collect();
+    // x is rounded to 8 bits, by 0.9 / 254 of up to 0.9: errors of 64 products add up as the root of their number, to 1e-2.
+    near(&computed(&y), &alone, 3e-2, "begins with nothing");
+
+    let LowRank { a, b, scale } = layer.adapter.clone().unwrap();
+    assert_eq!((a.name(), b.name(), scale), ("lora_a".into(), "lora_b".into(), 2.));
+    b.write(&numbers(rank * outputs, 4)).unwrap();
+    let (of_a, of_b) = (f64s(&a), f64s(&b));
+    let added: Vec<f64> = columns
+        .chunks(inputs)
+        .zip(alone.chunks(outputs))
+        .flat_map(|(x, alone)| {
+            let more = product(&of_b, &product(&of_a, x));
+            alone.iter().zip(more).map(|(y, more)| y + 2. * more).collect::<Vec<_>>()
+        })
+        .collect();
+    near(&computed(&y), &added, 3e-2, "with an addition");
+
+    let loss = y.sum().unwrap();
+    let gradients = loss.gradients(&[&a, &b, &x]).unwrap();
+    cpu.compute(&gradients.iter().collect::<Vec<_>>()).unwrap();
+    let sums: Vec<f64> = (0..inputs).map(|k| columns.iter().skip(k).step_by(inputs).sum()).collect();
+    let b_sum = |r: usize| (0..outputs).map(|m| of_b[m * rank + r]).sum::<f64>();
+    let of_a_wanted: Vec<f64> =
+        (0..rank).flat_map(|r| sums.iter().map(move |s| (r, *s))).map(|(r, s)| 2. * b_sum(r) * s).collect();
+    near(&f64s(&gradients[0]), &of_a_wanted, 1e-5, "a");
+    let inner = product(&of_a, &sums);
+    let of_b_wanted: Vec<f64> = (0..outputs).flat_map(|_| inner.iter().map(|x| 2. * x)).collect();
+    near(&f64s(&gradients[1]), &of_b_wanted, 1e-5, "b");
+    let of_x: Vec<f64> = (0..inputs)
+        .map(|k| {
+            (0..outputs).map(|m| w[m * inputs + k]).sum::<f64>()
+                + (0..rank).map(|r| 2. * of_a[r * inputs + k] * b_sum(r)).sum::<f64>()
+        })
+        .collect();
+    near(&f64s(&gradients[2]), &of_x.repeat(4), 1e-5, "x");
+
+    refused(layer.adapt(&p.scope("more"), 2, 1.), "there is an adapter");
+    let mut other = Linear::without_bias(&p.scope("other"), 4, 2).unwrap();
+    refused(other.adapt(&p, 0, 1.), "'other.weight' [4, 2]: rank 0");
+    refused(other.adapt(&p, 1, f64::NAN), "alpha NaN");
+    refused(Linear::of(leaf(&ctx, &[4], 1), None).adapt(&p.scope("row"), 1, 1.), "a matrix is valid");
+    assert_eq!(p.names(), ["lora_a", "lora_b", "other.weight"]);
 }
 
 #[test]
@@ -216,13 +285,13 @@ fn attention_is_its_definition() {
             };
             let (q, k, v) =
                 (of(&layer.query.weight, true), of(&layer.key.weight, true), of(&layer.value.weight, false));
-            for t in 0..TOKENS {
+            for (t, query) in q.iter().enumerate() {
                 let mut answer = Vec::new();
                 for h in 0..heads {
                     let (mine, theirs) = (h * size..(h + 1) * size, h * kv_heads / heads * size);
                     let seen = if causal { t + 1 } else { TOKENS };
                     let score = |s: usize| -> f64 {
-                        let pairs = q[t][mine.clone()].iter().zip(&k[s][theirs..theirs + size]);
+                        let pairs = query[mine.clone()].iter().zip(&k[s][theirs..theirs + size]);
                         (pairs.map(|(a, b)| a * b).sum::<f64>() / (size as f64).sqrt()).exp()
                     };
                     let scores: Vec<f64> = (0..seen).map(score).collect();
@@ -245,6 +314,14 @@ fn attention_refuses_what_does_not_divide() {
     refused(Attention::new(&p, AttentionOptions::new(8, 0)), "0 heads");
     refused(Attention::new(&p, AttentionOptions::new(6, 2).rope(10.)), "heads of 3 with rotation");
     assert!(p.names().is_empty());
+    let layers = ["q", "k", "v", "o"].map(|name| Linear::without_bias(&p.scope(name), 8, 8).unwrap());
+    refused(
+        Attention::of(AttentionOptions::new(8, 4).kv_heads(2), layers.clone()),
+        "'k.weight' is [8, 8]: [8, 4] is valid",
+    );
+    let whole = Attention::of(AttentionOptions::new(8, 4), layers).unwrap();
+    let x = leaf(&Context::new(), &[8, 3], 1);
+    assert_eq!(whole.forward(&x, &Pass::evaluation()).unwrap().shape(), [8, 3]);
 }
 
 #[test]

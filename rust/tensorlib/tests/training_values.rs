@@ -166,9 +166,12 @@ fn check_gradients(backend: &Backend, name: &str, network: Network, values: &Val
     Ok(())
 }
 
+/// How far a parameter may be off, by what its gradients are off and the least of these.
+type Bound = Box<dyn Fn(f64, f64) -> f64>;
+
 /// What the values have of each optimiser, and how far a parameter may be off where its gradients are off by `g`, the least of them
 /// that decides a direction being `least` (0: all of them were 0).
-fn methods(steps: f64, rate: f64) -> [(&'static str, Method, Box<dyn Fn(f64, f64) -> f64>); 6] {
+fn methods(steps: f64, rate: f64) -> [(&'static str, Method, Bound); 6] {
     // What gradients are off by adds up. A velocity has all earlier ones in it, with Nesterov's look ahead the last one once more.
     let sums = move |of_each: f64| move |g: f64, _: f64| rate * of_each * g;
     // Adam divides by the root of a mean of squares, which is no less than the least gradient: dividend and divisor are off by g each,

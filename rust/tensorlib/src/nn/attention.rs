@@ -48,6 +48,20 @@ impl AttentionOptions {
         self.init = init;
         self
     }
+
+    /// Inputs and outputs of query, key, value and output.
+    fn shapes(&self) -> Result<[[i64; 2]; 4]> {
+        let Self { width, heads, kv_heads, .. } = *self;
+        if heads < 1 || kv_heads < 1 || width < 1 || width % heads != 0 || heads % kv_heads != 0 {
+            let what = format!("a width of {width}, {heads} heads and {kv_heads} heads of keys");
+            return Err(invalid(format!("Attention: {what}: each a divisor of the one before is valid")));
+        }
+        let size = width / heads;
+        if self.rope.is_some() && size % 2 != 0 {
+            return Err(invalid(format!("Attention: heads of {size} with rotation: an even size is valid")));
+        }
+        Ok([[width, width], [width, kv_heads * size], [width, kv_heads * size], [width, width]])
+    }
 }
 
 /// Softmax attention of tokens among each other (A. Vaswani and others, Attention Is All You Need, 2017): of `[width, tokens, n]`
@@ -72,23 +86,32 @@ impl Attention {
     /// [`Error::InvalidArgument`](crate::Error) for numbers that do not divide each other, or an odd size of heads with
     /// rotation; as [`Parameters::make`].
     pub fn new(parameters: &Parameters, options: AttentionOptions) -> Result<Self> {
-        let AttentionOptions { width, heads, kv_heads, .. } = options;
-        if heads < 1 || kv_heads < 1 || width < 1 || width % heads != 0 || heads % kv_heads != 0 {
-            let what = format!("a width of {width}, {heads} heads and {kv_heads} heads of keys");
-            return Err(invalid(format!("Attention::new: {what}: each a divisor of the one before is valid")));
-        }
-        let size = width / heads;
-        if options.rope.is_some() && size % 2 != 0 {
-            return Err(invalid(format!("Attention::new: heads of {size} with rotation: an even size is valid")));
-        }
-        let linear = |name: &str, outputs| Linear::with(&parameters.scope(name), width, outputs, options.init);
+        let [query, key, value, output] = options.shapes()?;
+        let linear = |name: &str, [inputs, outputs]: [i64; 2]| {
+            Linear::with(&parameters.scope(name), inputs, outputs, options.init)
+        };
         Ok(Self {
-            query: linear("query", width)?,
-            key: linear("key", kv_heads * size)?,
-            value: linear("value", kv_heads * size)?,
-            output: linear("output", width)?,
+            query: linear("query", query)?,
+            key: linear("key", key)?,
+            value: linear("value", value)?,
+            output: linear("output", output)?,
             options,
         })
+    }
+
+    /// Of layers that there are: query, key, value and output.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) as [`Attention::new`], and for weights of other shapes.
+    pub fn of(options: AttentionOptions, layers: [Linear; 4]) -> Result<Self> {
+        for (layer, wanted) in layers.iter().zip(options.shapes()?) {
+            let (name, shape) = (layer.weight.name(), layer.weight.shape());
+            if shape != wanted {
+                return Err(invalid(format!("Attention::of: '{name}' is {shape:?}: {wanted:?} is valid")));
+            }
+        }
+        let [query, key, value, output] = layers;
+        Ok(Self { query, key, value, output, options })
     }
 }
 

@@ -1,7 +1,18 @@
 //! Products with a matrix.
 
-use super::{Init, Module, Parameters, Pass};
-use crate::{Result, Tensor};
+use super::{invalid, Init, Module, Parameters, Pass};
+use crate::{Result, ScaleOptions, Tensor};
+
+/// A low-rank addition to a matrix: `scale b (a x)` is added to what the matrix makes of x (E. J. Hu and others, LoRA, 2021).
+#[derive(Clone, Debug)]
+pub struct LowRank {
+    /// `[inputs, rank]`.
+    pub a: Tensor,
+    /// `[rank, outputs]`.
+    pub b: Tensor,
+    /// The factor of the addition.
+    pub scale: f64,
+}
 
 /// weight x + bias: of x `[inputs, ..]` gives `[outputs, ..]`.
 #[derive(Clone, Debug)]
@@ -10,6 +21,8 @@ pub struct Linear {
     pub weight: Tensor,
     /// `[outputs]`.
     pub bias: Option<Tensor>,
+    /// What [`Linear::adapt`] has made.
+    pub adapter: Option<LowRank>,
 }
 
 impl Linear {
@@ -36,16 +49,67 @@ impl Linear {
     /// # Errors
     /// As [`Parameters::make`].
     pub fn with(parameters: &Parameters, inputs: i64, outputs: i64, init: Init) -> Result<Self> {
-        Ok(Self { weight: parameters.make("weight", [inputs, outputs], init)?, bias: None })
+        Ok(Self { weight: parameters.make("weight", [inputs, outputs], init)?, bias: None, adapter: None })
+    }
+
+    /// Of tensors that there are, such as those of a file.
+    pub fn of(weight: Tensor, bias: Option<Tensor>) -> Self {
+        Self { weight, bias, adapter: None }
+    }
+
+    /// Adds the parameters `lora_a`, from [`Init::inputs`], and `lora_b`, zeros, by which the layer is changed while the weight stays as
+    /// it is: a weight in blocks is trained so. The addition's factor is alpha / rank.
+    ///
+    /// ```
+    /// use tensorlib::nn::{Linear, Parameters};
+    /// use tensorlib::{Context, DType};
+    /// let weight = Context::new().zeros(DType::Q8_0, [64, 32])?; // of a quantised model
+    /// let mut layer = Linear::of(weight, None);
+    /// let adapter = Parameters::new(1);
+    /// layer.adapt(&adapter.scope("blk.0.attn_q.weight"), 4, 8.)?;
+    /// assert_eq!(adapter.names(), ["blk.0.attn_q.weight.lora_a", "blk.0.attn_q.weight.lora_b"]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for a weight that is no matrix, a rank below 1, an alpha that is not finite, and where
+    /// there is an adapter; as [`Parameters::make`].
+    pub fn adapt(&mut self, parameters: &Parameters, rank: i64, alpha: f64) -> Result<()> {
+        let (shape, name) = (self.weight.shape(), self.weight.name());
+        let refuse = |what: String| Err(invalid(format!("Linear::adapt: '{name}' {shape:?}: {what}")));
+        if shape.len() != 2 {
+            return refuse("a matrix is valid".into());
+        }
+        if rank < 1 || !alpha.is_finite() {
+            return refuse(format!("rank {rank}, alpha {alpha}: a rank of 1 or more and a finite alpha are valid"));
+        }
+        if self.adapter.is_some() {
+            return refuse("there is an adapter: one is valid".into());
+        }
+        let a = parameters.make("lora_a", [shape[0], rank], Init::inputs(shape[0]))?;
+        let b = parameters.make("lora_b", [rank, shape[1]], Init::Zeros)?;
+        self.adapter = Some(LowRank { a, b, scale: alpha / rank as f64 });
+        Ok(())
     }
 }
 
 impl Module for Linear {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
-        let product = self.weight.mul_mat(x)?;
-        match &self.bias {
-            Some(bias) => product.add(bias),
-            None => Ok(product),
+        // All rows as one matrix: one product, which reads the weight once, in place of one for each sample.
+        let mut shape = x.shape();
+        let is_flattened = shape.len() > 2 && x.is_contiguous();
+        let rows = if is_flattened { x.reshape([shape[0], -1])? } else { x.clone() };
+        let mut y = self.weight.mul_mat(&rows)?;
+        if let Some(LowRank { a, b, scale }) = &self.adapter {
+            y = y.add(&b.mul_mat(&a.mul_mat(&rows)?.scale(*scale, ScaleOptions::new())?)?)?;
         }
+        if let Some(bias) = &self.bias {
+            y = y.add(bias)?;
+        }
+        if !is_flattened {
+            return Ok(y);
+        }
+        shape[0] = -1;
+        y.reshape(shape)
     }
 }

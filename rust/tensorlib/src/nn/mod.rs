@@ -42,7 +42,7 @@ pub use convolution::{flatten, max_pool, mean_pool, Conv1d, Conv2d};
 pub use dropout::Dropout;
 pub use embedding::Embedding;
 pub use init::Init;
-pub use linear::Linear;
+pub use linear::{Linear, LowRank};
 pub use module::{Module, Pass, Residual, Sequential};
 pub use norm::{GroupNorm, LayerNorm, RmsNorm};
 pub use parameters::Parameters;

@@ -122,6 +122,26 @@ pub(super) enum Aim<'a> {
     Gradients(&'a Optimiser, &'a super::Accumulator),
 }
 
+/// How the graphs of training are made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct GraphOptions {
+    /// Bytes of intermediates.
+    pub(super) memory: Option<usize>,
+    /// Whether each result is looked at.
+    pub(super) check_finite: bool,
+}
+
+impl GraphOptions {
+    fn graph(self, outputs: &[&Tensor]) -> Result<Graph> {
+        let graph = match self.memory {
+            Some(bytes) => Graph::within(outputs, bytes)?,
+            None => Graph::new(outputs)?,
+        };
+        graph.set_check_finite(self.check_finite)?;
+        Ok(graph)
+    }
+}
+
 /// The loss of a batch, and a step or gradients' sums.
 pub(super) struct Training {
     pub(super) leafs: Leafs,
@@ -138,12 +158,12 @@ impl Training {
         samples: &dyn Samples,
         n: usize,
         (random, ctx): (&Tensor, Context),
-        aim: &Aim<'_>,
+        (aim, options): (&Aim<'_>, GraphOptions),
     ) -> Result<Self> {
         let leafs = Leafs::new(&ctx, samples, n)?;
         let output = model.forward(&leafs.input.leaf, &Pass::training(random)?)?;
         let loss = scalar(loss(&output, &leafs.target.leaf)?)?;
-        let graph = |steps: &[Tensor]| Graph::new(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
+        let graph = |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
         let (weight, graphs) = match aim {
             Aim::Step(optimiser) => (None, vec![graph(&optimiser.steps(&loss)?)?]),
             Aim::Gradients(optimiser, accumulator) => {

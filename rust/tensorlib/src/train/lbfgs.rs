@@ -97,7 +97,7 @@ impl Lbfgs {
     /// flows to, and a loss that is not finite where it begins; as [`Tensor::gradients`] and [`Graph::compute`]. The parameters are
     /// then those of the last step that was taken.
     pub fn minimise(&self, backend: &Backend, loss: &Tensor, parameters: &[&Tensor]) -> Result<Minimum> {
-        if self.memory == 0 || !(self.tolerance >= 0.) {
+        if self.memory == 0 || self.tolerance.is_nan() || self.tolerance < 0. {
             let (memory, tolerance) = (self.memory, self.tolerance);
             return Err(invalid(format!("Lbfgs: memory {memory}, tolerance {tolerance}: 1 and 0 or more are valid")));
         }
@@ -111,8 +111,7 @@ impl Lbfgs {
         let outputs: Vec<&Tensor> = [loss].into_iter().chain(&gradients).collect();
         let mut function =
             Function { backend, graph: Graph::new(&outputs)?, loss, gradients: &gradients, parameters, evaluations: 0 };
-        let result = self.descend(&mut function);
-        result
+        self.descend(&mut function)
     }
 
     fn descend(&self, function: &mut Function<'_>) -> Result<Minimum> {

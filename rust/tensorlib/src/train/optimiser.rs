@@ -316,6 +316,7 @@ impl Optimiser {
     }
 
     /// Goes on from this step; the state is written by whoever kept it.
+    #[cfg(feature = "safetensors")]
     pub(super) fn resume(&mut self, step: u64) {
         self.step = step;
     }

@@ -1,6 +1,6 @@
 //! The loop: epochs of batches, evaluation, and when to stop.
 
-use super::batch::{Aim, Training};
+use super::batch::{Aim, GraphOptions, Training};
 use super::evaluate::Evaluator;
 use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module};
@@ -29,16 +29,18 @@ pub struct Report {
 
 type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + 'a>;
 type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + 'a>;
+type BoxedLoss<'a> = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>;
 
 /// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
 pub struct Trainer<'a> {
     backend: &'a Backend,
     model: &'a dyn Module,
     optimiser: Optimiser,
-    loss: Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>,
+    loss: BoxedLoss<'a>,
     epochs: usize,
     batch: usize,
     micro_batches: usize,
+    graphs: GraphOptions,
     seed: u64,
     schedule: Factor<'a>,
     test: Option<&'a dyn Samples>,
@@ -68,6 +70,7 @@ impl<'a> Trainer<'a> {
             epochs: 1,
             batch: 32,
             micro_batches: 1,
+            graphs: GraphOptions::default(),
             seed: 0,
             schedule: Box::new(|step, _| super::schedule::constant(step)),
             test: None,
@@ -99,6 +102,22 @@ impl<'a> Trainer<'a> {
     #[must_use]
     pub fn micro_batches(mut self, parts: usize) -> Self {
         self.micro_batches = parts;
+        self
+    }
+
+    /// The most bytes that intermediates of a batch may take: what is cheap is computed again in place of being kept, to the same bits
+    /// ([`Graph::within`]). Where that does not suffice, [`Trainer::fit`] says how many bytes would.
+    #[must_use]
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.graphs.memory = Some(bytes);
+        self
+    }
+
+    /// Looks at each result, and ends at the first NaN or infinity with an error that names operation, tensor and element
+    /// ([`Graph::set_check_finite`]): slow, for finding out where it comes from.
+    #[must_use]
+    pub fn check_finite(mut self) -> Self {
+        self.graphs.check_finite = true;
         self
     }
 
@@ -295,7 +314,8 @@ impl<'a> Trainer<'a> {
     fn not_finite(&self, loss: f64, epoch: usize) -> crate::Error {
         let (step, epoch) = (self.optimiser.step(), epoch + 1);
         invalid(format!(
-            "Trainer: the loss is {loss} in step {step}, epoch {epoch}: a lower rate, or gradients clipped by norm, may be valid"
+            "Trainer: the loss is {loss} in step {step}, epoch {epoch}: a lower rate, or gradients clipped by norm, may be valid; \
+             check_finite() names the first node"
         ))
     }
 
@@ -405,7 +425,7 @@ impl Machine {
             None => Aim::Step(&trainer.optimiser),
         };
         let place = (&self.random, Context::on(trainer.backend));
-        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, &aim)?;
+        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, (&aim, trainer.graphs))?;
         self.graphs.push((n, training));
         Ok(self.graphs.len() - 1)
     }

@@ -17,6 +17,8 @@ const RULES: &str = "cpp/gradients/";
 /// Where an operation is added; Rust's models and training are not among it, which use operations as any program does.
 const FOLDERS: [&str; 6] =
     ["cpp", "capi", "rust/tensorlib-sys/src", "rust/tensorlib/src", "bindings", "tests/cases/generator"];
+/// Layers and training of the Rust crate: programs that use operations.
+const USERS: [&str; 2] = ["rust/tensorlib/src/nn/", "rust/tensorlib/src/train/"];
 const ENDINGS: [&str; 10] = [".toml", ".cpp", ".hpp", ".inc", ".cu", ".cuh", ".rs", ".go", ".zig", ".py"];
 
 /// Fails where an operation whose functions are written from its description is named in more files by hand.
@@ -26,7 +28,8 @@ pub fn check(ws: &Workspace) -> Result<(), String> {
     for file in ws.files_of(&ENDINGS, &FOLDERS)? {
         // Tests of a language use operations as they come.
         let is_test = file.contains("/tests/") || file.ends_with("_test.go");
-        if !is_test {
+        let is_user = USERS.iter().any(|folder| file.starts_with(folder));
+        if !is_test && !is_user {
             let text = ws.read(&file)?.ok_or(format!("{file} is not UTF-8"))?;
             files.push((file, written_by_hand(&text)));
         }

@@ -11,6 +11,7 @@ mod encoder;
 pub mod export;
 pub mod go;
 mod install;
+mod learning;
 mod lint;
 mod models;
 mod package;
@@ -50,6 +51,7 @@ pub const ALL: &[Suite] = &[
     suite("cpp", "GoogleTest programs, the encoder and training on each instruction-set level, digits", cpp::run),
     suite("c", "bad input, quickstart, cases, encoder and training on each level, digits", c::run),
     suite("rust", "unit, doc and feature tests, cases, encoder and training on each level, digits", rust::run),
+    suite("learning", "the examples that learn, on each level, against known answers", learning::run),
     suite("models", "language models and encoders beside double precision, on each level; tokenizers", models::run),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
     suite("go", "vet, tests with the race detector, cases, encoder and training on each level, digits", go::run),
@@ -69,6 +71,7 @@ pub const ALL: &[Suite] = &[
         "the same on every level and on the simulated GPU; random calls for ten minutes",
         sanitize::all,
     ),
+    deep("learning-all", "five seeds of the convolutional network; a transformer, its adapter and text", learning::all),
     deep("models-simt", "language models and encoders on the simulated GPU", models::simulated),
     deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),

@@ -29,7 +29,23 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
     run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;
-    levels::for_each(run, |run, isa| cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)]))?;
+    levels::for_each(run, |run, isa| {
+        cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)])?;
+        let training = [
+            "test",
+            "--package",
+            "tensorlib",
+            "--test",
+            "nn",
+            "--test",
+            "optimisers",
+            "--test",
+            "training",
+            "--test",
+            "training_values",
+        ];
+        run.tests(&format!("training {isa}"), Style::Cargo, objects::cargo(ws).args(training).env("TENSORLIB_ISA", isa))
+    })?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
@@ -48,7 +64,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 fn training(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let names = ["--example", "value_and_gradient", "--example", "digits_network"];
-    let build = ["build", "--release", "--package", "tensorlib", "--features", "progress"];
+    let build = ["build", "--release", "--package", "tensorlib"];
     run.step(objects::cargo(ws).args(build).args(names))?;
     let program = |name: &str| ws.cmd(ws.out.join("rust/release/examples").join(name));
     training::values(run, "Rust", program("value_and_gradient"));

@@ -1,0 +1,218 @@
+#include "runtime/memory_budget.hpp"
+
+#include "base/fail.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/memory_planner.hpp"
+#include "runtime/recomputation.hpp"
+#include "runtime/step_order.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+using Place = GraphParts::Place;
+
+std::size_t bytes_of(const GraphParts &parts, std::size_t alignment) {
+    std::vector<unsigned> checked;
+    checked.reserve(parts.nodes.size());
+    for (const Tensor *node : parts.nodes) checked.push_back(checked_operands(*node));
+    return plan_memory(parts, checked, alignment);
+}
+
+// Bound by memory and not by arithmetic: so many operations of a core pass while a byte comes from memory (50 GFlop/s and 6 GB/s).
+constexpr double flops_a_byte = 8;
+bool is_cheap(const Tensor &node) {
+    const Cost cost = op_def(node.op).cost(node);
+    return cost.flops <= flops_a_byte * cost.bytes;
+}
+
+// Finds what to compute again.
+class Budget {
+public:
+    Budget(const GraphParts &parts, std::vector<bool> marked, std::size_t limit, std::size_t alignment)
+        : parts_(parts), marked_(std::move(marked)), limit_(limit), alignment_(alignment), late_(late_calls(parts)) {}
+
+    // The parts that meet it, or nothing.
+    std::optional<Rearranged> find() {
+        least_ = bytes_of(parts_, alignment_);
+        if (least_ <= limit_ && std::ranges::find(marked_, true) == marked_.end()) return Rearranged{parts_, {}};
+        if (auto met = attempt(marked_)) return met;
+        if (std::ranges::count(late_, 0u) == static_cast<std::ptrdiff_t>(n())) return {};
+        if (auto met = find_few(free_ones())) return met;
+        if (auto met = find_few(cheap_ones())) return met;
+        return find_segments();
+    }
+    // Bytes of the best that was tried.
+    std::size_t least() const noexcept { return least_; }
+
+private:
+    std::size_t n() const noexcept { return parts_.nodes.size(); }
+
+    std::optional<Rearranged> attempt(const std::vector<bool> &again) {
+        Rearranged made = recomputed(parts_, again);
+        const std::size_t bytes = bytes_of(made.parts, alignment_);
+        least_ = std::min(least_, bytes);
+        if (bytes > limit_) return {};
+        return made;
+    }
+    std::vector<bool> with_marked(std::span<const Place> first) const {
+        std::vector<bool> again = marked_;
+        for (const Place i : first) again[i] = true;
+        return again;
+    }
+
+    // Cheap nodes whose sources are there anyway, or can be had in the same way: leafs, and what is kept for gradients.
+    std::vector<Place> free_ones() const {
+        std::vector<Place> found;
+        std::vector<bool> there(n(), false);
+        const std::vector<Place> roots = parts_.roots();
+        std::size_t at = 0;
+        for (Place i = 0; i < n(); i++) {
+            bool sources_there = true;
+            for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
+                const Place source = parts_.source_places[at];
+                const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+                sources_there = sources_there && (root == GraphParts::nowhere || there[root]);
+            }
+            const bool is_free = roots[i] == i && sources_there && is_cheap(*parts_.nodes[i]);
+            there[i] = is_free || late_[i] != 0;
+            if (is_free) found.push_back(i);
+        }
+        return found;
+    }
+    std::vector<Place> cheap_ones() const {
+        std::vector<Place> found;
+        for (Place i = 0; i < n(); i++) {
+            if (is_cheap(*parts_.nodes[i])) found.push_back(i);
+        }
+        return found;
+    }
+
+    // The fewest of these that meet it, of those that would be kept for longest: what comes first is read last.
+    std::optional<Rearranged> find_few(const std::vector<Place> &nodes) {
+        std::optional<Rearranged> best = attempt(with_marked(nodes));
+        if (!best) return {};
+        for (std::size_t below = 0, enough = nodes.size(); below + 1 < enough;) {
+            const std::size_t some = below + (enough - below) / 2;
+            if (auto met = attempt(with_marked(std::span(nodes).first(some)))) {
+                best = std::move(met);
+                enough = some;
+            } else {
+                below = some;
+            }
+        }
+        return best;
+    }
+
+    // All nodes in segments, of which what lies between two is kept and the rest computed again when gradients come to it; but for the
+    // last, which they come to first. With n segments n states are kept and one segment is there at a time, so that of N layers alike
+    // about N / n + n are: the fewest segments that meet it, up to where that falls no more, keep most nodes from running again.
+    std::optional<Rearranged> find_segments() {
+        std::size_t kept = 0;
+        for (std::size_t i = 0; i < n(); i++) kept += late_[i] ? parts_.nodes[i]->layout.nbytes() : 0;
+        for (std::size_t segments = 2, last = 2; segments <= n() && segments <= 4096; segments = std::max(segments + 1, last * 5 / 4)) {
+            last = segments;
+            if (auto met = attempt(in_segments(segments, kept))) return met;
+        }
+        return {};
+    }
+    std::vector<bool> in_segments(std::size_t segments, std::size_t kept) const {
+        // Which segment each node is in, by the bytes before it that gradients read.
+        std::vector<std::size_t> segment_of(n()), last_read(n(), 0);
+        std::size_t before = 0;
+        for (std::size_t i = 0; i < n(); i++) {
+            segment_of[i] = std::min(segments - 1, before / (kept / segments + 1));
+            before += late_[i] ? parts_.nodes[i]->layout.nbytes() : 0;
+        }
+        const std::vector<Place> roots = parts_.roots();
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < n(); i++) {
+            for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
+                const Place source = parts_.source_places[at];
+                const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+                if (root == GraphParts::nowhere || parts_.nodes[i]->gradient_call() > parts_.nodes[root]->gradient_call()) continue;
+                last_read[root] = std::max(last_read[root], segment_of[i]);
+            }
+        }
+        std::vector<bool> again = marked_;
+        for (std::size_t i = 0; i < n(); i++) {
+            if (last_read[i] <= segment_of[i] && segment_of[i] + 1 < segments) again[i] = true;
+        }
+        return again;
+    }
+
+    const GraphParts &parts_;
+    const std::vector<bool> marked_;
+    const std::size_t limit_, alignment_;
+    const std::vector<std::uint32_t> late_;
+    std::size_t least_ = 0;
+};
+
+// What gradients read of parts that were kept for them.
+std::size_t kept_bytes(const GraphParts &parts) {
+    const std::vector<std::uint32_t> late = late_calls(parts);
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < parts.nodes.size(); i++) {
+        if (late[i] != 0 && !parts.is_again(i)) bytes += parts.nodes[i]->layout.nbytes();
+    }
+    return bytes;
+}
+
+}  // namespace
+
+Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std::optional<std::size_t> limit) {
+    return Graph::create(context, outputs, [&](GraphParts &parts) -> Recomputation {
+        std::vector<bool> marked;
+        bool any = false;
+        for (const Tensor *node : parts.nodes) {
+            marked.push_back(node->recompute.load(std::memory_order_acquire));
+            any = any || marked.back();
+        }
+        if (!any && !limit) {
+            put_small_steps_last(parts);
+            return {};
+        }
+        Recomputation done;
+        const std::size_t alignment = context.memory().alignment();
+        done.before = bytes_of(parts, alignment);
+        Rearranged made;
+        if (limit) {
+            Budget budget(parts, marked, *limit, alignment);
+            std::optional<Rearranged> met = budget.find();
+            if (!met) {
+                fail(Status::out_of_memory,
+                     "graph_create_within: the intermediates of a graph of %zu nodes need %zu bytes, and %zu where what can be is computed "
+                     "again for its gradients; %zu bytes were given: at least %zu are valid",
+                     parts.nodes.size(), done.before, budget.least(), *limit, budget.least());
+            }
+            made = std::move(*met);
+        } else {
+            made = recomputed(parts, std::move(marked));
+        }
+        parts = std::move(made.parts);
+        done.limit = limit;
+        done.after = bytes_of(parts, alignment);
+        done.kept = kept_bytes(parts);
+        done.n_again = static_cast<std::size_t>(std::ranges::count(parts.again, true));
+        done.clashing = std::move(made.clashing);
+        return done;
+    });
+}
+
+void set_recompute(Tensor &t, bool recompute) {
+    if (t.root->is_leaf()) {
+        fail(Status::invalid_argument, "tensor_set_recompute: %s %s %s: the result of an operation, in memory of its own, is valid",
+             t.is_leaf() ? "leaf" : op_name(t.op), tensor_text(t).c_str(), t.is_leaf() ? "is not computed" : "lies in a leaf");
+    }
+    if (t.writes()) {
+        fail(Status::invalid_argument,
+             "tensor_set_recompute: %s writes into %s, and writing a second time would not be the same: an operation that writes into none "
+             "of its operands is valid",
+             op_name(t.op), tensor_text(*t.root).c_str());
+    }
+    t.root->recompute.store(recompute, std::memory_order_release);
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,201 @@
+#include "runtime/recomputation.hpp"
+
+#include "graph/precedence.hpp"
+#include "graph/write_order.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tensorlib::core {
+
+namespace {
+
+using Place = GraphParts::Place;
+
+// A node, or one that computes it again for the gradients of a call.
+struct Entry {
+    Place node;
+    std::uint32_t call = 0;  // of one that computes again; 0 for the node itself
+    bool live = false;
+    // Where it is to stand: of a node its own, of one that computes again that of its first reader.
+    std::uint64_t number = 0;
+    Place position = 0;
+
+    bool is_again() const noexcept { return call != 0; }
+};
+
+class Rearranging {
+public:
+    Rearranging(const GraphParts &parts, const std::vector<bool> &marked)
+        : parts_(parts), first_source_(parts.first_sources()), roots_(parts.roots()), written_(parts.nodes), may_(marked) {
+        for (std::size_t i = 0; i < n(); i++) {
+            if (roots_[i] != i || written_.is_written(*parts_.nodes[i])) may_[i] = false;
+        }
+        for (const Place output : parts_.output_places) {
+            if (GraphParts::is_node(output) && roots_[output] != GraphParts::nowhere) may_[roots_[output]] = false;
+        }
+    }
+
+    Rearranged run() {
+        Rearranged result;
+        do {
+            find_entries();
+        } while (keep_clashing(result.clashing));
+        result.parts = in_order(sorted());
+        return result;
+    }
+
+private:
+    std::size_t n() const noexcept { return parts_.nodes.size(); }
+    std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->gradient_call(); }
+
+    // Whether a reader of that call reads another one than the node itself.
+    bool is_read_again(Place source, std::uint32_t call) const noexcept {
+        const Place root = roots_[source];
+        return root != GraphParts::nowhere && may_[root] && call > call_of(root);
+    }
+
+    // Calls f(source) for each source of a node that is a node.
+    template <class F>
+    void for_each_source(Place node, F f) const {
+        for (std::size_t at = first_source_[node]; at < first_source_[node + 1]; at++) {
+            if (GraphParts::is_node(parts_.source_places[at])) f(parts_.source_places[at]);
+        }
+    }
+
+    std::size_t find_again(Place node, std::uint32_t call) const {
+        const auto &all = again_of_[node];
+        const auto found = std::ranges::find(all, call, [&](std::size_t id) { return entries_[id].call; });
+        return found == all.end() ? entries_.size() : *found;
+    }
+    // What a reader of that call reads in place of the source.
+    std::size_t version_of(Place source, std::uint32_t call) const {
+        return is_read_again(source, call) ? find_again(source, call) : source;
+    }
+
+    // Who is there: from the outputs on backwards what is read, as itself or again.
+    void find_entries() {
+        entries_.clear();
+        again_of_.assign(n(), {});
+        for (Place i = 0; i < n(); i++) entries_.push_back({.node = i, .number = parts_.nodes[i]->gradient_number, .position = i});
+        for (const Place output : parts_.output_places) {
+            if (GraphParts::is_node(output)) entries_[output].live = true;
+        }
+        for (Place i = static_cast<Place>(n()); i-- > 0;) {
+            // Who reads it stands behind it, so all of them have been looked at.
+            if (entries_[i].live) need_sources(i, call_of(i));
+            for (const std::size_t id : again_of_[i]) need_sources(id, entries_[id].call);
+        }
+    }
+    void need_sources(std::size_t reader, std::uint32_t call) {
+        for_each_source(entries_[reader].node, [&](Place source) {
+            const auto [number, position] = std::pair(entries_[reader].number, entries_[reader].position);
+            std::size_t id = source;
+            if (is_read_again(source, call)) {
+                id = find_again(source, call);
+                if (id == entries_.size()) {
+                    entries_.push_back({source, call, true, number, position});
+                    again_of_[source].push_back(id);
+                } else if (std::pair(number, position) < std::pair(entries_[id].number, entries_[id].position)) {
+                    entries_[id].number = number, entries_[id].position = position;
+                }
+            }
+            entries_[id].live = true;
+        });
+    }
+
+    // What would read memory that is written before the gradients come for which it would be computed again stays as it is. (A write that
+    // comes with these gradients, an optimiser's step, waits for it.) Whether there was any.
+    bool keep_clashing(std::vector<const Tensor *> &clashing) {
+        const std::size_t before = clashing.size();
+        written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
+            if (!later.writes) return;
+            for (const std::size_t id : again_of_[earlier.node]) {
+                const Place root = roots_[entries_[id].node];
+                if (entries_[id].call <= call_of(later.node) || !may_[root]) continue;
+                may_[root] = false;
+                clashing.push_back(parts_.nodes[root]);
+            }
+        });
+        return clashing.size() != before;
+    }
+
+    // Of all that may come next the one that is wanted first. (An order there is: that of the parts, with each again beside what it
+    // computes again.)
+    std::vector<std::uint32_t> sorted() const {
+        Precedence precedence(entries_.size());
+        const auto follows = [&](std::size_t first, std::size_t second) {
+            if (entries_[first].live && entries_[second].live) precedence.follows(first, second);
+        };
+        for (std::size_t id = 0; id < entries_.size(); id++) {
+            const Entry &entry = entries_[id];
+            const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
+            for_each_source(entry.node, [&](Place source) {
+                if (entry.live) follows(version_of(source, call), id);
+            });
+        }
+        // Reads and writes of the same memory in their order; and what reads again, between the same writes.
+        written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
+            follows(earlier.node, later.node);
+            for (const std::size_t id : again_of_[later.node]) {
+                if (earlier.writes) follows(earlier.node, id);
+            }
+            for (const std::size_t id : again_of_[earlier.node]) {
+                if (later.writes) follows(id, later.node);
+            }
+        });
+        const auto key = [&](std::uint32_t id) { return std::tuple(entries_[id].number, entries_[id].position, entries_[id].node); };
+        return precedence.sorted(key, [&](std::uint32_t id) { return entries_[id].live; });
+    }
+
+    GraphParts in_order(const std::vector<std::uint32_t> &order) const {
+        GraphParts made;
+        made.leafs = parts_.leafs;
+        std::vector<Place> place_of(entries_.size(), GraphParts::nowhere);
+        for (const std::uint32_t id : order) {
+            const Entry &entry = entries_[id];
+            const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
+            place_of[id] = static_cast<Place>(made.nodes.size());
+            made.nodes.push_back(parts_.nodes[entry.node]);
+            made.again.push_back(entry.is_again());
+            for (std::size_t at = first_source_[entry.node]; at < first_source_[entry.node + 1]; at++) {
+                const Place source = parts_.source_places[at];
+                made.source_places.push_back(GraphParts::is_node(source) ? place_of[version_of(source, call)] : source);
+            }
+        }
+        if (std::ranges::find(made.again, true) == made.again.end()) made.again.clear();
+        for (const Place output : parts_.output_places)
+            made.output_places.push_back(GraphParts::is_node(output) ? place_of[output] : output);
+        return made;
+    }
+
+    const GraphParts &parts_;
+    const std::vector<std::size_t> first_source_;
+    const std::vector<Place> roots_;
+    const WrittenMemory written_;
+    std::vector<bool> may_;  // of a node with memory of its own: whether it is computed again where it is read late
+
+    std::vector<Entry> entries_;                      // all nodes, and then those that compute again
+    std::vector<std::vector<std::size_t>> again_of_;  // by the node: the entries that compute it again
+};
+
+}  // namespace
+
+Rearranged recomputed(const GraphParts &parts, std::vector<bool> marked) { return Rearranging(parts, marked).run(); }
+
+std::vector<std::uint32_t> late_calls(const GraphParts &parts) {
+    const std::vector<Place> roots = parts.roots();
+    std::vector<std::uint32_t> late(parts.nodes.size(), 0);
+    std::size_t at = 0;
+    for (const Tensor *reader : parts.nodes) {
+        for (std::size_t s = 0; s < reader->n_src; s++, at++) {
+            const Place source = parts.source_places[at];
+            const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+            if (root == GraphParts::nowhere || reader->gradient_call() <= parts.nodes[root]->gradient_call()) continue;
+            late[root] = std::max(late[root], reader->gradient_call());
+        }
+    }
+    return late;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,213 @@
+//! What the examples on plays share: a small llama as a module, its characters as tokens, and windows of a text as samples.
+
+use tensorlib::nn::{Attention, AttentionOptions, Embedding, Init, Linear, Module, Parameters, Pass, RmsNorm};
+use tensorlib::train::{Form, Random, Samples, Slot};
+use tensorlib::{Context, Gguf, GgufWriter, Result, Tensor};
+
+pub const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.txt");
+
+const WIDTH: i64 = 192;
+const HEADS: i64 = 6;
+const LAYERS: usize = 4;
+const FEED_FORWARD: i64 = 512;
+pub const TOKENS: usize = 256;
+const ROPE_BASE: f64 = 10_000.;
+
+struct Block {
+    attention_norm: RmsNorm,
+    attention: Attention,
+    feed_forward_norm: RmsNorm,
+    gate: Linear,
+    up: Linear,
+    down: Linear,
+}
+
+impl Block {
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let x = x.add(&self.attention.forward(&self.attention_norm.forward(x, pass)?, pass)?)?;
+        let h = self.feed_forward_norm.forward(&x, pass)?;
+        let h = self.gate.forward(&h, pass)?.silu()?.mul(&self.up.forward(&h, pass)?)?;
+        x.add(&self.down.forward(&h, pass)?)
+    }
+}
+
+/// A llama: normalised by root mean squares, rotated positions, SwiGLU. Its parameters have the names that they have in files.
+pub struct Llama {
+    embedding: Embedding,
+    blocks: Vec<Block>,
+    norm: RmsNorm,
+    output: Linear,
+}
+
+impl Llama {
+    /// A new one.
+    pub fn new(p: &Parameters, vocabulary: i64) -> Result<Self> {
+        let embedding = Embedding::new(&p.scope("token_embd"), vocabulary, WIDTH, 0.02)?;
+        let matrix = |name: &str, inputs: i64, outputs: i64| {
+            // What adds to the sum of all layers, and the answer, begin with nothing.
+            let init = match name {
+                "output" => Init::Zeros,
+                name if name.ends_with("down") => Init::Zeros,
+                _ => Init::Normal { deviation: 1. / (WIDTH as f64).sqrt() },
+            };
+            Linear::with(&p.scope(name), inputs, outputs, init)
+        };
+        Self::of(embedding, vocabulary, &matrix, &|name| RmsNorm::new(&p.scope(name), WIDTH))
+    }
+
+    /// One of a file that [`write`] has made, quantised or not. Its weights are constants, which nothing trains.
+    pub fn of_file(file: &Gguf, vocabulary: i64) -> Result<Self> {
+        let ctx = Context::new();
+        let weight = |name: &str| file.tensor(&ctx, &format!("{name}.weight"));
+        let embedding = Embedding { weight: weight("token_embd")? };
+        let matrix = |name: &str, _: i64, _: i64| Ok(Linear::of(weight(name)?, None));
+        Self::of(embedding, vocabulary, &matrix, &|name| Ok(RmsNorm { weight: weight(name)?, epsilon: 1e-5 }))
+    }
+
+    fn of(
+        embedding: Embedding,
+        vocabulary: i64,
+        matrix: &dyn Fn(&str, i64, i64) -> Result<Linear>,
+        norm: &dyn Fn(&str) -> Result<RmsNorm>,
+    ) -> Result<Self> {
+        let block = |i: usize| {
+            let matrix = |name: &str, inputs, outputs| matrix(&format!("blk.{i}.{name}"), inputs, outputs);
+            let square = |name: &str| matrix(name, WIDTH, WIDTH);
+            let options = AttentionOptions::new(WIDTH, HEADS).causal().rope(ROPE_BASE);
+            Ok(Block {
+                attention_norm: norm(&format!("blk.{i}.attn_norm"))?,
+                attention: Attention::of(
+                    options,
+                    [square("attn_q")?, square("attn_k")?, square("attn_v")?, square("attn_output")?],
+                )?,
+                feed_forward_norm: norm(&format!("blk.{i}.ffn_norm"))?,
+                gate: matrix("ffn_gate", WIDTH, FEED_FORWARD)?,
+                up: matrix("ffn_up", WIDTH, FEED_FORWARD)?,
+                down: matrix("ffn_down", FEED_FORWARD, WIDTH)?,
+            })
+        };
+        let blocks = (0..LAYERS).map(block).collect::<Result<_>>()?;
+        Ok(Self { embedding, blocks, norm: norm("output_norm")?, output: matrix("output", WIDTH, vocabulary)? })
+    }
+
+    /// Low-rank additions to all matrices of all layers, which are trained in their place.
+    pub fn adapt(&mut self, p: &Parameters, rank: i64, alpha: f64) -> Result<()> {
+        for (i, block) in self.blocks.iter_mut().enumerate() {
+            let Attention { query, key, value, output, .. } = &mut block.attention;
+            for (matrix, name) in [
+                (query, "attn_q"),
+                (key, "attn_k"),
+                (value, "attn_v"),
+                (output, "attn_output"),
+                (&mut block.gate, "ffn_gate"),
+                (&mut block.up, "ffn_up"),
+                (&mut block.down, "ffn_down"),
+            ] {
+                matrix.adapt(&p.scope(format!("blk.{i}.{name}.weight")), rank, alpha)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Module for Llama {
+    fn forward(&self, tokens: &Tensor, pass: &Pass) -> Result<Tensor> {
+        let x = self.embedding.forward(tokens, pass)?;
+        let x = self.blocks.iter().try_fold(x, |x, block| block.forward(&x, pass))?;
+        self.output.forward(&self.norm.forward(&x, pass)?, pass)
+    }
+}
+
+/// The file of a llama: its settings, a tokenizer of characters that are never joined, and the parameters.
+pub fn write(path: &str, parameters: &Parameters, characters: &[u8]) -> Result<()> {
+    let mut file = GgufWriter::create(path)?;
+    file.set("general.architecture", "llama")?;
+    file.set("general.name", "plays")?;
+    file.set("llama.context_length", TOKENS as u32)?;
+    file.set("llama.embedding_length", WIDTH as u32)?;
+    file.set("llama.block_count", LAYERS as u32)?;
+    file.set("llama.feed_forward_length", FEED_FORWARD as u32)?;
+    file.set("llama.attention.head_count", HEADS as u32)?;
+    file.set("llama.attention.head_count_kv", HEADS as u32)?;
+    file.set("llama.attention.layer_norm_rms_epsilon", 1e-5f32)?;
+    file.set("llama.rope.dimension_count", (WIDTH / HEADS) as u32)?;
+    file.set("llama.rope.freq_base", ROPE_BASE as f32)?;
+    file.set("tokenizer.ggml.model", "gpt2")?;
+    file.set("tokenizer.ggml.pre", "default")?;
+    // Such tokenizers write bytes that do not print as characters from U+0100 on: of these there are two, space and new line.
+    let letter = |c: &u8| match char::from(*c) {
+        c if c.is_ascii_graphic() => c,
+        c => char::from_u32(0x100 + u32::from(c)).unwrap_or(c),
+    };
+    file.set("tokenizer.ggml.tokens", characters.iter().map(|c| letter(c).to_string()).collect::<Vec<_>>())?;
+    file.set("tokenizer.ggml.merges", Vec::<String>::new())?;
+    add_all(file, parameters)
+}
+
+/// The file of an adapter, for `generate --lora`.
+pub fn write_adapter(path: &str, parameters: &Parameters, alpha: f64) -> Result<()> {
+    let mut file = GgufWriter::create(path)?;
+    file.set("general.type", "adapter")?;
+    file.set("general.architecture", "llama")?;
+    file.set("adapter.type", "lora")?;
+    file.set("adapter.lora.alpha", alpha as f32)?;
+    add_all(file, parameters)
+}
+
+fn add_all(mut file: GgufWriter, parameters: &Parameters) -> Result<()> {
+    for tensor in parameters.tensors() {
+        file.add(&tensor)?;
+    }
+    file.finish().map(drop)
+}
+
+/// The characters that there are in a text, in order: a character's token is its place here.
+pub fn characters_of(text: &[u8]) -> Vec<u8> {
+    let mut characters = text.to_vec();
+    characters.sort_unstable();
+    characters.dedup();
+    characters
+}
+
+/// A text's tokens; characters that there are not become the first one.
+pub fn tokens_of(text: &[u8], characters: &[u8]) -> Vec<i32> {
+    text.iter().map(|c| characters.binary_search(c).map_or(0, |i| i as i32)).collect()
+}
+
+/// Windows of a text of more than [`TOKENS`] characters: each character is told by those before it.
+pub struct Windows<'a> {
+    pub text: &'a [i32],
+    /// From one window to the next.
+    pub stride: usize,
+}
+
+impl Samples for Windows<'_> {
+    fn len(&self) -> usize {
+        (self.text.len() - 1 - TOKENS) / self.stride + 1
+    }
+
+    fn forms(&self) -> (Form, Form) {
+        (Form::i32([TOKENS as i64]), Form::i32([TOKENS as i64]))
+    }
+
+    fn write(&self, number: usize, random: Option<&mut Random>, input: Slot<'_>, target: Slot<'_>) {
+        let last = self.text.len() - 1 - TOKENS;
+        let shift = random.map_or(0, |random| random.below(self.stride));
+        let first = (number * self.stride + shift).min(last);
+        if let (Slot::I32(input), Slot::I32(target)) = (input, target) {
+            input.copy_from_slice(&self.text[first..first + TOKENS]);
+            target.copy_from_slice(&self.text[first + 1..first + 1 + TOKENS]);
+        }
+    }
+}
+
+/// Bits a character, of the second half of windows that overlap by half: each character is told by 128 others at least.
+pub fn bits(cpu: &tensorlib::Backend, model: &Llama, text: &[i32]) -> Result<f64> {
+    let second_half = |output: &Tensor, target: &Tensor| {
+        let half = TOKENS as i64 / 2;
+        tensorlib::nn::loss::cross_entropy(&output.narrow(1, half, half)?, &target.narrow(0, half, half)?.cont()?)
+    };
+    let windows = Windows { text, stride: TOKENS / 2 };
+    let scores = tensorlib::train::evaluate(cpu, model, second_half, &windows, 8)?;
+    Ok(scores.loss / std::f64::consts::LN_2)
+}

@@ -1,0 +1,375 @@
+//! The trainer: same seed, same bits; resumed runs; early stopping; what goes wrong; data sets and charts.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use tensorlib::nn::{loss, Dropout, Linear, Module, Parameters, Pass, Sequential};
+use tensorlib::train::{
+    evaluate, predict, Column, DataSet, Method, OptimiserOptions, Random, Samples, Stopped, Trainer,
+};
+use tensorlib::{Backend, BackendOptions, Error, Result, Tensor};
+
+/// Points on two spirals: what one line does not part.
+fn spirals(n: usize) -> DataSet {
+    let mut random = Random::new(9, 0);
+    let (mut points, mut labels) = (Vec::new(), Vec::new());
+    for i in 0..n {
+        let (label, far) = (i % 2, 0.2 + 0.8 * random.uniform());
+        let angle = 4. * far + std::f64::consts::PI * label as f64;
+        points.extend([(far * angle.cos()) as f32, (far * angle.sin()) as f32]);
+        labels.push(label as i32);
+    }
+    DataSet::new(Column::f32([2], points), Column::i32([], labels)).unwrap()
+}
+
+struct Net {
+    parameters: Parameters,
+    model: Sequential,
+}
+
+fn net(seed: u64, hidden: i64, dropped: f64) -> Net {
+    let parameters = Parameters::new(seed);
+    let model = Sequential::new()
+        .with(Linear::new(&parameters.scope("hidden"), 2, hidden).unwrap())
+        .with(Tensor::tanh)
+        .with(Dropout::new(dropped).unwrap())
+        .with(Linear::new(&parameters.scope("output"), hidden, 2).unwrap());
+    Net { parameters, model }
+}
+
+impl Net {
+    fn trainer<'a>(&'a self, backend: &'a Backend) -> Trainer<'a> {
+        let optimiser = OptimiserOptions::adamw(0.02).decay(0.01).clip_norm(5.).build(&self.parameters).unwrap();
+        Trainer::new(backend, &self.model, optimiser, loss::cross_entropy).seed(4).batch(16)
+    }
+
+    fn bits(&self) -> Vec<u32> {
+        let values = self.parameters.tensors().into_iter().flat_map(|t| t.to_vec::<f32>().unwrap());
+        values.map(f32::to_bits).collect()
+    }
+}
+
+fn refused<T>(result: Result<T>, what: &str) {
+    match result {
+        Ok(_) => panic!("taken: {what}"),
+        Err(error @ (Error::InvalidArgument(_) | Error::Format(_))) => {
+            assert!(error.to_string().contains(what), "{error}");
+        }
+        Err(error) => panic!("{error:?} for {what}"),
+    }
+}
+
+/// A file of this test's own, which goes with it.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn new(name: &str) -> Self {
+        Self(std::env::temp_dir().join(format!("tensorlib-training-{}-{name}", std::process::id())))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+#[test]
+fn a_network_learns_and_the_same_seed_gives_the_same_bits() {
+    let (train, test) = spirals(301).split_at(200).unwrap();
+    let mut all = Vec::new();
+    for threads in [1, 2, 5] {
+        let backend = BackendOptions::new().threads(threads).open("cpu").unwrap();
+        let net = net(1, 24, 0.1);
+        let history = net.trainer(&backend).epochs(60).test(&test).fit(&train).unwrap();
+        assert_eq!((history.epochs.len(), history.stopped, history.best), (60, Stopped::Done, None));
+        let scores = evaluate(&backend, &net.model, loss::cross_entropy, &test, 7).unwrap();
+        assert!(scores.accuracy.unwrap() > 0.95, "{scores:?}");
+        // Batches of another size add up in another order: 2^-24 for each of the sample's losses.
+        let of_history = history.epochs[59].test.unwrap();
+        assert!((of_history.loss - scores.loss).abs() < 1e-6 && of_history.accuracy == scores.accuracy);
+        let outputs = predict(&backend, &net.model, &test, 13).unwrap();
+        let right =
+            outputs.chunks(2).zip(test.labels()).filter(|(o, label)| usize::from(o[1] > o[0]) == **label as usize);
+        assert_eq!(right.count() as f64 / 101., scores.accuracy.unwrap());
+        all.push((net.bits(), history));
+    }
+    assert!(all[0] == all[1] && all[0] == all[2]);
+    let backend = Backend::cpu().unwrap();
+    let other = net(2, 24, 0.1);
+    other.trainer(&backend).epochs(1).fit(&train).unwrap();
+    assert_ne!(other.bits(), all[0].0);
+}
+
+#[test]
+fn micro_batches_are_one_batch() {
+    let (train, backend) = (spirals(50), Backend::cpu().unwrap());
+    let run = |parts: usize| {
+        let net = net(1, 8, 0.);
+        let optimiser = OptimiserOptions::new(Method::Sgd, 0.1).build(&net.parameters).unwrap();
+        // (50 in batches of 16 leave one of 2, which 3 parts cut into 1 and 1.)
+        let mut trainer =
+            Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).batch(16).epochs(3).seed(4);
+        trainer = trainer.micro_batches(parts);
+        let history = trainer.fit(&train).unwrap();
+        drop(trainer);
+        let values: Vec<f32> = net.bits().into_iter().map(f32::from_bits).collect();
+        (values, history.epochs[2].loss)
+    };
+    let (whole, loss) = run(1);
+    for parts in [2, 3, 16] {
+        let (values, of_parts) = run(parts);
+        // Sums of 16 in another order: some 2^-22 of numbers up to 1, in 12 steps of a tenth.
+        assert!((loss - of_parts).abs() < 2e-6, "{loss} {of_parts}");
+        for (a, b) in whole.iter().zip(&values) {
+            assert!((a - b).abs() < 2e-6, "{parts} parts: {a} {b}");
+        }
+    }
+}
+
+/// The same bits in less memory; where it is too little the error says how much is wanted.
+#[test]
+fn memory_is_bounded_by_computing_again() {
+    let (train, backend) = (spirals(64), Backend::cpu().unwrap());
+    let run = |bytes: Option<usize>| {
+        let parameters = Parameters::new(1);
+        let mut model = Sequential::new().with(Linear::new(&parameters.scope("in"), 2, 64).unwrap());
+        for i in 0..12 {
+            model = model.with(Linear::new(&parameters.scope(i), 64, 64).unwrap()).with(Tensor::tanh);
+        }
+        let model = model.with(Linear::new(&parameters.scope("out"), 64, 2).unwrap());
+        let optimiser = OptimiserOptions::adamw(0.01).build(&parameters).unwrap();
+        let mut trainer = Trainer::new(&backend, &model, optimiser, loss::cross_entropy).batch(64).epochs(3);
+        if let Some(bytes) = bytes {
+            trainer = trainer.memory(bytes);
+        }
+        let fitted = trainer.fit(&train);
+        drop(trainer);
+        let values: Vec<Vec<f32>> = parameters.tensors().iter().map(|t| t.to_vec().unwrap()).collect();
+        fitted.map(|history| (history, values))
+    };
+    let wanted = run(None).unwrap();
+    // An activation is 64 x 64 floats, 16 KiB, and so is a weight's gradient: 12 of each, and some on the way.
+    let Err(Error::OutOfMemory(failure)) = run(Some(1000)) else { panic!("1000 bytes are enough") };
+    let least =
+        failure.message.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()?.parse::<usize>().ok());
+    let least = least.unwrap_or_else(|| panic!("{}", failure.message));
+    assert!(least < 24 * 16 * 1024, "{least}");
+    assert!(run(Some(least)).unwrap() == wanted);
+}
+
+#[test]
+fn the_first_node_that_is_not_finite_is_named() {
+    let (train, backend) = (spirals(20), Backend::cpu().unwrap());
+    let net = net(1, 4, 0.);
+    let optimiser = OptimiserOptions::adamw(0.1).build(&net.parameters).unwrap();
+    let loss = |output: &Tensor, _: &Tensor| {
+        let roots = output.neg()?.sqr()?.neg()?.sqrt()?; // of numbers below 0
+        roots.set_name("roots")?;
+        roots.sum()
+    };
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss).check_finite();
+    refused(trainer.fit(&train), "sqrt 'roots'");
+}
+
+#[test]
+fn an_interrupted_run_goes_on_with_the_same_bits() {
+    let (train, test) = spirals(121).split_at(100).unwrap();
+    let backend = Backend::cpu().unwrap();
+    let whole = net(1, 8, 0.2);
+    let wanted = whole.trainer(&backend).epochs(5).test(&test).patience(9).fit(&train).unwrap();
+    for (stop, every) in [(1, 1), (3, 2), (7, 0), (10, 4), (24, 5), (35, 1)] {
+        let file = Temporary::new(&format!("resumed-{stop}"));
+        for run in 0..3 {
+            // A new process: nothing is left but the file.
+            let net = net(1, 8, 0.2);
+            let trainer = net.trainer(&backend).epochs(5).test(&test).patience(9).checkpoint(&file.0, every);
+            let stops = move |step: u64| {
+                if run == 0 && step == stop {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            };
+            let history = trainer.on_step(move |report| stops(report.step)).fit(&train).unwrap();
+            if run == 0 {
+                assert_eq!(history.stopped, Stopped::ByCallback);
+                continue;
+            }
+            assert_eq!(history, wanted, "stopped at {stop}, run {run}");
+            assert!(net.bits() == whole.bits(), "stopped at {stop}, run {run}");
+        }
+    }
+}
+
+/// What is killed between two checkpoints goes on from the older one.
+#[test]
+fn a_killed_run_goes_on_from_the_last_checkpoint() {
+    let (train, backend, file) = (spirals(64), Backend::cpu().unwrap(), Temporary::new("killed"));
+    let whole = net(1, 8, 0.2);
+    let wanted = whole.trainer(&backend).epochs(3).fit(&train).unwrap();
+    // (A panic in a callback ends a run as a kill does: nothing more is written.)
+    let killed = net(1, 8, 0.2);
+    let run = std::panic::AssertUnwindSafe(|| {
+        let trainer = killed.trainer(&backend).epochs(3).checkpoint(&file.0, 3);
+        let _ = trainer
+            .on_step(|report| if report.step == 8 { panic!("killed") } else { ControlFlow::Continue(()) })
+            .fit(&train);
+    });
+    assert!(std::panic::catch_unwind(run).is_err());
+    let again = net(1, 8, 0.2);
+    assert_eq!(again.trainer(&backend).epochs(3).checkpoint(&file.0, 3).fit(&train).unwrap(), wanted);
+    assert!(again.bits() == whole.bits());
+}
+
+#[test]
+fn checkpoints_of_others_or_cut_short_are_refused_and_change_nothing() {
+    let (train, backend, file) = (spirals(40), Backend::cpu().unwrap(), Temporary::new("refused"));
+    net(1, 8, 0.).trainer(&backend).epochs(2).checkpoint(&file.0, 0).fit(&train).unwrap();
+    let whole = std::fs::read(&file.0).unwrap();
+    let attempt = |change: &dyn Fn(Trainer<'_>) -> Result<()>, hidden: i64, what: &str| {
+        let other = net(2, hidden, 0.);
+        let before = other.bits();
+        refused(change(other.trainer(&backend).epochs(3).checkpoint(&file.0, 0)), what);
+        assert!(other.bits() == before, "{what}");
+    };
+    let fit = |mut trainer: Trainer<'_>| trainer.fit(&train).map(drop);
+    attempt(&fit, 9, "it is of another model: 'hidden.weight' is [2, 8] f32, the model's [2, 9] f32");
+    attempt(&|trainer| fit(trainer.batch(8)), 8, "its run is 'seed 4, 40 samples in batches of 16");
+    attempt(&|trainer| fit(trainer.seed(5)), 8, "the trainer's 'seed 5");
+    for end in [0, 7, 100, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&file.0, &whole[..end]).unwrap();
+        attempt(&fit, 8, "cut short");
+        assert_eq!(std::fs::read(&file.0).unwrap(), whole[..end]);
+    }
+    let other = net(1, 8, 0.);
+    let tensors = other.parameters.tensors();
+    tensorlib::safetensors::write(&file.0, &tensors.iter().collect::<Vec<_>>(), &[]).unwrap();
+    attempt(&fit, 8, "it is none");
+    std::fs::write(&file.0, &whole).unwrap();
+    let net = net(1, 8, 0.);
+    let optimiser = OptimiserOptions::adamw(0.5).build(&net.parameters).unwrap();
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).seed(4).batch(16).epochs(3);
+    trainer = trainer.checkpoint(&file.0, 0);
+    refused(trainer.fit(&train), "its optimiser is 'rate 0.02");
+    // Where none can be written the run ends with an error, not in silence.
+    let mut lost = net.trainer(&backend).checkpoint(Path::new("/nowhere/at/all.safetensors"), 0);
+    assert!(matches!(lost.fit(&train), Err(Error::Io(_))));
+}
+
+#[test]
+fn training_stops_early_at_the_best_parameters() {
+    let (train, test) = spirals(60).split_at(40).unwrap();
+    let backend = Backend::cpu().unwrap();
+    let net = net(1, 16, 0.);
+    let optimiser = OptimiserOptions::adamw(0.5).build(&net.parameters).unwrap(); // so fast that it gets worse again
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).seed(4).epochs(500);
+    trainer = trainer.test(&test).patience(5);
+    let history = trainer.fit(&train).unwrap();
+    assert_eq!(history.stopped, Stopped::Early);
+    let losses: Vec<f64> = history.epochs.iter().map(|e| e.test.unwrap().loss).collect();
+    let best = history.best.unwrap();
+    assert_eq!(losses.len(), best + 5);
+    assert!(losses.iter().all(|loss| losses[best - 1] <= *loss));
+    let scores = evaluate(&backend, &net.model, loss::cross_entropy, &test, 256).unwrap();
+    assert_eq!(scores.loss, losses[best - 1]);
+}
+
+#[test]
+fn callbacks_see_each_step_and_epoch() {
+    let (train, backend) = (spirals(40), Backend::cpu().unwrap());
+    let net = net(1, 4, 0.);
+    let (mut steps, mut epochs) = (Vec::new(), Vec::new());
+    let mut trainer = net.trainer(&backend).epochs(4).schedule(|step, total| 1. - step as f64 / total as f64);
+    trainer = trainer.on_step(|report| {
+        steps.push((report.epoch, report.step, report.rate));
+        ControlFlow::Continue(())
+    });
+    trainer = trainer.on_epoch(|report| {
+        epochs.push((report.epoch, report.epochs, report.loss));
+        if report.epoch == 2 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    let history = trainer.fit(&train).unwrap();
+    assert_eq!(trainer.optimiser().step(), 6);
+    drop(trainer);
+    assert_eq!(history.stopped, Stopped::ByCallback);
+    let wanted: Vec<_> = (0..6).map(|i| (i / 3 + 1, i as u64 + 1, 0.02 * (1. - i as f64 / 12.))).collect();
+    assert_eq!(steps, wanted);
+    assert_eq!(epochs.iter().map(|e| (e.0, e.1)).collect::<Vec<_>>(), [(1, 4), (2, 4)]);
+    assert_eq!(epochs[1].2, history.epochs[1].loss);
+    let csv = history.csv();
+    assert_eq!(csv.lines().count(), 3);
+    assert!(csv.starts_with("epoch,loss,test_loss,test_accuracy,rate\n1,"));
+    let file = Temporary::new("curve.svg");
+    history.write_svg(&file.0).unwrap();
+    assert!(std::fs::read_to_string(&file.0).unwrap().contains("<polyline"));
+    assert!(matches!(history.write_csv("/nowhere/at/all.csv"), Err(Error::Io(_))));
+}
+
+struct Broken(fn(&Tensor) -> Result<Tensor>);
+
+impl Module for Broken {
+    fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+        self.0(x)
+    }
+}
+
+#[test]
+fn what_the_trainer_refuses() {
+    let (train, backend) = (spirals(20), Backend::cpu().unwrap());
+    let net = net(1, 4, 0.);
+    let before = net.bits();
+    let none = train.chosen([]).unwrap();
+    refused(net.trainer(&backend).fit(&none), "no samples");
+    refused(net.trainer(&backend).batch(0).fit(&train), "batches of 0 samples");
+    refused(net.trainer(&backend).micro_batches(0).fit(&train), "0 micro_batches");
+    refused(net.trainer(&backend).schedule(|_, _| -1.).fit(&train), "-1");
+    let optimiser = || OptimiserOptions::adamw(0.1).build(&net.parameters).unwrap();
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser(), |output, _| output.sqr());
+    refused(trainer.fit(&train), "one element is valid, such as a mean");
+    let apart = Broken(|x| x.sqr());
+    let mut trainer = Trainer::new(&backend, &apart, optimiser(), loss::cross_entropy);
+    refused(trainer.fit(&train), "flows to 4 of 4 parameters: 'hidden.weight', 'hidden.bias'");
+    assert!(net.bits() == before);
+    let mut trainer = Trainer::new(&backend, &net.model, optimiser(), |output, _| output.sum()?.neg()?.log());
+    refused(trainer.fit(&train), "in step 1, epoch 1: a lower rate");
+    let wrong = Broken(|x| x.reshape([3, -1]));
+    assert!(Trainer::new(&backend, &wrong, optimiser(), loss::cross_entropy).fit(&train).is_err());
+    refused(evaluate(&backend, &net.model, loss::cross_entropy, &none, 4), "no samples");
+    refused(evaluate(&backend, &net.model, loss::cross_entropy, &train, 0), "batches of 0");
+    let wide = DataSet::new(Column::f32([1, 1, 1, 2], vec![0.; 2]), Column::i32([], vec![0])).unwrap();
+    refused(net.trainer(&backend).fit(&wide), "inputs are [1, 1, 1, 2] f32");
+}
+
+#[test]
+fn data_sets_are_read_cut_and_changed() {
+    let file = Temporary::new("data.csv");
+    let read = |text: &str| {
+        std::fs::write(&file.0, text).unwrap();
+        DataSet::read_labelled(&file.0)
+    };
+    let data = read("# where from\nx,y,kind\n1,2,0\n\n3, 4.5 ,1\n-1,1e3,0\n").unwrap();
+    assert_eq!((data.inputs(), data.labels()), (&[1., 2., 3., 4.5, -1., 1000.][..], &[0, 1, 0][..]));
+    assert!(data.targets().is_empty());
+    let numbers = DataSet::read_numbers(&file.0).unwrap();
+    assert_eq!((numbers.targets(), numbers.labels().len()), (&[0., 1., 0.][..], 0));
+    refused(read(""), "no samples");
+    refused(read("1,2\n1,2,3\n"), "line 2: 3 numbers: 2 are valid");
+    refused(read("1,2\n1,x\n"), "line 2: numbers between commas");
+    refused(read("1,2.5\n"), "line 1: 2.5: a label");
+    refused(read("7\n"), "line 1");
+    assert!(matches!(DataSet::read_labelled("/nowhere/at/all.csv"), Err(Error::Io(_))));
+    refused(data.split_at(4), "4 of 3 samples");
+    refused(data.chosen([0, 3]), "sample 3 of 3");
+    assert_eq!(data.chosen([2, 0]).unwrap().inputs(), [-1., 1000., 1., 2.]);
+    refused(DataSet::new(Column::f32([2], vec![0.; 3]), Column::i32([], vec![0])), "3 numbers of inputs [2]");
+    refused(DataSet::new(Column::f32([2], vec![0.; 4]), Column::i32([], vec![0])), "2 inputs, 1 targets");
+    refused(DataSet::new(Column::f32([0], vec![]), Column::i32([], vec![])), "a multiple");
+    let shaped = data.with_input_shape([1, 2]).unwrap().map_inputs(|row| row[0] = 0.);
+    assert_eq!(shaped.forms().0.shape, [1, 2]);
+    assert_eq!(shaped.inputs()[2..4], [0., 4.5]);
+    refused(shaped.with_input_shape([3]), "as many elements");
+}
