@@ -34,21 +34,57 @@ struct Windows {
         if (values.tensor().layout.n_elements() == 0) return values.zeros({x.elements, y.elements, kernel.ne()[2], n[3]});
         const bool one = x.stride == y.stride;
         const Value apart = one ? values : with_zeros(with_zeros(values, 0, x.stride), 1, y.stride);
-        const Value all =
-            kernel.op(Op::conv_transpose_2d, apart,
-                      {Attr::of_int("stride", one ? x.stride : 1), Attr::of_int("d0", x.dilation), Attr::of_int("d1", y.dilation)});
-        const auto fitted = [](const Value &v, std::size_t d, const Sliding &s) {
-            return v.padded(d, -s.padding, s.elements + s.padding - v.ne()[d]);
+        const std::int64_t p0 = padding_at_both_ends(x), p1 = padding_at_both_ends(y);
+        const Value all = kernel.op(Op::conv_transpose_2d, apart,
+                                    {Attr::of_int("stride", one ? x.stride : 1), Attr::of_int("d0", x.dilation),
+                                     Attr::of_int("d1", y.dilation), Attr::of_int("p0", p0), Attr::of_int("p1", p1)});
+        const auto fitted = [](const Value &v, std::size_t d, const Sliding &s, std::int64_t before) {
+            return v.padded(d, -before, s.elements + before - v.ne()[d]);
         };
-        return fitted(fitted(all, 0, x), 1, y).contiguous();
+        return fitted(fitted(all, 0, x, x.padding - p0), 1, y, y.padding - p1).contiguous();
+    }
+    // The same. With a stride of 1 it is windows over the values, by a kernel whose taps stand in the opposite order: a product that takes
+    // two thirds of the time.
+    Value spread_as_windows(const Value &kernel, const Value &values) const {
+        const std::int64_t before_x = x.dilation * (x.taps - 1) - x.padding, before_y = y.dilation * (y.taps - 1) - y.padding;
+        const std::int64_t n = values.tensor().layout.n_elements() * kernel.tensor().layout.n_elements();
+        if (x.stride != 1 || y.stride != 1 || before_x < 0 || before_y < 0 || n == 0) return spread(kernel, values);
+        const Extents &ne = kernel.ne();
+        const Extents by_tap{taps(), ne[2], ne[3], 1};
+        const Value order = values.numbers(static_cast<double>(taps() - 1), -1, taps()).cast(DType::i32).repeated(by_tap);
+        const Value turned = kernel.shaped(by_tap).op(Op::gather, order, {Attr::of_int("dim", 0)});
+        return turned.shaped(ne)
+            .permuted({0, 1, 3, 2})
+            .contiguous()
+            .op(Op::conv_2d, values,
+                {Attr::of_int("p0", before_x), Attr::of_int("p1", before_y), Attr::of_int("d0", x.dilation),
+                 Attr::of_int("d1", y.dilation)});
     }
     // What the windows met, back to where it was: {taps, X, Y, images}, of one channel.
     Value put_back(const Value &met) const {
+        if (are_tiles()) {
+            const std::int64_t n = met.ne()[3];
+            return tiles_put_back(met.shaped({x.taps, y.taps, x.positions, y.positions * n}).permuted({0, 2, 1, 3}), n);
+        }
         const Value units = met.unit_matrix(taps());
         return spread(units.shaped({x.taps, y.taps, 1, taps()}), met.permuted({2, 0, 1, 3}).contiguous());
     }
 
+    // Whether each element lies in one window at most, so that what they met only changes its order.
+    bool are_tiles() const noexcept { return is_tiling(x) && is_tiling(y); }
+    // What tiles of n images met, {x taps, X, y taps, Y n}, with zeros behind the last window, which none met.
+    Value tiles_put_back(const Value &met, std::int64_t n) const {
+        const Value all = met.contiguous().shaped({x.taps * x.positions, y.taps * y.positions, 1, n});
+        return all.padded(0, 0, x.elements - all.ne()[0]).padded(1, 0, y.elements - all.ne()[1]).contiguous();
+    }
+
 private:
+    static bool is_tiling(const Sliding &s) noexcept { return s.stride == s.taps && s.dilation == 1 && s.padding == 0; }
+    // The padding, where the windows cover all of it, so that a transposed convolution can leave it out; else 0.
+    static std::int64_t padding_at_both_ends(const Sliding &s) noexcept {
+        const std::int64_t covered = (s.positions - 1) * s.stride + s.dilation * (s.taps - 1) + 1;
+        return covered == s.elements + 2 * s.padding ? s.padding : 0;
+    }
     // `stride` - 1 zeros between the elements of a dimension.
     static Value with_zeros(const Value &v, std::size_t d, std::int64_t stride) {
         Extents n = v.ne();
@@ -60,11 +96,13 @@ private:
 };
 
 // The gradient of a kernel: what its windows met times the gradients of what they made, {X, Y, outputs, images}.
+// The copy leaves the rows of an image's positions whole; the product reads what windows met by its columns, as cheaply as by rows.
 Value kernel_gradient(const Windows &windows, const Value &kernel, const Value &images, const Value &made) {
     const Extents &n = made.ne();
-    const std::int64_t columns = n[0] * n[1] * n[3];
-    const Value met = windows.met(kernel, images), by_output = made.permuted({1, 2, 0, 3}).contiguous();
-    return met.shaped({met.ne()[0], columns, 1, 1}).op(Op::out_prod, by_output.shaped({n[2], columns, 1, 1}));
+    const std::int64_t positions = n[0] * n[1], columns = positions * n[3];
+    const Value met = windows.met(kernel, images), by_output = made.shaped({positions, n[2], n[3], 1}).permuted({0, 2, 1, 3}).contiguous();
+    const Value windows_met = met.shaped({met.ne()[0], columns, 1, 1});
+    return windows_met.transposed().op(Op::mul_mat, by_output.shaped({columns, n[2], 1, 1}), {exact});
 }
 
 // A convolution's operands and windows as those of images.
@@ -91,7 +129,7 @@ constexpr GradientRule convolved{[](Rule &r) {
     const Images i(r);
     const Value g = r.g().shaped({i.form.x.positions, i.form.y.positions, i.form.outputs, i.form.images});
     r.give(0, [&] { return kernel_gradient(i.windows, i.kernel, i.image, g).shaped(r.ne(0)); });
-    r.give(1, [&] { return i.windows.spread(i.kernel, g).shaped(r.ne(1)); });
+    r.give(1, [&] { return i.windows.spread_as_windows(i.kernel, g).shaped(r.ne(1)); });
 }};
 
 // The operands change places: the result's windows make b.
@@ -137,8 +175,21 @@ Value pool_average(const Windows &windows, const Value &g, bool count_padding) {
     return windows.spread(ones, g / count);
 }
 
+// As below, of windows side by side: all first taps of windows, then all second ones and so on, so that rows are long.
+Value largest_of_tiles(const Windows &windows, const Value &g, const Value &a, const Value &c) {
+    const std::int64_t w = windows.x.taps, h = windows.y.taps, x = windows.x.positions, y = windows.y.positions, taps = w * h;
+    const std::int64_t images = a.ne()[3], rows = y * images, n = x * rows;
+    const Value met = a.narrowed(0, 0, w * x).narrowed(1, 0, h * y).shaped({w, x, h, rows}).permuted({2, 0, 3, 1}).contiguous();
+    const Value is_largest = met.shaped({n, taps, 1, 1}).op(Op::eq, c.shaped({n, 1, 1, 1}));
+    const Value number = g.numbers(0, 1, taps), is_later = number.repeated({taps, taps, 1, 1}).op(Op::gt, number.shaped({1, taps, 1, 1}));
+    const Value earlier = is_largest.op(Op::out_prod, is_later);  // how many taps before are as large
+    const Value chosen = is_largest.op(Op::gt, earlier) * g.shaped({n, 1, 1, 1});
+    return windows.tiles_put_back(chosen.shaped({x, rows, w, h}).permuted({1, 3, 0, 2}), images);
+}
+
 // To the first of the largest elements of each window; padding is less than all.
-Value pool_largest(const Windows &windows, const Value &g, const Value &a) {
+Value pool_largest(const Windows &windows, const Value &g, const Value &a, const Value &c) {
+    if (windows.are_tiles()) return largest_of_tiles(windows, g, a, c);
     Value inside = a;
     Windows over = windows;
     if (windows.x.padding > 0 || windows.y.padding > 0) {
@@ -151,8 +202,9 @@ Value pool_largest(const Windows &windows, const Value &g, const Value &a) {
     }
     const std::int64_t taps = windows.taps(), n = g.tensor().layout.n_elements();
     const Value met = over.met(a.zeros({windows.x.taps, windows.y.taps, 1, 1}), inside), places = met.op(Op::argmax);
-    const Value choices = a.unit_matrix(taps).op(Op::get_rows, places.shaped({n, 1, 1, 1}));
-    return windows.put_back((choices * g.shaped({1, n, 1, 1})).shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
+    const Value zeros = g.zeros({taps, n, 1, 1}), of_windows = g.shaped({1, n, 1, 1});
+    const Value chosen = zeros.op(Op::scatter_add, {&of_windows.tensor(), &places.shaped({1, n, 1, 1}).tensor()}, {Attr::of_int("dim", 0)});
+    return windows.put_back(chosen.shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
 }
 
 constexpr GradientRule pooled{[](Rule &r) {
@@ -165,7 +217,7 @@ constexpr GradientRule pooled{[](Rule &r) {
         const Value g = r.g().shaped({pool.x.positions, pool.y.positions, 1, n});
         if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
         const Value back = pool.average ? pool_average(windows, g, pool.count_padding)
-                                        : pool_largest(windows, g, r[0].shaped({ne[0], flat ? 1 : ne[1], 1, n}));
+                                        : pool_largest(windows, g, r[0].shaped({ne[0], flat ? 1 : ne[1], 1, n}), r.c());
         return back.shaped(ne);
     });
 }};

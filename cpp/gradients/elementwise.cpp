@@ -144,7 +144,8 @@ constexpr GradientRule sin{[](Rule &r) { times(r, [&] { return r[0].op(Op::cos);
 constexpr GradientRule cos{[](Rule &r) { times(r, [&] { return -r[0].op(Op::sin); }); }};
 constexpr GradientRule sgn = never, step = never, floor = never, ceil = never, round = never, trunc = never;
 
-constexpr GradientRule relu{[](Rule &r) { r.give(0, [&] { return r.g().where(above(r[0])); }); }};
+// The result says as much as the operand, which then need not be kept: relu goes into the product or chain before it.
+constexpr GradientRule relu{[](Rule &r) { r.give(0, [&] { return r.g().where(above(r.c())); }); }};
 constexpr GradientRule sigmoid{[](Rule &r) { times(r, [&] { return r.unrounded() * r.unrounded().scaled(-1, 1); }); }};
 constexpr GradientRule tanh{[](Rule &r) { times(r, [&] { return r.unrounded().op(Op::sqr).scaled(-1, 1); }); }};
 constexpr GradientRule elu{[](Rule &r) {

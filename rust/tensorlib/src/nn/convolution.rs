@@ -32,10 +32,18 @@ impl Module for Conv2d {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
         let c = self.weight.conv_2d(x, self.options)?;
         match &self.bias {
-            Some(bias) => c.add(&bias.reshape([1, 1, -1])?),
+            Some(bias) => by_channel(&c, |c| c.add(&bias.reshape([1, -1])?)),
             None => Ok(c),
         }
     }
+}
+
+/// What `f` makes of images `[w, h, channels, n]`, taken as `[w h, channels, n]`: what repeats over an image then repeats along a row of all its
+/// pixels, not along many short ones.
+pub(super) fn by_channel(images: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let shape = images.shape();
+    let extent = |d: usize| shape.get(d).copied().unwrap_or(1);
+    f(&images.reshape([extent(0) * extent(1), extent(2), extent(3)])?)?.reshape(&shape)
 }
 
 /// A kernel that moves over sequences: of `[length, inputs, n]` gives `[length', outputs, n]`.

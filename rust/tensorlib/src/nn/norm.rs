@@ -1,5 +1,6 @@
 //! Normalisation.
 
+use super::convolution::by_channel;
 use super::{Init, Module, Parameters, Pass};
 use crate::{Result, Tensor};
 
@@ -84,8 +85,10 @@ impl GroupNorm {
 
 impl Module for GroupNorm {
     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
-        let by_channel = |t: &Tensor| t.reshape([1, 1, -1]);
-        x.group_norm(self.groups, self.epsilon)?.mul(&by_channel(&self.weight)?)?.add(&by_channel(&self.bias)?)
+        let of_row = |t: &Tensor| t.reshape([1, -1]);
+        by_channel(&x.group_norm(self.groups, self.epsilon)?, |x| {
+            x.mul(&of_row(&self.weight)?)?.add(&of_row(&self.bias)?)
+        })
     }
 }
 
