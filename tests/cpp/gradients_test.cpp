@@ -92,7 +92,6 @@ TEST(Gradients, of_slices_are_put_where_they_were) {
     }
 }
 
-// A recursion would overflow the stack.
 // Windows side by side and windows that overlap are two rules; both give all to the first of those that are as large.
 TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
     const tl::Context ctx;
@@ -106,6 +105,7 @@ TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
     EXPECT_EQ(overlapping.read_f32(), (std::vector<float>{1, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
 
+// A recursion would overflow the stack.
 TEST(Gradients, of_a_long_chain) {
     const tl::Context ctx;
     const auto a = support::leaf(ctx, {2}, 1);

@@ -1,6 +1,6 @@
 //! Files to go on from: parameters, what the optimiser remembers, and the place in the data.
 
-use super::trainer::{bytes_of, Best, State};
+use super::state::{bytes_of, Best, State};
 use super::{Epoch, Optimiser, Scores, Stopped};
 use crate::{safetensors, Context, Error, Result, Tensor};
 use std::collections::HashMap;

@@ -43,6 +43,7 @@ mod optimiser;
 mod progress;
 mod random;
 pub mod schedule;
+mod state;
 mod trainer;
 
 pub use accumulator::Accumulator;

@@ -2,6 +2,7 @@
 
 use super::batch::{Aim, GraphOptions, Training};
 use super::evaluate::Evaluator;
+use super::state::{bytes_of, Best, State};
 use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module};
 use crate::{Backend, Context, DType, Graph, Result, Tensor};
@@ -333,36 +334,6 @@ impl<'a> Trainer<'a> {
         let (seed, n) = (self.seed, samples.len());
         format!("seed {seed}, {n} samples in batches of {} in {}", self.batch, self.micro_batches)
     }
-}
-
-/// Where training is.
-#[derive(Clone, Debug, Default)]
-pub(super) struct State {
-    /// Epochs that are done.
-    pub(super) history: Vec<Epoch>,
-    /// Batches of the next one that are done, the sum of their samples' losses, and how many these are.
-    pub(super) batches: usize,
-    pub(super) loss: f64,
-    pub(super) counted: usize,
-    /// The last step's.
-    pub(super) rate: f64,
-    pub(super) best: Option<Best>,
-    /// Where it has ended.
-    pub(super) stopped: Option<Stopped>,
-}
-
-/// The parameters of the best epoch.
-#[derive(Clone, Debug)]
-pub(super) struct Best {
-    pub(super) epoch: usize,
-    pub(super) loss: f64,
-    pub(super) parameters: Vec<Vec<u8>>,
-}
-
-pub(super) fn bytes_of(tensor: &Tensor) -> Result<Vec<u8>> {
-    let mut bytes = vec![0; tensor.nbytes()];
-    tensor.read_bytes(0, &mut bytes)?;
-    Ok(bytes)
 }
 
 /// A step's samples.
