@@ -37,7 +37,6 @@ public:
     // The parts that meet it, or nothing.
     std::optional<Rearranged> find() {
         least_ = bytes_of(parts_, alignment_);
-        if (least_ <= limit_ && std::ranges::find(marked_, true) == marked_.end()) return Rearranged{parts_, {}};
         if (auto met = attempt(marked_)) return met;
         if (std::ranges::count(late_, 0u) == static_cast<std::ptrdiff_t>(n())) return {};
         if (auto met = find_few(free_ones())) return met;
@@ -63,21 +62,23 @@ private:
         return again;
     }
 
-    // Cheap nodes whose sources are there anyway, or can be had in the same way: leafs, and what is kept for gradients.
+    // Cheap nodes whose sources are there anyway, leafs and what is kept for gradients, or can be had in the same way, by a few nodes at
+    // most: of a long chain one is kept every so often, as all of it would be there again where the gradients come to its end.
     std::vector<Place> free_ones() const {
+        constexpr int most_in_a_row = 4, never = most_in_a_row;
         std::vector<Place> found;
-        std::vector<bool> there(n(), false);
+        std::vector<int> steps_to(n(), never);
         const std::vector<Place> roots = parts_.roots();
         std::size_t at = 0;
         for (Place i = 0; i < n(); i++) {
-            bool sources_there = true;
+            int steps = 0;
             for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
                 const Place source = parts_.source_places[at];
                 const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
-                sources_there = sources_there && (root == GraphParts::nowhere || there[root]);
+                if (root != GraphParts::nowhere) steps = std::max(steps, steps_to[root]);
             }
-            const bool is_free = roots[i] == i && sources_there && is_cheap(*parts_.nodes[i]);
-            there[i] = is_free || late_[i] != 0;
+            const bool is_free = roots[i] == i && steps < most_in_a_row && is_cheap(*parts_.nodes[i]);
+            steps_to[i] = is_free ? steps + 1 : late_[i] != 0 ? 0 : never;
             if (is_free) found.push_back(i);
         }
         return found;
@@ -164,12 +165,8 @@ std::size_t kept_bytes(const GraphParts &parts) {
 
 Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std::optional<std::size_t> limit) {
     return Graph::create(context, outputs, [&](GraphParts &parts) -> Recomputation {
-        std::vector<bool> marked;
-        bool any = false;
-        for (const Tensor *node : parts.nodes) {
-            marked.push_back(node->recompute.load(std::memory_order_acquire));
-            any = any || marked.back();
-        }
+        const auto is_marked = [](const Tensor *node) { return node->recompute.load(std::memory_order_acquire); };
+        const bool any = std::ranges::any_of(parts.nodes, is_marked);
         if (!any && !limit) {
             put_small_steps_last(parts);
             return {};
@@ -177,19 +174,28 @@ Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std:
         Recomputation done;
         const std::size_t alignment = context.memory().alignment();
         done.before = bytes_of(parts, alignment);
+        const auto marked_of = [&](const GraphParts &of) {
+            std::vector<bool> marked;
+            for (const Tensor *node : of.nodes) marked.push_back(is_marked(node));
+            return marked;
+        };
         Rearranged made;
-        if (limit) {
-            Budget budget(parts, marked, *limit, alignment);
+        if (limit && done.before <= *limit && !any) {
+            made.parts = parts;
+        } else if (limit) {
+            // In the order that they come to stand in, so that what is near in it is in the same segment.
+            const GraphParts base = recomputed(parts, std::vector<bool>(parts.nodes.size())).parts;
+            Budget budget(base, marked_of(base), *limit, alignment);
             std::optional<Rearranged> met = budget.find();
             if (!met) {
                 fail(Status::out_of_memory,
                      "graph_create_within: the intermediates of a graph of %zu nodes need %zu bytes, and %zu where what can be is computed "
                      "again for its gradients; %zu bytes were given: at least %zu are valid",
-                     parts.nodes.size(), done.before, budget.least(), *limit, budget.least());
+                     parts.nodes.size(), done.before, std::min(done.before, budget.least()), *limit, std::min(done.before, budget.least()));
             }
             made = std::move(*met);
         } else {
-            made = recomputed(parts, std::move(marked));
+            made = recomputed(parts, marked_of(parts));
         }
         parts = std::move(made.parts);
         done.limit = limit;

@@ -4,7 +4,7 @@
 #include "graph/write_order.hpp"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 namespace tensorlib::core {
 
@@ -17,9 +17,10 @@ struct Entry {
     Place node;
     std::uint32_t call = 0;  // of one that computes again; 0 for the node itself
     bool live = false;
-    // Where it is to stand: of a node its own, of one that computes again that of its first reader.
-    std::uint64_t number = 0;
-    Place position = 0;
+    // Where it is to stand: of a node its own number and position, of one that is to come late those of its first reader.
+    using Key = std::pair<std::uint64_t, Place>;
+    Key key{};
+    std::uint32_t uses = 0;
 
     bool is_again() const noexcept { return call != 0; }
 };
@@ -46,6 +47,8 @@ public:
     }
 
 private:
+    static constexpr Entry::Key latest{~std::uint64_t{0}, GraphParts::nowhere};
+
     std::size_t n() const noexcept { return parts_.nodes.size(); }
     std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->gradient_call(); }
 
@@ -77,31 +80,61 @@ private:
     void find_entries() {
         entries_.clear();
         again_of_.assign(n(), {});
-        for (Place i = 0; i < n(); i++) entries_.push_back({.node = i, .number = parts_.nodes[i]->gradient_number, .position = i});
+        for (Place i = 0; i < n(); i++) {
+            entries_.push_back({.node = i, .key = comes_late(i) ? latest : Entry::Key(parts_.nodes[i]->gradient_number, i)});
+        }
         for (const Place output : parts_.output_places) {
-            if (GraphParts::is_node(output)) entries_[output].live = true;
+            if (!GraphParts::is_node(output)) continue;
+            Entry &entry = entries_[output];
+            entry.live = true;
+            entry.uses++;
+            entry.key = {parts_.nodes[output]->gradient_number, output};
         }
         for (Place i = static_cast<Place>(n()); i-- > 0;) {
             // Who reads it stands behind it, so all of them have been looked at.
             if (entries_[i].live) need_sources(i, call_of(i));
             for (const std::size_t id : again_of_[i]) need_sources(id, entries_[id].call);
         }
+        for (Place i = 0; i < n(); i++) {
+            if (entries_[i].live && call_of(i) != 0) hurry(i);
+        }
     }
     void need_sources(std::size_t reader, std::uint32_t call) {
+        const Entry::Key key = entries_[reader].key;
         for_each_source(entries_[reader].node, [&](Place source) {
-            const auto [number, position] = std::pair(entries_[reader].number, entries_[reader].position);
             std::size_t id = source;
-            if (is_read_again(source, call)) {
-                id = find_again(source, call);
-                if (id == entries_.size()) {
-                    entries_.push_back({source, call, true, number, position});
-                    again_of_[source].push_back(id);
-                } else if (std::pair(number, position) < std::pair(entries_[id].number, entries_[id].position)) {
-                    entries_[id].number = number, entries_[id].position = position;
-                }
+            if (is_read_again(source, call)) id = find_again(source, call);
+            if (id == entries_.size()) {
+                entries_.push_back({.node = source, .call = call, .key = latest});
+                again_of_[source].push_back(id);
             }
-            entries_[id].live = true;
+            Entry &entry = entries_[id];
+            entry.live = true;
+            entry.uses++;
+            if (entry.is_again() || comes_late(source)) entry.key = std::min(entry.key, key);
         });
+    }
+
+    // What is made of leafs alone keeps nothing waiting: as late as it can be, so that it does not wait itself.
+    bool comes_late(Place node) const {
+        bool of_leafs = !parts_.nodes[node]->writes();
+        for_each_source(node, [&](Place source) { of_leafs = of_leafs && roots_[source] == GraphParts::nowhere; });
+        return of_leafs;
+    }
+    // One of gradients that alone reads what it reads, and makes no more of it, comes as soon as that is there: as a weight's step, or what
+    // lies between its gradient and a product's. (Rules are called from the last node to the first, those of weights behind all others.)
+    void hurry(Place node) {
+        const Tensor &t = *parts_.nodes[node];
+        std::size_t made = t.root == &t ? t.layout.nbytes() : 0, read = 0;
+        bool alone = true;
+        Entry::Key key{};
+        for_each_source(node, [&](Place source) {
+            const std::size_t id = version_of(source, call_of(node));
+            alone = alone && entries_[id].uses == 1;
+            read += parts_.nodes[source]->layout.nbytes();
+            key = std::max(key, entries_[id].key);
+        });
+        if (read != 0 && alone && made <= read) entries_[node].key = key;
     }
 
     // What would read memory that is written before the gradients come for which it would be computed again stays as it is. (A write that
@@ -144,7 +177,7 @@ private:
                 if (later.writes) follows(id, later.node);
             }
         });
-        const auto key = [&](std::uint32_t id) { return std::tuple(entries_[id].number, entries_[id].position, entries_[id].node); };
+        const auto key = [&](std::uint32_t id) { return std::pair(entries_[id].key, entries_[id].node); };
         return precedence.sorted(key, [&](std::uint32_t id) { return entries_[id].live; });
     }
 

@@ -6,7 +6,9 @@
 #include <tensorlib/gguf.hpp>
 
 #include <cuda_runtime_api.h>
+#include <array>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 using support::expect_error;
@@ -270,6 +272,54 @@ TEST_F(Graphs, progress_counts_what_is_done_and_can_stop) {
     graph.set_progress(nullptr);
     for (int round = 0; round < 3; round++) EXPECT_NO_THROW(graph.compute(gpu));
     EXPECT_NO_THROW(t.read_f32());
+}
+
+// By marks and within a bound, with steps of the weights in the same graph: the bits of the graph that keeps all.
+TEST_F(Graphs, that_recompute_have_the_same_bits) {
+    const tl::Backend gpu(support::cuda_devices().front());
+    const auto run = [&](bool mark, std::optional<std::size_t> memory) {
+        const tl::Context ctx(gpu);
+        std::vector<tl::Tensor> weights, outputs;
+        tl::Tensor y = leaf(ctx, {16, 8}, 1);
+        for (std::uint32_t i = 0; i < 6; i++) {
+            weights.push_back(leaf(ctx, {16, 16}, i + 2));
+            const auto s = mul_mat(scale(weights.back(), 0.05), y);
+            y = tanh(s);
+            s.set_recompute(mark), y.set_recompute(mark && i % 3 != 2);
+        }
+        const auto loss = sum(sqr(y)), settings = ctx.tensor<float>({2}, {0.01f, 0});
+        const auto gradients = ctx.gradients(std::array{loss}, weights);
+        for (std::size_t i = 0; i < weights.size(); i++) outputs.push_back(opt_step_sgd(weights[i], gradients[i], settings));
+        outputs.push_back(loss);
+        const tl::Graph graph = memory ? tl::Graph::within(outputs, *memory) : tl::Graph(outputs);
+        EXPECT_EQ(graph.plan_text(gpu).find(", recomputed") != std::string::npos, mark || memory);
+        for (int i = 0; i < 3; i++) graph.compute(gpu);
+        std::vector<float> all = loss.read_f32();
+        for (const auto &w : weights) {
+            for (const float x : w.read_f32()) all.push_back(x);
+        }
+        return all;
+    };
+    const auto want = run(false, {});
+    EXPECT_EQ(run(true, {}), want);
+    // All take 9,728 bytes.
+    EXPECT_EQ(run(false, 7000), want);
+}
+
+TEST_F(Graphs, that_check_name_the_first_result_that_is_not_finite) {
+    const tl::Backend gpu(support::cuda_devices().front());
+    const tl::Context ctx(gpu);
+    const auto x = ctx.tensor<float>({3, 2}, {1, 2, 3, 4, -5, 6}), y = log(x);
+    const tl::Graph graph({sum(sqr(scale(y, 2))), x.transpose().cont()});
+    graph.compute(gpu);
+    graph.set_check_finite(true);
+    for (int i = 0; i < 2; i++)
+        expect_error(tl::Status::invalid_argument, {"check_finite: log [3, 2] f32: element 4 [1, 1, 0, 0] is NaN"},
+                     [&] { graph.compute(gpu); });
+    x.write_f32(std::vector<float>{1, 2, 3, 4, 5, 6});
+    graph.compute(gpu);
+    graph.set_check_finite(false);
+    graph.compute(gpu);
 }
 
 TEST_F(Graphs, backends_of_one_device_share_contexts) {
