@@ -5,7 +5,7 @@ use crate::{Context, DType, Result, Tensor};
 
 /// Sums of gradients of several small batches, for one step as of a large one.
 ///
-/// [`Accumulator::first`] and [`Accumulator::more`] are computed for each small batch, [`Optimiser::steps_by`] of
+/// [`Accumulator::first`] and [`Accumulator::more`] are computed for each small batch, [`Optimiser::steps_by`](super::Optimiser::steps_by) of
 /// [`Accumulator::sums`] once behind the last. Gradients of means are weighed by the batch's part of all samples: differentiate by a
 /// seed of that.
 #[derive(Debug)]
