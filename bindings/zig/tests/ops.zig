@@ -127,7 +127,7 @@ test "types" {
 }
 
 test "where gradients flow" {
-    const ctx = try tl.Context.init(.{});
+    var ctx = try tl.Context.init(.{});
     defer ctx.deinit();
     const a = try ctx.tensor(.f32, &.{3});
     const b = try ctx.tensor(.f32, &.{3});
