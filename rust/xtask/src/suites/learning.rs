@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::levels;
 use crate::objects;
 use crate::suite::Run;
+use crate::suites::training::accuracy_of;
 use crate::tools;
 use crate::workspace::{make_dir, Workspace};
 
@@ -92,8 +93,7 @@ fn quantised(ws: &Workspace) -> PathBuf {
 fn above(run: &mut Run, name: &str, seeds: &[&str], isa: &str, least: f64) {
     let accuracy = |seed: &&str| -> Result<f64, String> {
         let text = run.ws.cmd(example(run.ws, name)).arg(seed).env("TENSORLIB_ISA", isa).capture()?;
-        let last = text.lines().find_map(|line| line.strip_prefix("accuracy ")?.strip_suffix(" %"));
-        last.and_then(|number| number.parse().ok()).ok_or_else(|| format!("{name} prints no accuracy:\n{text}"))
+        accuracy_of(&text).ok_or_else(|| format!("{name} prints no accuracy:\n{text}"))
     };
     let outcome = seeds.iter().map(accuracy).collect::<Result<Vec<f64>, String>>().and_then(|mut all| {
         all.sort_by(f64::total_cmp);

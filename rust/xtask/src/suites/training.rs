@@ -77,11 +77,14 @@ pub fn report_of_history(csv: &str) -> String {
     report
 }
 
+/// The percents of a last line `accuracy X %`.
+pub fn accuracy_of(printed: &str) -> Option<f64> {
+    printed.lines().last()?.strip_prefix("accuracy ")?.strip_suffix(" %")?.parse().ok()
+}
+
 /// Whether the last line says that enough answers are right.
 fn accurate(printed: &str) -> Result<(), String> {
-    let last = printed.lines().last().unwrap_or_default();
-    let percent = last.strip_prefix("accuracy ").and_then(|rest| rest.strip_suffix(" %"));
-    match percent.and_then(|percent| percent.parse::<f64>().ok()) {
+    match accuracy_of(printed) {
         Some(percent) if percent > ACCURACY => Ok(()),
         _ => Err(format!("'accuracy X %' with more than {ACCURACY} is not its last line:\n{printed}")),
     }
