@@ -86,6 +86,7 @@ constexpr struct {
                 {"reductions", report_reductions},
                 {"norms", report_norms},
                 {"steps", report_steps},
+                {"joined", report_joined},
                 {"attention", report_attention},
                 {"convolutions", report_convolutions},
                 {"formats", report_formats},

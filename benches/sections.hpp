@@ -60,6 +60,7 @@ void report_reductions(const Bench &bench);
 void report_attention(const Bench &bench);
 void report_norms(const Bench &bench);
 void report_steps(const Bench &bench);
+void report_joined(const Bench &bench);
 void report_threads(const Bench &bench);
 void report_accuracy(const Bench &bench);
 void report_formats(const Bench &bench);

@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"runtime"
+	"slices"
 	"unsafe"
 )
 
@@ -59,6 +60,7 @@ type Backend struct {
 	ptr *C.tl_backend
 
 	device, isa string
+	devices     []string
 	threads     int
 }
 
@@ -81,8 +83,9 @@ func WithTF32() BackendOption {
 	return func(p *backendParams) { p.tf32 = true }
 }
 
-// NewBackend opens a device by its name, as [Devices] lists them; "" is "cpu".
-// Close it after use.
+// NewBackend opens a device by its name, as [Devices] lists them; "" is "cpu";
+// "cuda:0+cpu" opens both and joins them, as [JoinBackends] does. Close it after
+// use.
 //
 // The environment variable TENSORLIB_ISA, read here, chooses a lower
 // instruction-set level than the best: see [ISAs]. TENSORLIB_TRACE names a file
@@ -120,6 +123,36 @@ func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 	if err := check(C.tl_backend_create(cdevice, &params, &ptr, &cerr), &cerr); err != nil {
 		return nil, err
 	}
+	return newBackend(ptr), nil
+}
+
+// JoinBackends joins backends of different devices to one, which computes graphs
+// whose tensors lie on any of them: each node where the fewest bytes are copied
+// for it, or where [Tensor.Place] says. Leafs stay where their contexts are, an
+// output ends on its context's device. A context made on the joined backend lies
+// on the first one's device. The backends may be used meanwhile, and closed before
+// it.
+//
+// Errors: [StatusInvalidArgument] where there are none or more than 32, two of one
+// device, or one that is joined itself; [StatusUnavailable] in a forked process.
+func JoinBackends(backends ...*Backend) (*Backend, error) {
+	ptrs := make([]*C.tl_backend, len(backends))
+	for i, b := range backends {
+		if err := b.enter(); err != nil {
+			return nil, err
+		}
+		defer b.leave()
+		ptrs[i] = b.ptr
+	}
+	var ptr *C.tl_backend
+	cerr := newCError()
+	if err := check(C.tl_backend_join(unsafe.SliceData(ptrs), C.size_t(len(ptrs)), nil, &ptr, &cerr), &cerr); err != nil {
+		return nil, err
+	}
+	return newBackend(ptr), nil
+}
+
+func newBackend(ptr *C.tl_backend) *Backend {
 	b := &Backend{
 		h:       &handle{what: "backend", free: func() { C.tl_backend_free(ptr) }},
 		ptr:     ptr,
@@ -127,8 +160,11 @@ func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 		isa:     C.GoString(C.tl_backend_isa(ptr)),
 		threads: int(C.tl_backend_n_threads(ptr)),
 	}
+	for i := range C.tl_backend_n_devices(ptr) {
+		b.devices = append(b.devices, C.GoString(C.tl_backend_device_at(ptr, i)))
+	}
 	runtime.AddCleanup(b, (*handle).close, b.h)
-	return b, nil
+	return b
 }
 
 // Close gives the backend back. It takes effect when calls that use it have
@@ -139,8 +175,12 @@ func (b *Backend) Close() {
 	}
 }
 
-// Device is the name of the backend's device: "cpu".
+// Device is the name of the backend's device: "cpu"; of joined ones "cpu+cuda:0".
 func (b *Backend) Device() string { return b.device }
+
+// Devices are the names of the devices that it computes on, in the order of
+// joining: one, unless it was joined.
+func (b *Backend) Devices() []string { return slices.Clone(b.devices) }
 
 // ISA is the instruction-set level of the CPU kernels: "avx512".
 func (b *Backend) ISA() string { return b.isa }

@@ -29,13 +29,20 @@ func TestCases(t *testing.T) {
 	}
 	device := envOr("TENSORLIB_DEVICE", "cpu")
 	threads := must(strconv.Atoi(envOr("TENSORLIB_TEST_THREADS", "2")))
-	backend, err := NewBackend(device, WithThreads(threads))
-	if err != nil {
-		t.Fatal(err)
+	// Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+	var parts []*Backend
+	for name := range strings.SplitSeq(device, "+") {
+		part := must(NewBackend(name, WithThreads(threads)))
+		defer part.Close()
+		parts = append(parts, part)
 	}
-	defer backend.Close()
-	if asked := os.Getenv("TENSORLIB_ISA"); asked != "" && !strings.EqualFold(asked, backend.ISA()) {
-		t.Fatalf("TENSORLIB_ISA is %s, the backend runs %s", asked, backend.ISA())
+	backend := parts[0]
+	if len(parts) > 1 {
+		backend = must(JoinBackends(parts...))
+		defer backend.Close()
+	}
+	if asked := os.Getenv("TENSORLIB_ISA"); asked != "" && !strings.EqualFold(asked, parts[0].ISA()) {
+		t.Fatalf("TENSORLIB_ISA is %s, the backend runs %s", asked, parts[0].ISA())
 	}
 
 	var passed, failed, skipped int
@@ -46,7 +53,7 @@ func TestCases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range cases {
-			err := c.run(backend)
+			err := c.run(backend, parts)
 			if seen[c.name] {
 				err = fmt.Errorf("the name is taken")
 			}
@@ -70,19 +77,30 @@ func TestCases(t *testing.T) {
 		t.Error("no case ran")
 	}
 	fmt.Printf("cases go %s %s: %d passed, %d failed, %d skipped\n",
-		backend.Device(), backend.ISA(), passed, failed, skipped)
+		backend.Device(), parts[0].ISA(), passed, failed, skipped)
 }
 
-// run gives nil where the case passes.
-func (c *testCase) run(backend *Backend) error {
-	ctx, err := NewContext(WithBackend(backend))
-	if err != nil {
-		return err
+// run gives nil where the case passes. parts are those that the backend is joined
+// of, or itself: nodes are in the first one's context, leafs in each one's in turn.
+func (c *testCase) run(backend *Backend, parts []*Backend) error {
+	var contexts []*Context
+	for _, part := range parts {
+		ctx, err := NewContext(WithBackend(part))
+		if err != nil {
+			return err
+		}
+		defer ctx.Close()
+		contexts = append(contexts, ctx)
 	}
-	defer ctx.Close()
+	ctx, leafs := contexts[0], 0
 	tensors := map[string]*Tensor{}
 	for i, s := range c.steps {
-		tensor, err := s.make(ctx, tensors)
+		of := ctx
+		if s.leaf != nil || s.raw != nil {
+			of = contexts[leafs%len(contexts)]
+			leafs++
+		}
+		tensor, err := s.make(of, tensors)
 		if c.code != "" && c.fails == "" && i == len(c.steps)-1 {
 			return c.checkError(err)
 		}
@@ -127,7 +145,7 @@ func (c *testCase) checkOutputs(ctx *Context, backend *Backend, tensors map[stri
 		}
 	}
 	err := backend.Compute(outputs...)
-	if c.cpu && backend.Device() != "cpu" {
+	if c.cpu && !strings.Contains(backend.Device(), "cpu") {
 		var e *Error
 		if errors.As(err, &e) && e.Code == StatusUnsupported {
 			return nil

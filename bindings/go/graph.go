@@ -220,6 +220,33 @@ func (g *Graph) PlanText(b *Backend) (string, error) {
 	return text, check(cerr.code, &cerr)
 }
 
+// PlanBytes says how many bytes computing the graph takes of each device of the
+// backend, in the order of [Backend.Devices]: leafs and outputs there,
+// intermediates, workspace, what is copied there, packed copies of constants.
+// Leafs need no data: in a context without it tells beforehand what a graph needs.
+//
+// Errors: those of [Graph.Compute].
+func (g *Graph) PlanBytes(b *Backend) ([]uint64, error) {
+	if err := g.enter(); err != nil {
+		return nil, err
+	}
+	defer g.leave()
+	if err := b.enter(); err != nil {
+		return nil, err
+	}
+	defer b.leave()
+	cbytes := make([]C.size_t, len(b.devices))
+	cerr := newCError()
+	if err := check(C.tl_graph_plan_bytes(g.ptr, b.ptr, &cbytes[0], C.size_t(len(cbytes)), &cerr), &cerr); err != nil {
+		return nil, err
+	}
+	bytes := make([]uint64, len(cbytes))
+	for i, n := range cbytes {
+		bytes[i] = uint64(n)
+	}
+	return bytes, nil
+}
+
 // cText gets a text from a function that returns the length it needs. The text
 // may grow between two calls (another goroutine names a tensor), so it asks until
 // one fits.

@@ -204,6 +204,20 @@ func (t *Tensor) SetRecompute(recompute bool) error {
 	return check(C.tl_tensor_set_recompute(t.ptr, C.bool(recompute), &cerr), &cerr)
 }
 
+// Place says which device computes this node in graphs that a joined backend runs
+// ([JoinBackends]); "" leaves it open again. A view counts for what it is a view of.
+//
+// Errors: [StatusInvalidArgument] for a leaf, a view of one, and an unknown device.
+func (t *Tensor) Place(device string) error {
+	if err := t.enter(); err != nil {
+		return err
+	}
+	defer t.leave()
+	return named("device", device, func(cname *C.char, cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_place(t.ptr, cname, cerr)
+	})
+}
+
 // SetConstant promises that a leaf's contents stay as they are: every later
 // write and operation that targets it is an error, and plans may keep a packed
 // copy. There is no way back.

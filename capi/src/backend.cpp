@@ -2,8 +2,10 @@
 
 #include "api/devices.hpp"
 #include "cpu/dispatch.hpp"
+#include "runtime/joined_backend.hpp"
 
 #include <algorithm>
+#include <vector>
 
 using namespace tensorlib;
 using capi::guarded;
@@ -56,6 +58,31 @@ tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         }
         *out = wrap(core::open_backend(device ? device : "cpu", wanted).release());
     });
+}
+
+void tl_join_params_init(tl_join_params *params, size_t struct_size) { capi::init_params(params, struct_size); }
+
+tl_status tl_backend_join(tl_backend *const *backends, size_t n, const tl_join_params *params, tl_backend **out, tl_error *err) {
+    constexpr const char *function = "backend_join";
+    if (out) *out = nullptr;
+    return guarded(err, [&] {
+        required(out, function, "out");
+        required(backends, function, "backends");
+        if (params) (void)capi::read_params<8>(params, function);
+        core::check_part_count(n);
+        std::vector<core::Backend *> parts;
+        for (size_t i = 0; i < n; i++) {
+            if (!backends[i]) core::fail(Status::invalid_argument, "%s: backend %zu is NULL", function, i);
+            parts.push_back(unwrap(backends[i]));
+        }
+        *out = wrap(core::join_backends(parts).release());
+    });
+}
+
+size_t tl_backend_n_devices(const tl_backend *backend) { return backend ? unwrap(backend)->parts().size() : 0; }
+
+const char *tl_backend_device_at(const tl_backend *backend, size_t index) {
+    return index < tl_backend_n_devices(backend) ? unwrap(backend)->parts()[index]->device().name() : nullptr;
 }
 
 void tl_backend_free(tl_backend *backend) {

@@ -41,7 +41,7 @@ tl_status tl_context_allocate(tl_context *ctx, tl_backend *backend, tl_error *er
     constexpr const char *function = "context_allocate";
     return guarded(err, [&] {
         core::Context &context = *unwrap(required(ctx, function, "ctx"));
-        if (backend && &unwrap(backend)->device().memory() != &context.memory()) {
+        if (backend && !unwrap(backend)->part_on(context.memory())) {
             core::fail(Status::context_mismatch, "%s: the context lives on %s, the backend on %s", function, context.memory().device(),
                        unwrap(backend)->device().name());
         }

@@ -3,6 +3,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/memory_budget.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -84,4 +85,19 @@ size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_
         length = capi::copy_text(core::plan_text(*unwrap(graph), *unwrap(backend)), buf, size);
     });
     return length;
+}
+
+tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *backend, size_t *bytes, size_t n, tl_error *err) {
+    constexpr const char *function = "graph_plan_bytes";
+    return guarded(err, [&] {
+        required(graph, function, "graph");
+        required(backend, function, "backend");
+        required(bytes, function, "bytes");
+        const size_t n_devices = unwrap(backend)->parts().size();
+        if (n < n_devices) {
+            core::fail(Status::invalid_argument, "%s: n is %zu: %s needs room for %zu", function, n, unwrap(backend)->device().name(),
+                       n_devices);
+        }
+        std::ranges::copy(core::plan_bytes(*unwrap(graph), *unwrap(backend)), bytes);
+    });
 }

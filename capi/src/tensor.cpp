@@ -1,7 +1,9 @@
 #include "handles.hpp"
 
+#include "api/devices.hpp"
 #include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
+#include "runtime/executor.hpp"
 #include "runtime/memory_budget.hpp"
 
 #include <span>
@@ -108,6 +110,14 @@ tl_status tl_tensor_read(const tl_tensor *t, void *data, size_t offset, size_t s
 
 tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err) {
     return guarded(err, [&] { core::set_constant(required_tensor(t, "tensor_set_constant", "t")); });
+}
+
+tl_status tl_tensor_place(tl_tensor *t, const char *device, tl_error *err) {
+    constexpr const char *function = "tensor_place";
+    return guarded(err, [&] {
+        core::Tensor &tensor = required_tensor(t, function, "t");
+        core::place(tensor, device && *device ? &core::device_named(function, device).memory() : nullptr);
+    });
 }
 
 tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err) {

@@ -56,6 +56,7 @@ void Graph::set_check_finite(bool check) const { core::set_check_finite(*impl_->
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
 std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }
 std::string Graph::dot() const { return impl_->graph->dot(); }
+std::vector<std::size_t> Graph::plan_bytes(const Backend &backend) const { return core::plan_bytes(*impl_->graph, *backend.impl_); }
 std::string Graph::plan_text(const Backend &backend) const { return core::plan_text(*impl_->graph, *backend.impl_); }
 
 }  // namespace tensorlib

@@ -1,7 +1,9 @@
+#include "api/devices.hpp"
 #include "api/handles.hpp"
 #include "graph/constants.hpp"
 #include "graph/tensor_data.hpp"
 #include "ops/op_def.hpp"
+#include "runtime/executor.hpp"
 #include "runtime/memory_budget.hpp"
 
 #include <string>
@@ -51,6 +53,9 @@ std::vector<float> Tensor::read_f32() const {
 
 void Tensor::set_constant() const { core::set_constant(get()); }
 void Tensor::drop_original() const { core::drop_original(get()); }
+void Tensor::place(std::string_view device) const {
+    core::place(get(), device.empty() ? nullptr : &core::device_named("tensor_place", std::string(device).c_str()).memory());
+}
 void Tensor::set_recompute(bool recompute) const { core::set_recompute(get(), recompute); }
 
 void Tensor::check_type(Type wanted) const {

@@ -7,6 +7,9 @@
 #include "runtime/trace.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <string>
 
 namespace tensorlib::core {
 
@@ -14,7 +17,8 @@ namespace {
 
 class CpuDevice final : public Device {
 public:
-    const char *name() const noexcept override { return "cpu"; }
+    CpuDevice(std::string name, DeviceMemory &memory) : name_(std::move(name)), memory_(memory) {}
+    const char *name() const noexcept override { return name_.c_str(); }
 
     DeviceProps props() const override {
         const platform::MemoryInfo memory = platform::memory_info();
@@ -26,16 +30,63 @@ public:
         return props;
     }
 
-    DeviceMemory &memory() const noexcept override { return host_memory(); }
+    DeviceMemory &memory() const noexcept override { return memory_; }
 
     Ref<Backend> open(const BackendParams &params) const override { return Ref<Backend>::adopt(new CpuBackend(*this, params)); }
+
+private:
+    const std::string name_;
+    DeviceMemory &memory_;
+};
+
+// The host's, which says that it is not.
+class VirtualMemory final : public DeviceMemory {
+public:
+    explicit VirtualMemory(std::string device) : device_(std::move(device)) {}
+    const char *device() const noexcept override { return device_.c_str(); }
+    bool host_accessible() const noexcept override { return false; }
+    std::size_t alignment() const noexcept override { return host_memory().alignment(); }
+    void *acquire(std::size_t size) override { return host_memory().acquire(size); }
+    void release(void *memory, std::size_t size) noexcept override { host_memory().release(memory, size); }
+    void zero(void *memory, std::size_t size) override { host_memory().zero(memory, size); }
+    void write(void *to, const void *from, std::size_t size) override { host_memory().write(to, from, size); }
+    void read(void *to, const void *from, std::size_t size) override { host_memory().read(to, from, size); }
+    void mark_used(void *memory, std::size_t size) noexcept override { host_memory().mark_used(memory, size); }
+    void mark_unused(void *memory, std::size_t size) noexcept override { host_memory().mark_unused(memory, size); }
+
+private:
+    const std::string device_;
+};
+
+struct VirtualDevices {
+    std::deque<VirtualMemory> memories;
+    std::deque<CpuDevice> devices;
+    std::vector<const Device *> list;
+
+    VirtualDevices() {
+        const int wanted = std::atoi(platform::environment("TENSORLIB_CPU_VIRTUAL_DEVICES").c_str());
+        for (int i = 0; i < wanted && i < static_cast<int>(max_parts); i++) {
+            const std::string name = "cpu:" + std::to_string(i);
+            list.push_back(&devices.emplace_back(name, memories.emplace_back(name)));
+        }
+    }
 };
 
 }  // namespace
 
 const Device &cpu_device() noexcept {
-    static const CpuDevice device;
+    static const CpuDevice device("cpu", host_memory());
     return device;
+}
+
+std::span<const Device *const> virtual_cpu_devices() noexcept {
+    try {
+        // Never destroyed, as contexts may live on them until the process ends.
+        static const VirtualDevices *all = new VirtualDevices;
+        return all->list;
+    } catch (...) {
+        return {};  // no memory for the list; the next call tries again
+    }
 }
 
 CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
@@ -59,7 +110,7 @@ const KernelTable<CpuKernel> &table() noexcept {
 
 Choice CpuBackend::choose_kernel(const Problem &problem) const noexcept { return table().choose(problem); }
 
-std::string CpuBackend::refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
+std::string CpuBackend::kernels_refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
 
 void CpuBackend::check_usable(const char *what) const {
     if (pool_.usable()) return;

@@ -10,6 +10,9 @@
 namespace tensorlib::core {
 
 const Device &cpu_device() noexcept;
+// For tests of several devices: TENSORLIB_CPU_VIRTUAL_DEVICES=N adds "cpu:0" to "cpu:N-1", which compute as the CPU does, in memory that
+// the host may not follow pointers to. Asked once in a process.
+std::span<const Device *const> virtual_cpu_devices() noexcept;
 
 class CpuBackend final : public Backend {
 public:
@@ -21,10 +24,10 @@ public:
     const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
     // For the holder of the backend's turn.
     ThreadPool &pool() noexcept { return pool_; }
-    PackedConstants::Copy packed(const Tensor &a) noexcept { return packed_->find_or_make(a, isa_.kernels, pool_); }
+    PackedConstants::Copy packed(const Tensor &a, bool estimates) noexcept {
+        return packed_->find_or_make(a, isa_.kernels, pool_, estimates);
+    }
 
-    Choice choose_kernel(const Problem &problem) const noexcept override;
-    std::string refusals(const Problem &problem, const Kernel *chosen) const override;
     std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }
     void check_usable(const char *what) const override;
     void execute(const Step &step) override;
@@ -32,6 +35,8 @@ public:
     void finish() override {}
 
 private:
+    Choice choose_kernel(const Problem &problem) const noexcept override;
+    std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
     // Contexts may keep the object for longer, not the copies.
     ~CpuBackend() override { packed_->clear(); }
     void rebuild(const Rebuilt &leaf);
@@ -39,7 +44,7 @@ private:
 
     const IsaLevel &isa_;
     ThreadPool pool_;
-    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants);
+    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants(device().memory()));
 };
 
 }  // namespace tensorlib::core

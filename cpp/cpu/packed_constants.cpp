@@ -122,8 +122,9 @@ PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTab
     return {nullptr, 0, ""};
 }
 
-const char *PackedConstants::refuse(const Tensor &a, const leaf::LeafTable &leaf) noexcept {
+const char *PackedConstants::refuse(const Tensor &a, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept {
     if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
+    if (&a.root->context->memory() != &memory) return "a constant of another device";
     const Format &format = format_of(a.layout, leaf);
     if (format.rows == 0) return "no packed copies of this type at this level";
     if (format.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
@@ -131,13 +132,16 @@ const char *PackedConstants::refuse(const Tensor &a, const leaf::LeafTable &leaf
     return a.layout.ne[1] * 2 < format.rows ? "too few rows for a packed copy" : nullptr;
 }
 
-PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept {
-    if (const char *reason = refuse(a, leaf)) return {nullptr, 0, reason};
+PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool,
+                                                    bool estimates) noexcept {
+    if (const char *reason = refuse(a, leaf, memory_)) return {nullptr, 0, reason};
     if (const Copy found = find(a, leaf); found.panels) return found;
     constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
     const std::size_t bytes = PackedPanels::bytes(a.layout, leaf);
     const std::uint64_t available = platform::available_memory();
     if (bytes == 0 || (available != 0 && bytes > available / 2)) return no_memory;
+    static constexpr std::byte nowhere{};
+    if (estimates) return {&nowhere, bytes, "packed copy"};
     try {
         auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, leaf));
         if (!panels->data()) return no_memory;

@@ -56,11 +56,14 @@ public:
     };
 
     // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
-    static const char *refuse(const Tensor &a, const leaf::LeafTable &leaf) noexcept;
+    static const char *refuse(const Tensor &a, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept;
+
+    explicit PackedConstants(const DeviceMemory &memory) noexcept : memory_(memory) {}
 
     // Of such an operand. Needs the backend's turn, which the pool belongs to. A copy that there is no memory for is none:
-    // it may take half of what the machine has left.
-    Copy find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept;
+    // it may take half of what the machine has left. `estimates`: it is only asked for; where there is none yet, its bytes are right and
+    // its address leads nowhere.
+    Copy find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool, bool estimates) noexcept;
 
     // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
@@ -83,7 +86,8 @@ private:
     const Entry *find_entry(const Tensor &a) const noexcept;
     ~PackedConstants() override = default;
 
-    mutable std::mutex lock_;  // contexts go at any time
+    const DeviceMemory &memory_;  // of the constants
+    mutable std::mutex lock_;     // contexts go at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::size_t bytes_ = 0;
 };

@@ -79,7 +79,7 @@ const KernelTable<CudaKernel> &table() noexcept {
 
 Choice CudaBackend::choose_kernel(const Problem &problem) const noexcept { return table().choose(problem); }
 
-std::string CudaBackend::refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
+std::string CudaBackend::kernels_refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
 
 void CudaBackend::check_usable(const char *caller) const { device_.check_usable(caller); }
 

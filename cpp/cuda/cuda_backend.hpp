@@ -21,9 +21,8 @@ public:
     // cuBLASLt, opened when first asked for; to be called under the backend's turn, as planning is.
     const CublasLt &cublaslt() const noexcept { return cublaslt_; }
 
-    Choice choose_kernel(const Problem &problem) const noexcept override;
-    std::string refusals(const Problem &problem, const Kernel *chosen) const override;
     void check_usable(const char *caller) const override;
+    bool returns_before_done() const noexcept override { return true; }
     void begin() override;
     void execute(const Step &step) override;
     void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;
@@ -31,6 +30,8 @@ public:
     void drain() noexcept override;
 
 private:
+    Choice choose_kernel(const Problem &problem) const noexcept override;
+    std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
     ~CudaBackend() override;
 
     cudaError_t record(std::span<const Step> steps, cudaGraphExec_t &graph);

@@ -89,8 +89,8 @@ public:
     // context too.
     Tensor *new_file_leaf(const FileLeaf &leaf);
 
-    // A node. Links this context to those of the operands; throws Error(context_mismatch) where one lives on
-    // another device or refers back to this context.
+    // A node. Links this context to those of the operands, which may live on other devices; throws Error(context_mismatch) where one
+    // refers back to this context.
     Tensor *new_node(const NodeSpec &spec);
     // Gives back the memory of a node that nobody has seen but who made it; no other node or graph may have it as an operand any more.
     void take_back(Tensor &node) noexcept;
@@ -170,7 +170,6 @@ private:
     void release_tensor(Tensor *t) noexcept;
     void link_operands(const NodeSpec &spec);
     void link(Context &other, const char *op);
-    void check_device(const char *op, const Context &other) const;
     [[noreturn]] void refuse_circle(const char *op, const Context &other) const;
     void unlink_behind(std::size_t n) noexcept;
     bool refers_to(const Context &target) const;

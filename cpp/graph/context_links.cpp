@@ -27,7 +27,6 @@ void Context::link_operands(const NodeSpec &spec) {
 // of two threads that link two contexts to each other at the same time at least one sees the circle. Where it throws, the link is the
 // caller's to remove.
 void Context::link(Context &other, const char *op) {
-    check_device(op, other);
     {
         std::lock_guard lock(links_lock_);
         for (const auto &known : links_) {
@@ -42,19 +41,12 @@ void Context::link(Context &other, const char *op) {
     last_link_ = &other;
 }
 
-void Context::check_device(const char *op, const Context &other) const {
-    if (&other.memory_ == &memory_) return;
-    fail(Status::context_mismatch, "%s: %s lives on %s, %s on %s: operands must be on one device", op, text().c_str(), memory_.device(),
-         other.text().c_str(), other.memory_.device());
-}
-
 void Context::refuse_circle(const char *op, const Context &other) const {
     fail(Status::context_mismatch, "%s: %s cannot refer to %s, which refers to it already: neither could ever be freed", op, text().c_str(),
          other.text().c_str());
 }
 
 void Context::check_reference(const char *op, const Context &other) const {
-    check_device(op, other);
     if (&other != this && other.refers_to(*this)) refuse_circle(op, other);
 }
 

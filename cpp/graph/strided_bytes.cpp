@@ -56,7 +56,7 @@ void for_each_rows(const Tensor &t, std::size_t offset, std::size_t size, Move m
 // Whether to take a view's elements out of one block that covers them all: where those between them are no more than
 // they are, one transfer of both beats one for each row.
 bool worth_covering(const Tensor &t, std::size_t size) {
-    const DeviceMemory &memory = t.context->memory();
+    const DeviceMemory &memory = t.root->context->memory();
     return !memory.host_accessible() && !t.layout.contiguous() && size == t.layout.nbytes() && t.layout.span_bytes() <= 2 * size;
 }
 
@@ -64,7 +64,7 @@ bool worth_covering(const Tensor &t, std::size_t size) {
 
 void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
     const auto *from = static_cast<const std::byte *>(data);
-    DeviceMemory &memory = t.context->memory();
+    DeviceMemory &memory = t.root->context->memory();
     if (worth_covering(t, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         // What lies between the elements stays as it is; the run lock guards it with them.
@@ -107,7 +107,7 @@ void StridedReader::read(void *data, std::size_t offset, std::size_t size) {
 
 void StridedReader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) const {
     const Tensor &t = t_;
-    DeviceMemory &memory = t.context->memory();
+    DeviceMemory &memory = t.root->context->memory();
     if (worth_covering(t, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         memory.read(cover.data(), t.address(), cover.size());

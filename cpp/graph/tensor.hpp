@@ -15,6 +15,7 @@
 namespace tensorlib::core {
 
 class Context;
+class DeviceMemory;
 class StandIn;
 
 // What a leaf's bytes lie in.
@@ -67,6 +68,9 @@ struct Tensor {
     std::atomic<bool> recompute{false};
     // Of a node that computes another one again, which is no context's but a graph's: that one. Else null.
     const Tensor *original = nullptr;
+
+    // Of a node that computes something: the device that is to do it, by its memory; null where that is open.
+    std::atomic<const DeviceMemory *> placed_on{nullptr};
 
     // Never null; its bytes are the context's, which gives them back when the name is set anew: Context::name_of() copies them.
     std::atomic<const char *> name{""};

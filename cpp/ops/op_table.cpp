@@ -212,10 +212,6 @@ Tensor *build_node(Context &context, Op op, std::span<Tensor *const> src, std::s
                  operands_text(def, src, "NULL").c_str(), def.operands[i].name);
         }
         operands[i] = src[i];
-        if (&source->context->memory() != &context.memory()) {
-            fail(Status::context_mismatch, "%s: %s: an operand lives on %s, the context on %s", def.name,
-                 operands_text(def, src, "NULL").c_str(), source->context->memory().device(), context.memory().device());
-        }
     }
     std::array<Attr, Attrs::most> checked;
     const Attrs given = checked_attrs(def, attrs, checked);

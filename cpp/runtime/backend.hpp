@@ -6,9 +6,11 @@
 #include "runtime/kernel.hpp"
 
 #include <atomic>
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -16,6 +18,9 @@
 namespace tensorlib::core {
 
 class Trace;
+
+// That a backend may be joined of.
+constexpr std::size_t max_parts = 32;
 
 struct BackendParams {
     int n_threads = 0;  // 0 = all that this process may use
@@ -50,14 +55,20 @@ public:
     // nor 1.
     bool fuses() const noexcept { return fuses_; }
 
+    // The backends that it is joined of, in the order of joining; of any other one itself. Steps and blocks name them by their index here.
+    virtual std::span<Backend *const> parts() const noexcept { return {&self_, 1}; }
+    // The part that computes on such memory, or none.
+    std::optional<std::size_t> part_on(const DeviceMemory &memory) const noexcept;
+
     virtual int n_threads() const noexcept = 0;
     virtual const char *isa() const noexcept = 0;
     // Bytes that the backend keeps of constants.
     virtual std::size_t packed_bytes() const noexcept { return 0; }
 
-    // The kernel that takes the node, and how; refusals() is what those said that are preferred to this one (all, where it is null).
-    virtual Choice choose_kernel(const Problem &problem) const noexcept = 0;
-    virtual std::string refusals(const Problem &problem, const Kernel *chosen) const = 0;
+    // The kernel that takes the node, and how; refusals() is what those said that are preferred to this one (all, where it is null). Not
+    // for a joined one: its parts are asked.
+    Choice choose(const Problem &problem) const noexcept;
+    std::string refusals(const Problem &problem, const Kernel *chosen) const;
 
     // Throws where this backend cannot be used at present: Error(unavailable) in a forked child, Error(device) after
     // a device's failure.
@@ -67,6 +78,9 @@ public:
     struct Recording {
         virtual ~Recording() = default;
     };
+
+    // Whether execute() may return before a step is done, so that others can be handed theirs meanwhile.
+    virtual bool returns_before_done() const noexcept { return false; }
 
     // A run begins: its steps see what was written to the device's memory before.
     virtual void begin() {}
@@ -88,33 +102,52 @@ public:
     // After an error: returns when nothing that was enqueued can run any more.
     virtual void drain() noexcept {}
 
+    // Whether plans compute in blocks of the backend; else in their contexts'.
+    virtual bool has_own_blocks() const noexcept { return false; }
+    // A part's, of that many bytes at least, for the holder of the turn: the same for all plans. Throws Error(out_of_memory).
+    virtual std::byte *own_block(std::size_t /*part*/, std::size_t /*bytes*/) { return nullptr; }
+    // A constant's bytes on a part whose device is not the constant's, copied when first asked for. Of a joined backend.
+    virtual const std::byte *constant_on(std::size_t part, const Tensor &root);
+
     // To be called once, before any run: a timeline of all runs in that file, unless the path is empty. See Trace::open().
     void start_trace(const std::string &path);
     // Null where there is none.
     Trace *trace() const noexcept { return trace_.get(); }
 
     // One graph runs at a time: the second caller waits. A call from inside a callback, this backend's or another's, does not wait, but
-    // throws Error(busy) where the turn is taken: two that wait for each other's callbacks would do so for ever.
+    // throws Error(busy) where the turn is taken: two that wait for each other's callbacks would do so for ever. A joined backend's turn
+    // are those of all its parts, taken in the order of their serial numbers, so that two never wait for each other.
     class Turn {
     public:
         Turn(Backend &backend, const char *what);
-        ~Turn();
+        ~Turn() { give_back(); }
         Turn(const Turn &) = delete;
         Turn &operator=(const Turn &) = delete;
 
     private:
+        void take(Backend &part, bool may_wait, const char *what);
+        void give_back() noexcept;
         Backend &backend_;
+        std::size_t n_taken_ = 0;
     };
 
 protected:
     ~Backend() override;
 
+    virtual Choice choose_kernel(const Problem &problem) const noexcept = 0;
+    virtual std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const = 0;
+    // parts() by their serial numbers.
+    virtual std::span<Backend *const> parts_in_turn() const noexcept { return parts(); }
+
 private:
     void run_traced(const Step &step);
+    bool refuses(const Problem &problem) const noexcept;
 
     const Device &device_;
     const std::uint64_t serial_;
     const bool fuses_;
+    const std::bitset<op_end> refused_;  // by TENSORLIB_REFUSE
+    Backend *const self_ = this;
     std::unique_ptr<Trace> trace_;
     std::mutex turn_;
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.

@@ -5,6 +5,7 @@
 #include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
 
+#include <list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,7 +38,7 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
 class RunLocks {
 public:
     RunLocks(Graph &graph, Backend &backend, const char *what)
-        : graph_(&graph), backend_(&backend), turn_((check_device(graph, backend, what), backend), what), graph_guard_(graph, what) {
+        : graph_(&graph), backend_(&backend), turn_((check_devices(graph, backend, what), backend), what), graph_guard_(graph, what) {
         guards_.reserve(graph.contexts().size());
         for (const auto &reached : graph.contexts()) {
             try {
@@ -49,11 +50,13 @@ public:
     }
 
 private:
-    static void check_device(Graph &graph, Backend &backend, const char *what) {
-        DeviceMemory &data = graph.context().memory();
-        if (&data == &backend.device().memory()) return;
-        fail(Status::context_mismatch, "%s: the graph's data live on %s, the backend computes on %s", what, data.device(),
-             backend.device().name());
+    static void check_devices(Graph &graph, Backend &backend, const char *what) {
+        for (const auto &reached : graph.contexts()) {
+            DeviceMemory &data = reached.context->memory();
+            if (backend.part_on(data)) continue;
+            fail(Status::context_mismatch, "%s: data of the graph live on %s, in %s, the backend computes on %s", what, data.device(),
+                 reached.context->text().c_str(), backend.device().name());
+        }
     }
 
     const Ref<Graph> graph_;
@@ -71,7 +74,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     }
     std::optional<FiniteCheck> finite;
     if (graph.check_finite) {
-        finite.emplace(graph, backend.device().memory());
+        finite.emplace(graph, backend);
         finite->check_leafs();
     }
     for (std::size_t i = 0; i < steps.size(); i++) {
@@ -91,12 +94,15 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
 void compute(Graph &graph, Backend &backend) {
     const RunLocks locks(graph, backend, "graph_compute");
     PlanUse use(graph, backend);
-    Trace::Run traced(backend.trace(), graph.nodes().size());
+    std::list<Trace::Run> traced;
+    for (Backend *part : backend.parts()) {
+        if (part->trace()) traced.emplace_back(part->trace(), graph.nodes().size());
+    }
     // From here on a failure leaves the outputs not computed, be it while planning.
     for (const Tensor *output : graph.outputs()) output->root->computed.store(false, std::memory_order_release);
     bool plan_made;
     Plan &plan = use.plan(plan_made);
-    traced.planned(plan.steps(), plan_made);
+    for (Trace::Run &run : traced) run.planned(plan.steps(), plan_made);
     use.begin_run(plan);
     try {
         backend.begin();
@@ -110,7 +116,7 @@ void compute(Graph &graph, Backend &backend) {
     }
     plan.end_run();
     use.end_run(plan);
-    traced.done();
+    for (Trace::Run &run : traced) run.done();
 }
 
 std::string plan_text(Graph &graph, Backend &backend) {
@@ -118,6 +124,21 @@ std::string plan_text(Graph &graph, Backend &backend) {
     PlanUse use(graph, backend);
     bool made;
     return use.plan(made).text(backend);
+}
+
+std::vector<std::size_t> plan_bytes(Graph &graph, Backend &backend) {
+    const RunLocks locks(graph, backend, "graph_plan_bytes");
+    return Plan::estimate(graph, backend);
+}
+
+void place(Tensor &t, const DeviceMemory *memory) {
+    constexpr const char *what = "tensor_place";
+    if (t.is_leaf() || (t.is_pure_view() && t.root->is_leaf())) {
+        fail(Status::invalid_argument, "%s: %s %s: leafs lie where their context is: make them in another one", what,
+             tensor_text(t).c_str(), t.is_leaf() ? "is a leaf" : "is in a leaf's memory");
+    }
+    Tensor &node = t.is_pure_view() ? *t.root : t;
+    if (node.placed_on.exchange(memory, std::memory_order_acq_rel) != memory) node.context->count_changed_leaf();
 }
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {

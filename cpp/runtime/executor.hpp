@@ -5,6 +5,7 @@
 #include "runtime/backend.hpp"
 
 #include <string>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -14,6 +15,14 @@ void compute(Graph &graph, Backend &backend);
 
 // What the plan chose, as text; plans where that was not done yet.
 std::string plan_text(Graph &graph, Backend &backend);
+
+// The bytes that computing the graph takes of each of the backend's devices, in the order of joining: leafs that lie there, outputs,
+// intermediates, workspace, copies. Leafs need no data yet. Made by the planner itself, so it cannot drift from what it does.
+std::vector<std::size_t> plan_bytes(Graph &graph, Backend &backend);
+
+// Has a device compute a node: its memory says which; null: whichever is best. Of a view what it is a view of. Throws
+// Error(invalid_argument) for a leaf or a view of one.
+void place(Tensor &t, const DeviceMemory *memory);
 
 // Keeps a graph from being computed or planned; throws Error(busy) where it is.
 class GraphGuard {

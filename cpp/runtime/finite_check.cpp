@@ -30,8 +30,8 @@ std::string place_text(const Extents &ne, std::int64_t position) {
 
 }  // namespace
 
-FiniteCheck::FiniteCheck(const Graph &graph, DeviceMemory &memory)
-    : graph_(graph), memory_(memory), infinite_nodes_(graph.nodes().size()), infinite_leafs_(graph.leafs().size()) {
+FiniteCheck::FiniteCheck(const Graph &graph, const Backend &backend)
+    : graph_(graph), backend_(backend), infinite_nodes_(graph.nodes().size()), infinite_leafs_(graph.leafs().size()) {
     bool added;
     for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::Place>(i), added);
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
@@ -59,7 +59,7 @@ void FiniteCheck::check_leafs() {
     for (std::size_t i = 0; i < is_read.size(); i++) {
         const Tensor &leaf = *graph_.leafs()[i];
         if (!is_read[i] || !leaf.address()) continue;
-        const Looked looked = look(where(leaf));
+        const Looked looked = look(where(leaf), leaf.context->memory());
         infinite_leafs_[i] = looked.infinity.position >= 0;
         if (looked.nan.position < 0) continue;
         fail(Status::invalid_argument, "graph_compute: check_finite: leaf %s: %s is NaN", tensor_text(leaf).c_str(),
@@ -79,7 +79,7 @@ void FiniteCheck::check(const Step &step) {
 // t: the result, or an operand that was written.
 void FiniteCheck::check_written(const Step &step, std::size_t index, const Tensor &t, const TensorRef &where) {
     const Tensor &node = *step.node;
-    const Looked looked = look(where);
+    const Looked looked = look(where, backend_.parts()[step.part]->device().memory());
     const bool meant = may_be_infinite(node, index);
     const Found &found = looked.nan.position >= 0 ? looked.nan : looked.infinity;
     if (found.position >= 0 && !(meant && looked.nan.position < 0)) {
@@ -105,7 +105,7 @@ bool FiniteCheck::may_be_infinite(const Tensor &node, std::size_t index) const {
     });
 }
 
-FiniteCheck::Looked FiniteCheck::look(const TensorRef &t) {
+FiniteCheck::Looked FiniteCheck::look(const TensorRef &t, DeviceMemory &memory) {
     Looked looked;
     const Layout layout{t.type, max_dims, t.ne, t.nb};
     if (traits(t.type).kind != Kind::floating || layout.n_elements() == 0) return looked;
@@ -113,17 +113,17 @@ FiniteCheck::Looked FiniteCheck::look(const TensorRef &t) {
         // All of it as one row.
         TensorRef flat = t;
         flat.ne = {layout.n_elements(), 1, 1, 1};
-        look_at_row(flat, t.data, 0, looked);
+        look_at_row(flat, t.data, 0, memory, looked);
         return looked;
     }
     for (std::int64_t row = 0; row < layout.n_rows() && looked.nan.position < 0; row++) {
-        look_at_row(t, row_address(t, row_index(t.ne, row)), row * t.ne[0], looked);
+        look_at_row(t, row_address(t, row_index(t.ne, row)), row * t.ne[0], memory, looked);
     }
     return looked;
 }
 
 // Up to the first NaN.
-void FiniteCheck::look_at_row(const TensorRef &t, const std::byte *row, std::int64_t first, Looked &looked) {
+void FiniteCheck::look_at_row(const TensorRef &t, const std::byte *row, std::int64_t first, DeviceMemory &memory, Looked &looked) {
     const DTypeTraits &type = traits(t.type);
     // Elements that lie apart come with all that is between them, fewer at a time.
     const std::size_t stride = std::max(t.nb[0], type.size);
@@ -134,7 +134,7 @@ void FiniteCheck::look_at_row(const TensorRef &t, const std::byte *row, std::int
         const std::size_t span = (count - 1) * t.nb[0] + type.size;
         stage_.resize(span);
         values_.resize(count);
-        memory_.read(stage_.data(), row + static_cast<std::size_t>(begin) * t.nb[0], span);
+        memory.read(stage_.data(), row + static_cast<std::size_t>(begin) * t.nb[0], span);
         const auto value_at = [&](std::size_t i) -> double {
             if (t.type != DType::f64) return double{values_[i]};
             double value;

@@ -6,7 +6,7 @@
 
 #include "graph/graph.hpp"
 #include "graph/tensor_set.hpp"
-#include "runtime/kernel.hpp"
+#include "runtime/backend.hpp"
 
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace tensorlib::core {
 class FiniteCheck {
 public:
     // For plans that run each node by itself.
-    FiniteCheck(const Graph &graph, DeviceMemory &memory);
+    FiniteCheck(const Graph &graph, const Backend &backend);
 
     // Of leafs that are read. Throws Error(invalid_argument), naming leaf, element and value, for the first NaN.
     void check_leafs();
@@ -31,13 +31,13 @@ private:
     struct Looked {
         Found nan, infinity;
     };
-    Looked look(const TensorRef &t);
-    void look_at_row(const TensorRef &t, const std::byte *row, std::int64_t first, Looked &looked);
+    Looked look(const TensorRef &t, DeviceMemory &memory);
+    void look_at_row(const TensorRef &t, const std::byte *row, std::int64_t first, DeviceMemory &memory, Looked &looked);
     bool may_be_infinite(const Tensor &node, std::size_t index) const;
     void check_written(const Step &step, std::size_t index, const Tensor &t, const TensorRef &where);
 
     const Graph &graph_;
-    DeviceMemory &memory_;
+    const Backend &backend_;
     TensorSet places_;
     std::vector<bool> infinite_nodes_, infinite_leafs_;  // by the memory's root: whether an infinity was seen there
     std::vector<std::byte> stage_;

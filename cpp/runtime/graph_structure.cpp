@@ -29,25 +29,36 @@ GraphStructure::GraphStructure(const Graph &graph)
     attrs_.reserve(attr_bytes);
     nodes_.reserve(graph.nodes().size());
     for (const Tensor *node : graph.nodes()) {
-        nodes_.push_back({.layout = node->layout,
-                          .op = node->op,
-                          .attr_bytes = node->attr_bytes,
-                          .is_view = node->is_view,
-                          .is_output = node->root == node && std::ranges::binary_search(outputs, node),
-                          .owns_data = owns_data(*node)});
+        Item item = item_of(*node);
+        item.is_output = node->root == node && std::ranges::binary_search(outputs, node);
+        item.owns_data = owns_data(*node);
+        nodes_.push_back(item);
         const auto *attrs = static_cast<const std::byte *>(node->attrs);
         attrs_.insert(attrs_.end(), attrs, attrs + node->attr_bytes);
     }
     leafs_.reserve(graph.leafs().size());
     for (const Tensor *leaf : graph.leafs()) {
-        leafs_.push_back(
-            {.layout = leaf->layout, .dropped = is_dropped(*leaf), .constant = leaf->constant.load(std::memory_order_acquire)});
+        Item item = item_of(*leaf);
+        item.dropped = is_dropped(*leaf);
+        item.constant = leaf->constant.load(std::memory_order_acquire);
+        leafs_.push_back(item);
     }
+}
+
+GraphStructure::Item GraphStructure::item_of(const Tensor &t) noexcept {
+    return {.layout = t.layout,
+            .op = t.op,
+            .attr_bytes = t.attr_bytes,
+            .is_view = t.is_view,
+            .memory = &t.context->memory(),
+            .placed_on = (t.original ? *t.original : t).placed_on.load(std::memory_order_acquire)};
 }
 
 // Where a view lies in what, and which operands are written, follow from the operation and its attributes.
 bool GraphStructure::is_same(const Item &item, const Tensor &t) noexcept {
-    return item.op == t.op && item.attr_bytes == t.attr_bytes && item.is_view == t.is_view && core::is_same(item.layout, t.layout);
+    const Item other = item_of(t);
+    return item.op == other.op && item.attr_bytes == other.attr_bytes && item.is_view == other.is_view && item.memory == other.memory &&
+           item.placed_on == other.placed_on && core::is_same(item.layout, other.layout);
 }
 
 bool GraphStructure::is_of(const Graph &graph) const noexcept {

@@ -15,8 +15,8 @@ public:
     explicit GraphStructure(const Graph &graph);
 
     std::uint64_t hash() const noexcept { return hash_; }
-    // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides and types are equal at equal places,
-    // constants are the same, the same nodes have data of their own, as many bytes are theirs, and results are looked at.
+    // Whether a plan for the one is a plan for the other: operations, attributes, shapes, strides, types and devices are equal at equal
+    // places, constants are the same, the same nodes have data of their own, as many bytes are theirs, and results are looked at.
     bool is_of(const Graph &graph) const noexcept;
 
     // Whether nodes run by themselves as the graph wants it now.
@@ -37,7 +37,10 @@ private:
         // Of a leaf; constant: Tensor::constant.
         bool dropped = false;
         std::uint64_t constant = 0;
+        // The context's; and of a node Tensor::placed_on.
+        const DeviceMemory *memory = nullptr, *placed_on = nullptr;
     };
+    static Item item_of(const Tensor &t) noexcept;
     static bool is_same(const Item &item, const Tensor &t) noexcept;
 
     std::uint64_t hash_;

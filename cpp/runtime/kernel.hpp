@@ -52,6 +52,8 @@ struct Problem {
     Backend &backend;
     int n_threads;
     Program program{};
+    // Nothing will run: only what it would take is asked for. What the kernel keeps of constants is counted then, not made.
+    bool estimates = false;
 };
 
 // What a step does one after the other: set-up is done once, before anything else, where the operands' values decide how the rest goes;
@@ -132,10 +134,24 @@ struct Rebuilt {
     std::byte *to;
 };
 
+// A root's bytes that go from one part of a joined backend to another.
+struct Copy {
+    const Tensor *root;
+    std::uint32_t from, to;  // parts
+    std::byte *source, *target;
+    std::size_t bytes;
+    bool overwrites;  // what steps of this run may still be reading
+};
+
 // One node of a plan, ready to run, or several that run together.
 struct Step {
     const Kernel *kernel;
     Tensor *node;
+    // Of a joined backend: the part that runs it (Backend::parts()); what comes there before it, and what goes from there when it is done.
+    // A round's steps are in the order of their parts, and need nothing of each other across parts: its copies come before all of them,
+    // or behind.
+    std::uint32_t part, round;
+    std::span<const Copy> before, after;
     KernelPlan plan;
     // The node whose result dst is: another one than `node` where a program is joined with it.
     const Tensor *result;

@@ -1,18 +1,54 @@
 #include "runtime/plan.hpp"
 
+#include "base/checked.hpp"
 #include "base/fail.hpp"
 #include "graph/stand_in.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/planner.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tensorlib::core {
 
-Plan::Plan(Graph &graph, Backend &backend) : memory_(graph.context().memory()), structure_(graph) {
+Plan::Plan(Graph &graph, Backend &backend) : structure_(graph) {
     check_leafs(graph);
-    Planner(*this, graph, backend);
+    Planner(*this, graph, backend, false);
     attach(graph);
+}
+
+Plan::Plan(const Graph &graph, Backend &backend, Estimate) : structure_(graph) { Planner(*this, graph, backend, true); }
+
+std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
+    const Plan plan(graph, backend, Estimate{});
+    std::vector<std::size_t> bytes;
+    for (const Block &block : plan.blocks_) bytes.push_back(block.bytes);
+    const auto add = [&](std::size_t part, std::size_t n) {
+        std::size_t &sum = bytes[part];
+        if (!checked_add(sum, n, sum)) sum = ~std::size_t{0};
+    };
+    const auto add_root = [&](const Tensor &root) {
+        DeviceMemory &memory = root.context->memory();
+        add(*backend.part_on(memory), round_up(root.layout.nbytes(), memory.alignment()));
+    };
+    for (const Tensor *leaf : graph.leafs()) add_root(*leaf);
+    for (std::size_t i = 0; i < graph.nodes().size(); i++) {
+        if (plan.structure_.is_output(i)) add_root(*graph.nodes()[i]);
+    }
+    for (const KeptConstant &kept : plan.kept_constants_) {
+        add(kept.part, round_up(graph.at(kept.root)->layout.nbytes(), plan.blocks_[kept.part].memory->alignment()));
+    }
+    // A constant's packed copy serves all products of a part that read the same rows of it.
+    std::vector<std::tuple<std::size_t, const Tensor *, std::size_t>> packed;
+    for (const Step &step : plan.steps_) {
+        if (!step.plan.copy) continue;
+        const Tensor &a = *step.node->src[0];
+        const std::tuple key(step.part, a.root, a.root_offset);
+        if (std::ranges::find(packed, key) != packed.end()) continue;
+        packed.push_back(key);
+        add(step.part, step.plan.copy_bytes);
+    }
+    return bytes;
 }
 
 void Plan::bind(Graph &graph) {
@@ -40,6 +76,7 @@ void Plan::attach(Graph &graph) {
         steps_[i].result = graph.nodes()[step_nodes_[i].result];
     }
     for (std::size_t i = 0; i < rebuilt_.size(); i++) rebuilt_[i].root = graph.at(rebuilt_leafs_[i]);
+    for (std::size_t i = 0; i < copies_.size(); i++) copies_[i].root = graph.at(copied_roots_[i]);
     bool moved = false;
     for (const InGraph &in_graph : in_graph_) {
         std::byte *data = graph.at(in_graph.root)->data.load(std::memory_order_acquire);
@@ -52,20 +89,27 @@ void Plan::attach(Graph &graph) {
     leafs_as_of_ = changed_leafs();
 }
 
-void Plan::place(std::byte *block) noexcept {
-    if (block == block_) return;
-    block_ = block;
-    for (const InBlock &in_block : in_block_) *in_block.address = block + in_block.offset;
-    auto *fault = reinterpret_cast<std::uint64_t *>(block);
-    for (const CheckedNode &checked : checked_) steps_[checked.step].fault = fault++;
+void Plan::place(std::byte *at, std::size_t part) noexcept {
+    Block &block = blocks_[part];
+    if (at == block.at) return;
+    block.at = at;
+    for (const InBlock &in_block : in_block_) {
+        if (in_block.part == part) *in_block.address = at + in_block.offset;
+    }
+    auto *fault = reinterpret_cast<std::uint64_t *>(at);
+    for (const CheckedNode &checked : checked_) {
+        if (steps_[checked.step].part == part) steps_[checked.step].fault = fault++;
+    }
     recording_.reset();
 }
 
 std::size_t Plan::own_bytes() const noexcept {
     const auto bytes = [](const auto &...vectors) { return (... + (vectors.capacity() * sizeof *vectors.data())); };
-    return sizeof *this + structure_.bytes() +
-           bytes(steps_, step_nodes_, done_, operands_, inputs_, instructions_, rebuilt_, rebuilt_leafs_, in_graph_, in_block_,
-                 fusions_.runs_in, intermediates_.offset, checked_, owned_, targets_);
+    std::size_t offsets = 0;
+    for (const Block &block : blocks_) offsets += bytes(block.intermediates.offset);
+    return sizeof *this + structure_.bytes() + offsets +
+           bytes(steps_, step_nodes_, done_, operands_, inputs_, instructions_, rebuilt_, rebuilt_leafs_, copies_, copied_roots_, parts_,
+                 refused_, kept_constants_, in_graph_, in_block_, fusions_.runs_in, blocks_, checked_, owned_, targets_);
 }
 
 // Outputs' data belong to their contexts and outlive the graph.
@@ -83,16 +127,23 @@ void Plan::place_outputs() {
 }
 
 void Plan::clear_faults() {
-    const std::vector<std::uint64_t> none(checked_.size(), Fault::none);
-    memory_.write(block_, none.data(), none.size() * sizeof(std::uint64_t));
+    for (const Block &block : blocks_) {
+        const std::vector<std::uint64_t> none(block.n_faults, Fault::none);
+        if (!none.empty()) block.memory->write(block.at, none.data(), none.size() * sizeof(std::uint64_t));
+    }
 }
 
 void Plan::check_faults() {
     if (checked_.empty()) return;
-    std::vector<std::uint64_t> faults(checked_.size());
-    memory_.read(faults.data(), block_, faults.size() * sizeof(std::uint64_t));
-    for (std::size_t i = 0; i < faults.size(); i++) {
-        if (faults[i] != Fault::none) fail_for(steps_[checked_[i].step], faults[i]);
+    for (std::size_t part = 0; part < blocks_.size(); part++) {
+        const Block &block = blocks_[part];
+        std::vector<std::uint64_t> faults(block.n_faults);
+        if (faults.empty()) continue;
+        block.memory->read(faults.data(), block.at, faults.size() * sizeof(std::uint64_t));
+        auto fault = faults.begin();
+        for (const CheckedNode &checked : checked_) {
+            if (steps_[checked.step].part == part && *fault++ != Fault::none) fail_for(steps_[checked.step], fault[-1]);
+        }
     }
 }
 
@@ -119,7 +170,7 @@ void Plan::fail_for(const Step &step, std::uint64_t fault) const {
     const OpDef &def = op_def(step.node->op);
     // A later step's may lie in its place.
     for (const Rebuilt &r : step.rebuilt) r.root->stand_in.load(std::memory_order_acquire)->rebuild(0, r.root->layout.n_rows(), r.to);
-    const std::string value = element_text(memory_, step.src[operand], Fault::position(fault));
+    const std::string value = element_text(*blocks_[step.part].memory, step.src[operand], Fault::position(fault));
     fail(Status::invalid_argument, "graph_compute: %s of %s: element %lld of %s is %s: %s", def.name, sources_text(*step.node).c_str(),
          static_cast<long long>(Fault::position(fault)), def.operands[operand].name, value.c_str(),
          def.valid_values(*step.node, static_cast<int>(operand)).c_str());
@@ -162,76 +213,6 @@ void Plan::end_run() noexcept {
     for (const Tensor *output : graph_->outputs()) {
         if (!output->root->is_leaf()) output->root->computed.store(true, std::memory_order_release);
     }
-}
-
-namespace {
-
-// What became of tensors that are not to be kept, or of a bound; empty where there are none.
-std::string recomputation_text(const Recomputation &r) {
-    if (r.before == 0 && !r.limit) return "";
-    const std::string limit = r.limit ? format_text(" (at most %zu are to be)", *r.limit) : "";
-    return format_text(
-        "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu behind%s, each node by "
-        "itself\n",
-        r.kept, r.n_again, r.before, r.after, limit.c_str());
-}
-
-// Of a node that is marked, or computes another one again.
-std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
-    const Tensor &node = *graph.nodes()[i];
-    if (node.original) return ", recomputed";
-    if (!node.recompute.load(std::memory_order_acquire)) return "";
-    const auto &clashing = graph.recomputation().clashing;
-    if (std::ranges::find(clashing, &node) != clashing.end()) return ", kept, as what it reads is written before gradients read it";
-    return is_output ? ", kept as an output" : "";
-}
-
-}  // namespace
-
-std::string Plan::text(Backend &backend) const {
-    std::string text = format_text(
-        "plan on %s, isa %s, %d threads: %zu nodes, %zu leafs, intermediates %zu bytes (%zu without reuse), workspace %zu bytes\n",
-        backend.device().name(), backend.isa(), backend.n_threads(), graph_->nodes().size(), graph_->leafs().size(),
-        block_bytes_ - workspace_bytes_, intermediates_.unshared, workspace_bytes_);
-    text += recomputation_text(graph_->recomputation());
-    std::size_t next_step = 0;
-    for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
-        const Tensor &node = *graph_->nodes()[i];
-        text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
-        const std::string again = recompute_text(*graph_, i, structure_.is_output(i));
-        if (node.is_pure_view()) {
-            text += "view" + again + "\n";
-            continue;
-        }
-        if (fusions_.is_fused(i)) {
-            text += format_text("in node %u%s\n", fusions_.runs_in[i], again.c_str());
-            continue;
-        }
-        const Step &step = steps_[next_step++];
-        text += step_text(step);
-        for (std::size_t s = 0; s < n_stages; s++) {
-            if (step.plan.n_chunks[s] == 0) continue;
-            text += format_text(", %s in %lld", stage_names[s], static_cast<long long>(step.plan.n_chunks[s]));
-        }
-        if (step.plan.n_rounds > 1) text += format_text(", %lld rounds", static_cast<long long>(step.plan.n_rounds));
-        text += format_text(", %.3g flops, workspace %zu, ", op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
-        if (intermediates_.offset[i] != MemoryPlan::nowhere) {
-            text += format_text("at %zu", intermediates_.offset[i]);
-        } else {
-            text += node.root->is_leaf() ? "in a leaf" : "in its context";
-        }
-        text += again;
-        if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
-        if (*step.plan.copy_text) {
-            text += format_text(", %s", step.plan.copy_text);
-            if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
-        }
-        for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
-        const Problem problem{*step.node, backend, backend.n_threads(), step.src.empty() ? step.program : Program{}};
-        const std::string refused = backend.refusals(problem, step.kernel);
-        text += refused.empty() ? "\n" : " (" + refused + ")\n";
-    }
-    return text;
 }
 
 }  // namespace tensorlib::core

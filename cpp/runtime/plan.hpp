@@ -8,6 +8,7 @@
 #include "runtime/program.hpp"
 
 #include <string>
+#include <vector>
 
 namespace tensorlib::core {
 
@@ -17,6 +18,9 @@ public:
     // Error(unsupported) for a node that no kernel takes, Error(invalid_argument) for a leaf without data,
     // Error(out_of_memory). The plan is the graph's.
     Plan(Graph &graph, Backend &backend);
+
+    // What computing it would take of each part's device, in the order of the parts, and nothing is made: leafs need no data.
+    static std::vector<std::size_t> estimate(const Graph &graph, Backend &backend);
 
     // The graph whose plan this is, null after unbind(): its nodes and leafs are those that the steps name and address.
     const Graph *graph() const noexcept { return graph_; }
@@ -30,9 +34,10 @@ public:
     std::span<const Step> steps() const noexcept { return steps_; }
     std::unique_ptr<Backend::Recording> &recording() noexcept { return recording_; }
 
-    // Bytes that a run needs on the device; and where they are, which is to be said before each run.
-    std::size_t block_bytes() const noexcept { return block_bytes_; }
-    void place(std::byte *block) noexcept;
+    // Bytes that a run needs on the device of each part; and where they are, which is to be said before each run.
+    std::size_t n_blocks() const noexcept { return blocks_.size(); }
+    std::size_t block_bytes(std::size_t part = 0) const noexcept { return blocks_[part].bytes; }
+    void place(std::byte *block, std::size_t part = 0) noexcept;
     // Bytes on the host.
     std::size_t own_bytes() const noexcept;
 
@@ -40,7 +45,7 @@ public:
     // before them.
     std::size_t nodes_done(std::size_t step) const noexcept { return done_[step]; }
 
-    // Words at the block's beginning where kernels note elements that they cannot take. They are to be clear when a run begins; after
+    // Words at the blocks' beginnings where kernels note elements that they cannot take. They are to be clear when a run begins; after
     // check_faults() they are again.
     std::size_t n_faults() const noexcept { return checked_.size(); }
     void clear_faults();
@@ -55,7 +60,7 @@ public:
     // value that its operation cannot take.
     void check_faults();
 
-    // A line per node, for people.
+    // A line per node, for people (runtime/plan_text.cpp).
     std::string text(Backend &backend) const;
 
     // Whether a leaf was promised constant since the plan became the graph's, so that another plan may do better, or has lost its original,
@@ -64,7 +69,12 @@ public:
 
 private:
     friend class Planner;
+    struct Estimate {};
+    Plan(const Graph &graph, Backend &backend, Estimate);
 
+    std::string head_text(Backend &backend) const;
+    std::string segments_text(Backend &backend) const;
+    std::string refused_text(std::size_t node, Backend &backend) const;
     static void check_leafs(const Graph &graph);
     void attach(Graph &graph);
     void place_outputs();
@@ -73,7 +83,19 @@ private:
     std::uint64_t changed_leafs() const noexcept;
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
 
-    // An address in a step that is so many bytes behind the data of a root; or behind the block's beginning.
+    // What lies on a part's device while the plan runs, in this order: faults, intermediates, what is copied there, what is rebuilt, the
+    // steps' workspace.
+    struct Block {
+        DeviceMemory *memory = nullptr;
+        MemoryPlan intermediates;
+        std::size_t n_faults = 0;
+        std::size_t intermediates_offset = 0, copies_offset = 0, copies_bytes = 0, rebuilt_offset = 0, workspace_offset = 0,
+                    workspace_bytes = 0;
+        std::size_t bytes = 0;
+        std::byte *at = nullptr;
+    };
+
+    // An address in a step that is so many bytes behind the data of a root; or behind the beginning of a part's block.
     struct InGraph {
         std::byte **address;
         Graph::Place root;
@@ -82,14 +104,25 @@ private:
     struct InBlock {
         std::byte **address;
         std::size_t offset;
+        std::size_t part;
     };
     // The indices of Step::node and Step::result in the graph.
     struct StepNodes {
         std::uint32_t computed, result;
     };
 
+    // Of a node that a part's kernels do not take, for the text.
+    struct Refused {
+        std::uint32_t node, part;
+    };
+    // A constant whose bytes the backend keeps on another part's device.
+    struct KeptConstant {
+        Graph::Place root;
+        std::uint32_t part;
+    };
+
     Graph *graph_ = nullptr;
-    DeviceMemory &memory_;
+    std::vector<Block> blocks_;  // of each part
     GraphStructure structure_;
 
     std::vector<Step> steps_;
@@ -99,13 +132,15 @@ private:
     std::vector<Instruction> instructions_;     // the same
     std::vector<Rebuilt> rebuilt_;              // of all steps
     std::vector<Graph::Place> rebuilt_leafs_;   // the same ones' places
+    std::vector<Copy> copies_;                  // of all steps
+    std::vector<Graph::Place> copied_roots_;    // the same ones' places
+    std::vector<std::uint32_t> parts_;          // of all nodes
+    std::vector<Refused> refused_;
+    std::vector<KeptConstant> kept_constants_;
     std::vector<InGraph> in_graph_;
     std::vector<InBlock> in_block_;
     Fusions fusions_;
-    MemoryPlan intermediates_;
-    std::vector<CheckedNode> checked_;  // nodes that some values make impossible: a word each for their faults
-    std::size_t intermediates_offset_ = 0, workspace_bytes_ = 0, block_bytes_ = 0;
-    std::byte *block_ = nullptr;
+    std::vector<CheckedNode> checked_;               // nodes that some values make impossible: a word each for their faults
     std::unique_ptr<Backend::Recording> recording_;  // of the addresses as they are
 
     std::vector<Tensor *> owned_;        // nodes with data of their own

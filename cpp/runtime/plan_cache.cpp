@@ -112,7 +112,7 @@ Plan &PlanCache::plan_for(Room &room, Graph &graph, Backend &backend, bool &made
             const Trace::Span span(backend.trace(), "plan");
             kept.plan = std::make_unique<Plan>(graph, backend);
             const std::size_t bytes = kept.plan->own_bytes();
-            make_room(bytes + kept.plan->block_bytes());
+            make_room(bytes + (backend.has_own_blocks() ? 0 : kept.plan->block_bytes()));
             const auto purpose = [&] { return format_text("graph_compute: the plan of a graph of %zu nodes", graph.nodes().size()); };
             for_purpose(purpose, [&] { context_.count_plan(bytes); });
             kept.counted = bytes;
@@ -125,7 +125,19 @@ Plan &PlanCache::plan_for(Room &room, Graph &graph, Backend &backend, bool &made
     }
 }
 
-void PlanCache::give_block(Room &room, Plan &plan) {
+void PlanCache::give_block(Room &room, Plan &plan, Backend &backend) {
+    const auto purpose = [&] {
+        std::size_t wanted = 0;
+        for (std::size_t part = 0; part < plan.n_blocks(); part++) wanted += plan.block_bytes(part);
+        return format_text("graph_compute: %zu bytes of intermediates and workspace of a graph of %zu nodes", wanted,
+                           plan.graph()->nodes().size());
+    };
+    if (backend.has_own_blocks()) {
+        for (std::size_t part = 0; part < plan.n_blocks(); part++) {
+            plan.place(for_purpose(purpose, [&] { return backend.own_block(part, plan.block_bytes(part)); }), part);
+        }
+        return;
+    }
     const std::size_t wanted = plan.block_bytes();
     void *small = nullptr;
     std::size_t small_size = 0;
@@ -140,10 +152,6 @@ void PlanCache::give_block(Room &room, Plan &plan) {
     if (room.block_size < wanted) {
         room.clear_faults = 0;
         context_.release_plan_data(small, small_size);
-        const auto purpose = [&] {
-            return format_text("graph_compute: %zu bytes of intermediates and workspace of a graph of %zu nodes", wanted,
-                               plan.graph()->nodes().size());
-        };
         void *block = for_purpose(purpose, [&] { return context_.allocate_plan_data(wanted); });
         std::lock_guard lock(lock_);
         room.block = block;
@@ -197,13 +205,13 @@ PlanStore::Idle PlanCache::take_idle() noexcept {
 
 Plan &PlanUse::plan(bool &made) {
     Plan &plan = cache_.plan_for(room_, graph_, backend_, made);
-    cache_.give_block(room_, plan);
+    cache_.give_block(room_, plan, backend_);
     return plan;
 }
 
 void PlanUse::begin_run(Plan &plan) {
     plan.begin_run();
-    if (room_.clear_faults < plan.n_faults()) plan.clear_faults();
+    if (room_.clear_faults < plan.n_faults() || backend_.has_own_blocks()) plan.clear_faults();
     // Until the run has ended well: one that is stopped may have noted an element, and nobody has asked. Beyond this plan's words
     // intermediates lie.
     room_.clear_faults = 0;

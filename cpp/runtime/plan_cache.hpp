@@ -60,7 +60,7 @@ private:
     Room &enter(const Backend &backend);
     void leave(Room &room) noexcept;
     Plan &plan_for(Room &room, Graph &graph, Backend &backend, bool &made);
-    void give_block(Room &room, Plan &plan);
+    void give_block(Room &room, Plan &plan, Backend &backend);
     void make_room(std::size_t bytes) noexcept;
     // Under lock_; they return the bytes that are to be uncounted without it.
     Kept take_waiting(Room &room, const Graph &graph);

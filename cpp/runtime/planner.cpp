@@ -9,40 +9,55 @@
 
 namespace tensorlib::core {
 
-Planner::Planner(Plan &plan, const Graph &graph, Backend &backend) : plan_(plan), graph_(graph) {
+Planner::Planner(Plan &plan, const Graph &graph, Backend &backend, bool estimates)
+    : plan_(plan), graph_(graph), backend_(backend), parts_(backend.parts()), estimates_(estimates) {
     bool added;
     for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::Place>(i), added);
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
         places_.insert(graph.leafs()[i], static_cast<Graph::Place>(i) | Graph::leaf_bit, added);
     }
-    const std::vector<Choice> choices = choose_kernels(backend);
+    for (Backend *part : parts_) {
+        plan_.blocks_.emplace_back();
+        plan_.blocks_.back().memory = &part->device().memory();
+    }
+    const std::vector<Choice> choices = place_and_choose();
     // A program takes fewer places for results, and keeps what it reads longer: mostly less memory, but not always. The last one is what
     // the graph has counted with (runtime/memory_budget.hpp).
     constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
     for (const Sharing &way : ways) {
         if (way.fuses && (!backend.fuses() || graph.check_finite)) continue;
-        lay_out(backend, choices, way);
+        lay_out(choices, way);
         const std::optional<std::size_t> limit = graph.recomputation().limit;
-        if (!limit || plan_.intermediates_offset_ + plan_.intermediates_.size <= *limit) break;
+        std::size_t taken = 0;
+        for (const Plan::Block &block : plan_.blocks_) taken += block.intermediates_offset + block.intermediates.size;
+        if (!limit || taken <= *limit) break;
     }
     find_addresses();
 }
 
 // All but addresses.
-void Planner::lay_out(Backend &backend, std::vector<Choice> choices, const Sharing &way) {
+void Planner::lay_out(std::vector<Choice> choices, const Sharing &way) {
     plan_.fusions_ = {};
     plan_.instructions_.clear(), plan_.inputs_.clear();
     plan_.steps_.clear(), plan_.step_nodes_.clear(), plan_.done_.clear();
     plan_.checked_.clear(), plan_.targets_.clear();
     programs_.clear();
+    n_rebuilt_ = 0;
     if (way.fuses) {
         std::vector<Fusing> fusing;
         fusing.reserve(choices.size());
-        for (const auto &[kernel, plan] : choices) fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_head});
+        for (std::size_t i = 0; i < choices.size(); i++) {
+            const Kernel *kernel = choices[i].kernel;
+            fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_head, plan_.parts_[i]});
+        }
         plan_.fusions_ = find_fusions(graph_, places_, fusing);
     }
-    make_programs(backend, choices);
+    make_programs(choices);
     make_steps(choices);
+    if (n_parts() > 1) {
+        find_copies();
+        order_rounds();
+    }
     place_intermediates(way.overlays);
 }
 
@@ -73,24 +88,70 @@ void check_sizes(const Tensor &node) {
 
 }  // namespace
 
-// By the nodes' indices. Pure views have none; elementwise nodes get theirs with their programs.
-std::vector<Choice> Planner::choose_kernels(Backend &backend) const {
+template <class F>
+auto Planner::with_problem(std::size_t i, std::size_t part, F f) const {
+    Tensor *node = graph_.nodes()[i];
+    Problem problem{*node, *parts_[part], parts_[part]->n_threads(), {}, estimates_};
+    if (!op_def(node->op).formula) return f(problem);
+    const ProgramPlan program = make_program(graph_, places_, {&node, 1}, nullptr);
+    std::vector<TensorRef> inputs;
+    for (const ProgramPlan::Input &input : program.inputs) {
+        inputs.push_back(ref_of(*input.tensor));
+        inputs.back().ne[0] = input.n0;
+    }
+    problem.program = {program.instructions, inputs};
+    return f(problem);
+}
+
+bool Planner::has_kernel(std::size_t node, std::size_t part) const {
+    return with_problem(node, part, [&](const Problem &problem) { return parts_[part]->choose(problem).kernel != nullptr; });
+}
+
+std::string Planner::refusal(std::size_t node, std::size_t part) const {
+    return with_problem(node, part, [&](const Problem &problem) { return parts_[part]->refusals(problem, nullptr); });
+}
+
+// Of several parts: as if all of them took all nodes, and then again without what is found out to be refused. Asking each part for each
+// node beforehand would cost as much as planning for each of them, and have each keep what it keeps of constants.
+std::vector<Choice> Planner::place_and_choose() {
+    const std::size_t n = graph_.nodes().size();
+    plan_.parts_.assign(n, 0);
+    if (n_parts() == 1) return choose_kernels(nullptr);
+    RefusedNodes refused(n_parts());
+    for (;;) {
+        const auto why = [this](std::size_t node, std::size_t part) { return refusal(node, part); };
+        plan_.parts_ = place_nodes(graph_, places_, backend_, refused, why).part;
+        const std::size_t before = plan_.refused_.size();
+        std::vector<Choice> choices = choose_kernels(&refused);
+        if (plan_.refused_.size() == before) return choices;
+    }
+}
+
+// By the nodes' indices. Pure views have none; elementwise nodes get theirs with their programs. What has no kernel goes to `refused`,
+// where that is given.
+std::vector<Choice> Planner::choose_kernels(RefusedNodes *refused) const {
     const auto nodes = graph_.nodes();
     std::vector<Choice> choices(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
         const Tensor &node = *nodes[i];
         if (node.is_pure_view()) continue;
         check_sizes(node);
-        if (op_def(node.op).formula) continue;
-        const Problem problem{node, backend, backend.n_threads()};
-        choices[i] = backend.choose_kernel(problem);
-        if (!choices[i].kernel) fail_without_kernel(problem);
+        const std::uint32_t part = plan_.parts_[i];
+        const bool elementwise = op_def(node.op).formula != nullptr;
+        if (elementwise && (!refused || has_kernel(i, part))) continue;
+        const Problem problem{node, *parts_[part], parts_[part]->n_threads(), {}, estimates_};
+        if (!elementwise) choices[i] = parts_[part]->choose(problem);
+        if (choices[i].kernel) continue;
+        if (!refused) fail_without_kernel(problem);
+        (*refused)[part].resize(nodes.size());
+        (*refused)[part][i] = true;
+        plan_.refused_.push_back({static_cast<std::uint32_t>(i), part});
     }
     return choices;
 }
 
 // One for each elementwise node that others do not take along.
-void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
+void Planner::make_programs(std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
     std::vector<std::vector<Tensor *>> members(nodes.size()), heads(plan_.fusions_.in_head.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
@@ -122,8 +183,9 @@ void Planner::make_programs(Backend &backend, std::vector<Choice> &choices) {
         place_program(joined.head);
         place_program(joined.program);
         if (joined.program.spans.empty() || joined.producer) continue;
-        const Problem problem{*nodes[i], backend, backend.n_threads(), joined.program.spans};
-        choices[i] = backend.choose_kernel(problem);
+        Backend &part = *parts_[plan_.parts_[i]];
+        const Problem problem{*nodes[i], part, part.n_threads(), joined.program.spans, estimates_};
+        choices[i] = part.choose(problem);
         if (!choices[i].kernel) fail_without_kernel(problem);
     }
 }
@@ -161,6 +223,7 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
         step.plan = choices[computed].plan;
         step.node = &node;
         step.result = nodes[i];
+        step.part = plan_.parts_[i];
         step.program = programs_[i].program.spans;
         step.head = programs_[i].head.spans;
         for (std::size_t s = 0; s < node.n_src; s++) {
@@ -175,36 +238,20 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
     }
 }
 
-// The roots without their originals, each once, that the step reads.
+// The roots without their originals, each once, that the step reads where they lie.
 std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     std::vector<const Tensor *> roots;
-    const auto add = [&](const Tensor &t) {
-        if (is_dropped(t) && std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
-    };
-    const bool is_program = op_def(step.node->op).formula != nullptr;
-    const auto sources = sources_of(step);
-    for (std::size_t s = step.head.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
-        if (sources[s] && !(step.plan.unread >> s & 1)) add(*sources[s]);
-    }
-    const Joined &joined = programs_[*places_.find(step.result)];
-    for (const Part *part : {&joined.head, &joined.program}) {
-        for (const ProgramPlan::Input &input : part->program.inputs) add(*input.tensor);
-    }
+    for_each_read(step, [&](const Tensor &t, std::size_t s) {
+        if (!is_dropped(t) || (s < max_sources && step.plan.unread >> s & 1) || home(*t.root) != step.part) return;
+        if (std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
+    });
     return roots;
 }
 
-void Planner::place_intermediates(bool overlays) {
-    const std::size_t unit = plan_.memory_.alignment();
-    const auto nodes = graph_.nodes();
-    std::vector<bool> is_intermediate(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); i++) {
-        is_intermediate[i] = nodes[i]->root == nodes[i] && !plan_.fusions_.is_fused(i) && !nodes[i]->data.load(std::memory_order_acquire) &&
-                             !plan_.structure_.is_output(i);
-    }
-    // What each node's result may lie on. Behind a producer none: its last part would be read behind the first that is written.
-    std::vector<std::vector<const Tensor *>> overlaid(nodes.size());
+// What each node's result may lie on. Behind a producer none: its last part would be read behind the first that is written.
+std::vector<std::vector<const Tensor *>> Planner::find_overlaid() const {
+    std::vector<std::vector<const Tensor *>> overlaid(graph_.nodes().size());
     for (const Step &step : plan_.steps_) {
-        if (!overlays) break;
         const std::size_t i = *places_.find(step.result);
         if (programs_[i].producer) continue;
         const auto sources = sources_of(step);
@@ -222,39 +269,74 @@ void Planner::place_intermediates(bool overlays) {
             if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? sources[s] : inputs[s].tensor);
         }
     }
-    plan_.intermediates_ = plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overlaid, unit);
-    // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
-    std::size_t workspace = 0, rebuilt = 0, n_rebuilt = 0;
-    for (const Step &step : plan_.steps_) {
-        workspace = std::max(workspace, step.plan.workspace);
-        std::size_t of_step = 0;
-        for (const Tensor *root : dropped_roots(step)) of_step += round_up(root->layout.nbytes(), unit), n_rebuilt++;
-        rebuilt = std::max(rebuilt, of_step);
-    }
-    plan_.rebuilt_.reserve(n_rebuilt);
-    plan_.rebuilt_leafs_.reserve(n_rebuilt);
-    // Faults come first: theirs is the one place that has to be as the last run has left it.
-    plan_.intermediates_offset_ = round_up(plan_.checked_.size() * sizeof(std::uint64_t), unit);
-    plan_.workspace_bytes_ = workspace;
-    std::size_t &size = plan_.block_bytes_;
-    if (!checked_add(plan_.intermediates_offset_, plan_.intermediates_.size, rebuilt_offset_) ||
-        !checked_add(rebuilt_offset_, rebuilt, workspace_offset_) || !checked_add(workspace_offset_, workspace, size)) {
-        size = ~std::size_t{0};
+    return overlaid;
+}
+
+// Each part's in its own block. Lifetimes are those in the graph's order, whatever part a reader runs on.
+void Planner::place_intermediates(bool overlays) {
+    const auto nodes = graph_.nodes();
+    const std::vector<std::vector<const Tensor *>> overlaid = overlays ? find_overlaid() : decltype(find_overlaid())(nodes.size());
+    for (std::size_t p = 0; p < n_parts(); p++) {
+        std::vector<bool> is_intermediate(nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); i++) {
+            if (plan_.parts_[i] != p || nodes[i]->root != nodes[i] || plan_.fusions_.is_fused(i)) continue;
+            const bool has_data = nodes[i]->data.load(std::memory_order_acquire) || plan_.structure_.is_output(i);
+            is_intermediate[i] = !has_data || is_elsewhere(i);
+        }
+        plan_.blocks_[p].intermediates =
+            plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overlaid, plan_.blocks_[p].memory->alignment());
+        lay_out_block(p);
     }
 }
 
-// Where the tensor's first element is when the step runs, and so many bytes behind it: in the block, or behind a root's data.
+void Planner::lay_out_block(std::size_t part) {
+    Plan::Block &block = plan_.blocks_[part];
+    const std::size_t unit = block.memory->alignment();
+    // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
+    std::size_t rebuilt = 0;
+    block.workspace_bytes = 0;
+    for (const Step &step : plan_.steps_) {
+        if (step.part != part) continue;
+        block.workspace_bytes = std::max(block.workspace_bytes, step.plan.workspace);
+        std::size_t of_step = 0;
+        for (const Tensor *root : dropped_roots(step)) of_step += round_up(root->layout.nbytes(), unit), n_rebuilt_++;
+        rebuilt = std::max(rebuilt, of_step);
+    }
+    // Faults come first: theirs is the one place that has to be as the last run has left it.
+    block.n_faults = static_cast<std::size_t>(
+        std::ranges::count_if(plan_.checked_, [&](const CheckedNode &checked) { return plan_.steps_[checked.step].part == part; }));
+    block.intermediates_offset = round_up(block.n_faults * sizeof(std::uint64_t), unit);
+    if (!checked_add(block.intermediates_offset, block.intermediates.size, block.copies_offset) ||
+        !checked_add(block.copies_offset, block.copies_bytes, block.rebuilt_offset) ||
+        !checked_add(block.rebuilt_offset, rebuilt, block.workspace_offset) ||
+        !checked_add(block.workspace_offset, block.workspace_bytes, block.bytes)) {
+        block.bytes = ~std::size_t{0};
+    }
+}
+
+// Where a root is on the part that it lies on or is computed on, and so many bytes behind it: in its block, or behind the root's data.
+void Planner::find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address) {
+    const Graph::Place place = *places_.find(&root);
+    const Plan::Block &block = plan_.blocks_[part];
+    if (!(place & Graph::leaf_bit) && block.intermediates.offset[place] != MemoryPlan::nowhere) {
+        plan_.in_block_.push_back({&address, block.intermediates_offset + block.intermediates.offset[place] + behind, part});
+    } else {
+        plan_.in_graph_.push_back({&address, place, behind});
+    }
+}
+
+// Where the tensor's first element is when the step runs, and so many bytes behind it.
 void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address) {
-    const auto in_block = [&](std::size_t offset) { plan_.in_block_.push_back({&address, offset + t.root_offset + behind}); };
-    for (std::size_t offset = rebuilt_offset_; const Rebuilt &r : step.rebuilt) {
-        if (r.root == t.root) return in_block(offset);
-        offset += round_up(r.root->layout.nbytes(), plan_.memory_.alignment());
+    const Plan::Block &block = plan_.blocks_[step.part];
+    for (std::size_t offset = block.rebuilt_offset; const Rebuilt &r : step.rebuilt) {
+        if (r.root == t.root) {
+            plan_.in_block_.push_back({&address, offset + t.root_offset + behind, step.part});
+            return;
+        }
+        offset += round_up(r.root->layout.nbytes(), block.memory->alignment());
     }
-    const Graph::Place root = *places_.find(t.root);
-    if (!(root & Graph::leaf_bit) && plan_.intermediates_.offset[root] != MemoryPlan::nowhere) {
-        return in_block(plan_.intermediates_offset_ + plan_.intermediates_.offset[root]);
-    }
-    plan_.in_graph_.push_back({&address, root, t.root_offset + behind});
+    if (home(*t.root) == step.part) return find_root(*t.root, step.part, t.root_offset + behind, address);
+    find_landing(*t.root, step, t.root_offset + behind, address);
 }
 
 void Planner::find_inputs(const Part &part, const Tensor *producer, const Step &step) {
@@ -269,17 +351,22 @@ void Planner::find_inputs(const Part &part, const Tensor *producer, const Step &
 
 void Planner::find_addresses() {
     const auto n_operands = [](const Step &step) -> std::size_t { return op_def(step.node->op).formula ? 0 : step.node->n_src; };
-    std::size_t n = 0;
+    std::size_t n = 0, n_copies = 0;
     for (const Step &step : plan_.steps_) n += n_operands(step);
+    for (const Copied &copied : copied_) n_copies += copied.before.size() + copied.back.size() + copied.after.size();
     plan_.operands_.reserve(n);
+    plan_.rebuilt_.reserve(n_rebuilt_), plan_.rebuilt_leafs_.reserve(n_rebuilt_);
+    plan_.copies_.reserve(n_copies), plan_.copied_roots_.reserve(n_copies);
     for (Step &step : plan_.steps_) {
+        if (n_parts() > 1) add_copies(step);
+        const Plan::Block &block = plan_.blocks_[step.part];
         const std::size_t first_rebuilt = plan_.rebuilt_.size(), first_operand = plan_.operands_.size();
-        std::size_t offset = rebuilt_offset_;
+        std::size_t offset = block.rebuilt_offset;
         for (const Tensor *root : dropped_roots(step)) {
             plan_.rebuilt_.push_back({root, nullptr});
             plan_.rebuilt_leafs_.push_back(*places_.find(root));
-            plan_.in_block_.push_back({&plan_.rebuilt_.back().to, offset});
-            offset += round_up(root->layout.nbytes(), plan_.memory_.alignment());
+            plan_.in_block_.push_back({&plan_.rebuilt_.back().to, offset, step.part});
+            offset += round_up(root->layout.nbytes(), block.memory->alignment());
         }
         step.rebuilt = std::span(plan_.rebuilt_).subspan(first_rebuilt);
         step.dst = ref_of(*step.result);
@@ -294,7 +381,7 @@ void Planner::find_addresses() {
             if (source && !is_made) find_address(*source, 0, step, plan_.operands_.back().data);
         }
         step.src = std::span(plan_.operands_).subspan(first_operand);
-        plan_.in_block_.push_back({&step.workspace, workspace_offset_});
+        plan_.in_block_.push_back({&step.workspace, block.workspace_offset, step.part});
     }
 }
 

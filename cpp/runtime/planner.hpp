@@ -2,14 +2,16 @@
 #pragma once
 
 #include "graph/tensor_set.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/placement.hpp"
 #include "runtime/plan.hpp"
 
 namespace tensorlib::core {
 
 class Planner {
 public:
-    // Fills in all of the plan but what Plan::attach() does.
-    Planner(Plan &plan, const Graph &graph, Backend &backend);
+    // Fills in all of the plan but what Plan::attach() does. `estimates`: the plan is not to run; nothing is kept of constants for it.
+    Planner(Plan &plan, const Graph &graph, Backend &backend, bool estimates);
 
 private:
     struct Part {
@@ -23,21 +25,48 @@ private:
         bool fuses, overlays;
     };
 
-    std::vector<Choice> choose_kernels(Backend &backend) const;
-    void lay_out(Backend &backend, std::vector<Choice> choices, const Sharing &way);
-    void make_programs(Backend &backend, std::vector<Choice> &choices);
+    std::vector<Choice> place_and_choose();
+    std::vector<Choice> choose_kernels(RefusedNodes *refused) const;
+    bool has_kernel(std::size_t node, std::size_t part) const;
+    std::string refusal(std::size_t node, std::size_t part) const;
+    // Calls f(problem) for the node on a part, of an elementwise one with a program of its own.
+    template <class F>
+    auto with_problem(std::size_t node, std::size_t part, F f) const;
+    void lay_out(std::vector<Choice> choices, const Sharing &way);
+    void make_programs(std::vector<Choice> &choices);
     void place_program(Part &part);
     void make_steps(const std::vector<Choice> &choices);
+    std::vector<std::vector<const Tensor *>> find_overlaid() const;
     void place_intermediates(bool overlays);
+    void lay_out_block(std::size_t part);
     void find_addresses();
+    // Calls f(tensor) for each operand that a kernel is given.
+    template <class F>
+    void for_each_read(const Step &step, F f) const;
     std::vector<const Tensor *> dropped_roots(const Step &step) const;
+
+    // Of several parts (planner_copies.cpp).
+    void find_copies();
+    std::uint32_t landing_for(const Tensor &root, std::uint32_t part, std::uint32_t version, bool is_output);
+    void order_rounds();
+    void add_copies(Step &step);
+    void find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address);
+    // The part that a root lies on, or is computed on.
+    std::uint32_t home(const Tensor &root) const;
+    // Whether a node that has memory of its own in its context is computed on another device than that.
+    bool is_elsewhere(std::size_t node) const;
     std::span<Tensor *const> sources_of(const Step &step) const { return graph_.sources(*places_.find(step.node)); }
     TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
     void find_inputs(const Part &part, const Tensor *producer, const Step &step);
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);
+    void find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address);
+    std::size_t n_parts() const noexcept { return parts_.size(); }
 
     Plan &plan_;
     const Graph &graph_;
+    Backend &backend_;
+    const std::span<Backend *const> parts_;
+    const bool estimates_;
     TensorSet places_;  // of nodes and leafs
     // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
@@ -45,7 +74,39 @@ private:
         const Tensor *producer = nullptr;
     };
     std::vector<Joined> programs_;
-    std::size_t rebuilt_offset_ = 0, workspace_offset_ = 0;
+
+    // A root's bytes on a part where they are not made, as they are between two writes: where they are copied to, once for all readers.
+    struct Landing {
+        Graph::Place root;
+        std::uint32_t part, version;
+        enum Where { in_block, in_output, kept } where;
+        std::size_t offset;         // in_block: behind Block::copies_offset
+        const std::byte *constant;  // kept
+    };
+    std::vector<Landing> landings_;
+    // Of each step, by their numbers: what is copied before and after it; what goes back from there to where it is at home, first of all;
+    // and what the step reads or writes.
+    struct Copied {
+        std::vector<std::uint32_t> before, back, after, read;
+        bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
+    };
+    std::vector<Copied> copied_;  // empty where there is one part
+    std::size_t n_rebuilt_ = 0;
 };
+
+template <class F>
+void Planner::for_each_read(const Step &step, F f) const {
+    const bool is_program = op_def(step.node->op).formula != nullptr;
+    const auto sources = sources_of(step);
+    for (std::size_t s = step.head.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
+        if (sources[s]) f(*sources[s], s);
+    }
+    const Joined &joined = programs_[*places_.find(step.result)];
+    for (const Part *part : {&joined.head, &joined.program}) {
+        for (const ProgramPlan::Input &input : part->program.inputs) {
+            if (input.tensor != joined.producer) f(*input.tensor, max_sources);
+        }
+    }
+}
 
 }  // namespace tensorlib::core

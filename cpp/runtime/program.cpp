@@ -118,7 +118,7 @@ private:
     bool may_join(const Candidate &candidate) const {
         const Tensor &node = *graph_.nodes()[candidate.node], &result = *graph_.nodes()[root_];
         if (candidate.reads != graph_.uses()[candidate.node] || node.layout.ne != result.layout.ne) return false;
-        if (writers_[candidate.node] != writers_[root_]) return false;
+        if (writers_[candidate.node] != writers_[root_] || fusing_[candidate.node].part != fusing_[root_].part) return false;
         if (is_elementwise(node)) return true;
         // Its floats lie where the result's will.
         return fusing_[candidate.node].takes_epilogue && !producer_ && node.layout.type == DType::f32 && result.layout.type == DType::f32;
@@ -164,7 +164,7 @@ void find_heads(const Graph &graph, const TensorSet &places, const std::vector<s
         if (first & Graph::leaf_bit || !may_be_head[first] || graph.uses()[first] != 1) continue;
         const std::uint32_t at = fusions.runs_in.empty() ? static_cast<std::uint32_t>(i) : fusions.runs_in[i];
         // It would read what lies in between has written.
-        if (writers[first] != writers[at]) continue;
+        if (writers[first] != writers[at] || fusing[first].part != fusing[at].part) continue;
         if (goes_to.empty()) goes_to.assign(nodes.size(), Graph::nowhere);
         goes_to[first] = at;
     }

@@ -40,9 +40,10 @@ struct Fusions {
     bool is_in_head(std::size_t i) const noexcept { return !in_head.empty() && in_head[i]; }
 };
 
-// What the kernel of a node does beside its own operation.
+// What the kernel of a node does beside its own operation, and the part that it is of: only nodes of one part run together.
 struct Fusing {
     bool takes_epilogue, takes_head;
+    std::uint32_t part;
 };
 
 // places: of the graph's nodes and leafs. fusing: of each node.

@@ -50,7 +50,8 @@ tl_context *context_of(const tl_context_params *params) {
 tl_context *fresh_context(void) { return context_of(NULL); }
 
 int main(void) {
-    setvbuf(stdout, NULL, _IOLBF, 0); /* what was printed is not lost should a check end the process */
+    setenv("TENSORLIB_CPU_VIRTUAL_DEVICES", "2", 1); /* before anything asks for the devices */
+    setvbuf(stdout, NULL, _IOLBF, 0);                /* what was printed is not lost should a check end the process */
     tl_backend_params params;
     tl_backend_params_init(&params, sizeof params);
     params.n_threads = 2;
@@ -61,6 +62,7 @@ int main(void) {
     test_plain_functions();
     test_backends();
     test_gpus();
+    test_joins();
     test_contexts();
     test_lifetimes();
     test_tensors();

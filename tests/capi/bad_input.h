@@ -43,6 +43,7 @@ tl_context *context_of(const tl_context_params *params);
 void test_plain_functions(void);
 void test_backends(void);
 void test_gpus(void);
+void test_joins(void);
 void test_contexts(void);
 void test_lifetimes(void);
 void test_tensors(void);

@@ -14,7 +14,7 @@
 
 #include <tensorlib/tensorlib.h>
 
-enum { MAX_SLOTS = 64, MAX_WORDS = 32, MAX_FILES = 64, MAX_OPERANDS = 10 };
+enum { MAX_SLOTS = 64, MAX_PARTS = 4, MAX_WORDS = 32, MAX_FILES = 64, MAX_OPERANDS = 10 };
 
 typedef struct {
     char id[8];
@@ -27,7 +27,9 @@ typedef struct {
 
 typedef struct {
     char name[128];
-    tl_context *ctx;
+    tl_context *ctx;              /* of all nodes, on the first device */
+    tl_context *leafs[MAX_PARTS]; /* of leafs, on each device in turn; the first is ctx */
+    int n_leafs;
     Slot slots[MAX_SLOTS];
     int n_slots;
     tl_error refused; /* of the first operation that returned NULL; code 0 while none did */
@@ -41,6 +43,8 @@ typedef struct {
 
 typedef struct {
     tl_backend *backend;
+    tl_backend *parts[MAX_PARTS]; /* those that it is joined of, where TENSORLIB_DEVICE names several */
+    size_t n_parts;
     const char *file;
     int line;
     Case *current;
@@ -116,9 +120,17 @@ static void on_case(Run *run, char **words, int n) {
     tl_error err = {.struct_size = sizeof err};
     tl_context_params params;
     tl_context_params_init(&params, sizeof params);
-    params.backend = run->backend;
-    if (tl_context_create(&params, &c->ctx, &err) != TL_STATUS_OK) fail(c, "tl_context_create: %s", err.message);
+    for (size_t i = 0; i < run->n_parts; i++) {
+        params.backend = run->parts[i];
+        if (tl_context_create(&params, &c->leafs[i], &err) != TL_STATUS_OK) fail(c, "tl_context_create: %s", err.message);
+    }
+    c->ctx = c->leafs[0];
 }
+
+/* For a leaf: one after the other of the devices'. */
+static tl_context *next_context(const Run *run) { return run->current->leafs[(size_t)run->current->n_leafs++ % run->n_parts]; }
+
+static bool has_cpu(const Run *run) { return strstr(tl_backend_device(run->backend), "cpu") != NULL; }
 
 static void on_leaf(Run *run, char **words, int n) {
     if (n != 8) bad_line(run, "leaf ID TYPE NE0 NE1 NE2 NE3 SEED");
@@ -129,7 +141,7 @@ static void on_leaf(Run *run, char **words, int n) {
     int64_t ne[4];
     slot->n = 1;
     for (int d = 0; d < 4; d++) slot->n *= (size_t)(ne[d] = to_int(run, words[3 + d]));
-    slot->tensor = tl_tensor_new(run->current->ctx, type, 4, ne);
+    slot->tensor = tl_tensor_new(next_context(run), type, 4, ne);
     slot->data = malloc(slot->n ? slot->n * sizeof(float) : 1);
     if (!slot->tensor || !slot->data) bad_line(run, "this leaf could not be made");
     for (size_t i = 0; i < slot->n; i++) slot->data[i] = generated(seed, (uint32_t)i, integer);
@@ -140,7 +152,7 @@ static void on_blocks(Run *run, char **words, int n) {
     Slot *slot = new_slot(run, words[1]);
     int64_t ne[4];
     for (int d = 0; d < 4; d++) ne[d] = to_int(run, words[3 + d]);
-    slot->tensor = tl_tensor_new(run->current->ctx, to_type(run, words[2]), 4, ne);
+    slot->tensor = tl_tensor_new(next_context(run), to_type(run, words[2]), 4, ne);
     slot->blocks = malloc(slot->tensor ? tl_tensor_nbytes(slot->tensor) + 1 : 1);
     if (!slot->tensor || !slot->blocks) bad_line(run, "this leaf could not be made");
 }
@@ -257,7 +269,7 @@ static void compute(Run *run, tl_tensor *out) {
         if (status == TL_STATUS_UNSUPPORTED && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
             c->skipped = true;
             snprintf(c->why, sizeof c->why, "%s", err.message);
-        } else if (c->cpu_only && strcmp(tl_backend_device(run->backend), "cpu") != 0) {
+        } else if (c->cpu_only && !has_cpu(run)) {
             fail(c, "computed, though it is for the CPU alone");
         }
     }
@@ -375,7 +387,7 @@ static void on_end(Run *run) {
         free(c->slots[i].blocks);
     }
     free(c->result);
-    tl_context_free(c->ctx);
+    for (size_t i = 0; i < run->n_parts; i++) tl_context_free(c->leafs[i]);
     free(c);
     run->current = NULL;
 }
@@ -461,6 +473,19 @@ static const char *setting(const char *name, const char *otherwise) {
     return value && *value ? value : otherwise;
 }
 
+/* "cuda:0+cpu": each, and all of them joined. */
+static bool open_devices(Run *run, const char *devices, const tl_backend_params *params, tl_error *err) {
+    char names[256];
+    snprintf(names, sizeof names, "%s", devices);
+    for (char *name = strtok(names, "+"); name && run->n_parts < MAX_PARTS; name = strtok(NULL, "+")) {
+        if (tl_backend_create(name, params, &run->parts[run->n_parts], err) != TL_STATUS_OK) return false;
+        run->n_parts++;
+    }
+    if (run->n_parts > 1) return tl_backend_join(run->parts, run->n_parts, NULL, &run->backend, err) == TL_STATUS_OK;
+    run->backend = run->parts[0];
+    return true;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: cases FOLDER\n");
@@ -472,18 +497,19 @@ int main(int argc, char **argv) {
     tl_backend_params_init(&params, sizeof params);
     params.n_threads = atoi(setting("TENSORLIB_TEST_THREADS", "2"));
     const char *device = setting("TENSORLIB_DEVICE", "cpu");
-    if (tl_backend_create(device, &params, &run.backend, &err) != TL_STATUS_OK) {
+    if (!open_devices(&run, device, &params, &err)) {
         fprintf(stderr, "%s: %s\n", device, err.message);
         return 2;
     }
-    const char *isa = tl_backend_isa(run.backend), *asked = setting("TENSORLIB_ISA", isa);
+    const char *isa = tl_backend_isa(run.parts[0]), *asked = setting("TENSORLIB_ISA", isa);
     if (strcmp(isa, asked) != 0) {
         fprintf(stderr, "TENSORLIB_ISA asks for %s, but the backend's level is %s\n", asked, isa);
         return 2;
     }
     run_folder(&run, argv[1]);
     printf("cases c %s %s: %d passed, %d failed, %d skipped\n", device, isa, run.passed, run.failed, run.skipped);
-    tl_backend_free(run.backend);
+    if (run.n_parts > 1) tl_backend_free(run.backend);
+    for (size_t i = 0; i < run.n_parts; i++) tl_backend_free(run.parts[i]);
     if (run.passed + run.failed + run.skipped == 0) fprintf(stderr, "%s: no cases\n", argv[1]);
     return run.failed != 0 || run.passed + run.skipped == 0;
 }

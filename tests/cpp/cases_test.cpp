@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -17,13 +18,25 @@ struct Case {
     std::vector<std::vector<std::string>> lines;  // words; of `word` the text in one
 };
 
-tl::Backend &device() {
-    static tl::Backend backend = [] {
-        const char *name = std::getenv("TENSORLIB_DEVICE"), *threads = std::getenv("TENSORLIB_TEST_THREADS");
-        return tl::Backend(name && *name ? name : "cpu", {threads && *threads ? std::atoi(threads) : 2});
+// TENSORLIB_DEVICE: one, or several with + between them. Leafs are on each of these in turn then, and they compute joined.
+const std::vector<tl::Backend> &parts() {
+    static const std::vector<tl::Backend> all = [] {
+        const char *wanted = std::getenv("TENSORLIB_DEVICE"), *threads = std::getenv("TENSORLIB_TEST_THREADS");
+        std::vector<tl::Backend> opened;
+        std::istringstream names(wanted && *wanted ? wanted : "cpu");
+        for (std::string name; std::getline(names, name, '+');)
+            opened.emplace_back(name, tl::BackendOptions{threads && *threads ? std::atoi(threads) : 2});
+        return opened;
     }();
+    return all;
+}
+
+tl::Backend &device() {
+    static tl::Backend backend = parts().size() == 1 ? parts()[0] : tl::Backend::join(parts());
     return backend;
 }
+
+bool has_cpu() { return device().device().find("cpu") != std::string::npos; }
 
 tl::Status status_of(const std::string &name) {
     const std::map<std::string, tl::Status> known{
@@ -79,7 +92,7 @@ private:
     void leaf(const std::vector<std::string> &w) {
         const tl::Type type = tl::type_from_name(w[2]);
         const auto seed = static_cast<std::uint32_t>(std::stoul(w[7]));
-        const tl::Tensor t = ctx_.zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])});
+        const tl::Tensor t = next_context().zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])});
         std::vector<float> values(static_cast<std::size_t>(t.n_elements()));
         for (std::size_t i = 0; i < values.size(); i++) {
             const float x = support::value(seed, static_cast<std::uint32_t>(i));
@@ -88,6 +101,14 @@ private:
         }
         tensors_.insert({w[1], t});
         data_[w[1]] = std::move(values);
+    }
+
+    // For a leaf: one after the other of the devices'.
+    const tl::Context &next_context() {
+        const std::size_t part = n_leafs_++ % parts().size();
+        if (part == 0) return ctx_;
+        while (others_.size() < part) others_.emplace_back(parts()[others_.size() + 1]);
+        return others_[part - 1];
     }
 
     static float integer(std::uint32_t seed, std::uint32_t i) {
@@ -100,7 +121,7 @@ private:
 
     void blocks(const std::vector<std::string> &w) {
         const tl::Type type = tl::type_from_name(w[2]);
-        tensors_.insert({w[1], ctx_.zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])})});
+        tensors_.insert({w[1], next_context().zeros(type, {std::stoll(w[3]), std::stoll(w[4]), std::stoll(w[5]), std::stoll(w[6])})});
         raw_[w[1]];
     }
 
@@ -169,7 +190,7 @@ private:
             if (!cpu_only_) GTEST_SKIP() << error.what();
             return;
         }
-        ASSERT_TRUE(!cpu_only_ || device().device() == "cpu") << "it was computed";
+        ASSERT_TRUE(!cpu_only_ || has_cpu()) << "it was computed";
         result_ = t.read_f32();
     }
 
@@ -201,7 +222,9 @@ private:
         }
     }
 
-    tl::Context ctx_{device()};
+    tl::Context ctx_{parts()[0]};
+    std::deque<tl::Context> others_;
+    std::size_t n_leafs_ = 0;
     std::map<std::string, tl::Tensor> tensors_;
     std::map<std::string, std::vector<float>> data_;
     std::map<std::string, std::vector<std::byte>> raw_;
@@ -252,8 +275,8 @@ int main(int argc, char **argv) {
     testing::InitGoogleTest(&argc, argv);
     const char *folder = std::getenv("TENSORLIB_CASES");
     const auto cases = read_cases(folder && *folder ? folder : TENSORLIB_ROOT "/tests/cases");
-    if (const char *asked = std::getenv("TENSORLIB_ISA"); asked && *asked && device().isa() != asked) {
-        std::fprintf(stderr, "TENSORLIB_ISA is %s, but %s runs\n", asked, device().isa().c_str());
+    if (const char *asked = std::getenv("TENSORLIB_ISA"); asked && *asked && parts()[0].isa() != asked) {
+        std::fprintf(stderr, "TENSORLIB_ISA is %s, but %s runs\n", asked, parts()[0].isa().c_str());
         return 1;
     }
     for (const Case &c : cases) {
@@ -262,7 +285,7 @@ int main(int argc, char **argv) {
     }
     const int result = RUN_ALL_TESTS();
     const auto &unit = *testing::UnitTest::GetInstance();
-    std::printf("cases c++ %s %s: %d passed, %d failed, %d skipped\n", device().device().c_str(), device().isa().c_str(),
+    std::printf("cases c++ %s %s: %d passed, %d failed, %d skipped\n", device().device().c_str(), parts()[0].isa().c_str(),
                 unit.successful_test_count(), unit.failed_test_count(), unit.skipped_test_count());
     return result;
 }

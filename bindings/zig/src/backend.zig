@@ -72,7 +72,7 @@ pub const Backend = struct {
     diagnostics: ?*Diagnostics,
 
     pub const Options = struct {
-        /// As `deviceName` gives it; case does not matter.
+        /// As `deviceName` gives it; case does not matter. "cuda:0+cpu" opens both and joins them, as `join` does.
         device: [:0]const u8 = "cpu",
         /// For CPU work, the calling thread included; 0 = all that this process may use; at most 1024.
         threads: i32 = 0,
@@ -95,6 +95,35 @@ pub const Backend = struct {
         var handle: ?*c.tl_backend = null;
         try status.check(c.tl_backend_create(options.device.ptr, &params, &handle, status.errorOf(options.diagnostics)));
         return .{ .handle = handle.?, .diagnostics = options.diagnostics };
+    }
+
+    /// Joins backends of different devices to one, which computes graphs whose tensors lie on any of them: each node where the
+    /// fewest bytes are copied for it, or where `Tensor.place` says. Leafs stay where their contexts are, an output ends on its
+    /// context's device; a context made on the joined backend lies on the first one's. The backends may be used meanwhile, and
+    /// given back before it. Messages go where those of the first one do.
+    ///
+    /// `error.InvalidArgument`: none or more than 32, two of one device, or one that is joined itself. `error.OutOfMemory`.
+    pub fn join(backends: []const Backend) Error!Backend {
+        const diagnostics = if (backends.len > 0) backends[0].diagnostics else null;
+        var handles: [32]?*c.tl_backend = undefined;
+        for (backends, 0..) |backend, i| {
+            if (i < handles.len) handles[i] = backend.handle;
+        }
+        // More of them are refused before any is looked at.
+        var handle: ?*c.tl_backend = null;
+        try status.check(c.tl_backend_join(&handles, backends.len, null, &handle, status.errorOf(diagnostics)));
+        return .{ .handle = handle.?, .diagnostics = diagnostics };
+    }
+
+    /// The number of devices that it computes on: 1, or that of joined ones.
+    pub fn deviceCount(self: Backend) usize {
+        return c.tl_backend_n_devices(self.handle);
+    }
+
+    /// The name of one of them, in the order of joining; null where index is not below `deviceCount`. Valid as long as the
+    /// backend.
+    pub fn deviceAt(self: Backend, index: usize) ?[:0]const u8 {
+        return std.mem.span(c.tl_backend_device_at(self.handle, index) orelse return null);
     }
 
     /// Not from inside the backend's own progress callback.

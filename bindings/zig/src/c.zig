@@ -115,6 +115,19 @@ pub extern fn tl_backend_create(
     out: ?*?*tl_backend,
     err: ?*tl_error,
 ) tl_status;
+pub const tl_join_params = extern struct {
+    struct_size: usize = @sizeOf(tl_join_params),
+};
+pub extern fn tl_join_params_init(params: ?*tl_join_params, struct_size: usize) void;
+pub extern fn tl_backend_join(
+    backends: ?[*]const ?*tl_backend,
+    n: usize,
+    params: ?*const tl_join_params,
+    out: ?*?*tl_backend,
+    err: ?*tl_error,
+) tl_status;
+pub extern fn tl_backend_n_devices(backend: ?*const tl_backend) usize;
+pub extern fn tl_backend_device_at(backend: ?*const tl_backend, index: usize) ?[*:0]const u8;
 pub extern fn tl_backend_free(backend: ?*tl_backend) void;
 pub extern fn tl_backend_device(backend: ?*const tl_backend) ?[*:0]const u8;
 pub extern fn tl_backend_isa(backend: ?*const tl_backend) ?[*:0]const u8;
@@ -193,6 +206,7 @@ pub extern fn tl_tensor_read(
     err: ?*tl_error,
 ) tl_status;
 pub extern fn tl_tensor_set_constant(t: ?*tl_tensor, err: ?*tl_error) tl_status;
+pub extern fn tl_tensor_place(t: ?*tl_tensor, device: ?[*:0]const u8, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_set_recompute(t: ?*tl_tensor, recompute: bool, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_drop_original(t: ?*tl_tensor, err: ?*tl_error) tl_status;
 pub extern fn tl_tensor_write_f32(t: ?*tl_tensor, data: ?[*]const f32, n: usize, err: ?*tl_error) tl_status;
@@ -718,6 +732,13 @@ pub extern fn tl_graph_set_progress(
     err: ?*tl_error,
 ) tl_status;
 pub extern fn tl_graph_set_check_finite(graph: ?*tl_graph, check: bool, err: ?*tl_error) tl_status;
+pub extern fn tl_graph_plan_bytes(
+    graph: ?*tl_graph,
+    backend: ?*tl_backend,
+    bytes: ?[*]usize,
+    n: usize,
+    err: ?*tl_error,
+) tl_status;
 pub extern fn tl_graph_dot(graph: ?*const tl_graph, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_graph_plan_text(
     graph: ?*tl_graph,

@@ -119,6 +119,16 @@ pub const Graph = struct {
         return text;
     }
 
+    /// The bytes that computing the graph takes of each device of the backend, in the order of joining: leafs and outputs
+    /// there, intermediates, workspace, what is copied there, packed copies of constants; the caller frees them. Leafs need no
+    /// data. Errors as of `compute`.
+    pub fn planBytes(self: Graph, backend: Backend, allocator: std.mem.Allocator) Error![]usize {
+        const bytes = allocator.alloc(usize, backend.deviceCount()) catch return self.noMemory();
+        errdefer allocator.free(bytes);
+        try status.check(c.tl_graph_plan_bytes(self.handle, backend.handle, bytes.ptr, bytes.len, status.errorOf(self.diagnostics)));
+        return bytes;
+    }
+
     /// A text from a function that returns the length it needs. The text may grow between two calls (another
     /// thread names a tensor), so it asks until one fits.
     fn textAlloc(

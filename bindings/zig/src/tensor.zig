@@ -98,6 +98,13 @@ pub const Tensor = struct {
         try status.check(c.tl_tensor_set_recompute(self.handle, recompute, self.err()));
     }
 
+    /// Says which device computes this node in graphs that a joined backend runs (`Backend.join`); null leaves it open again.
+    /// A view counts for what it is a view of. `error.InvalidArgument`: a leaf, a view of one, or an unknown
+    /// device.
+    pub fn place(self: Tensor, device: ?[:0]const u8) Error!void {
+        try status.check(c.tl_tensor_place(self.handle, if (device) |name| name.ptr else null, self.err()));
+    }
+
     /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend
     /// computed a product with the whole tensor and `Backend.packedMemory` grew by its copy. All that reads the
     /// tensor has the same bits as before; it cannot be mapped any more. The copy is the context's then, and

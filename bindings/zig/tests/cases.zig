@@ -19,14 +19,24 @@ pub fn main(init: std.process.Init) !u8 {
     var diagnostics: tl.Diagnostics = .{};
     const device = init.environ_map.get("TENSORLIB_DEVICE") orelse "cpu";
     const threads = init.environ_map.get("TENSORLIB_TEST_THREADS") orelse "2";
-    var backend = tl.Backend.init(.{
-        .device = try arena.dupeZ(u8, device),
-        .threads = std.fmt.parseInt(i32, threads, 10) catch std.process.fatal("TENSORLIB_TEST_THREADS={s}", .{threads}),
-        .diagnostics = &diagnostics,
-    }) catch std.process.fatal("{s}: {s}", .{ device, diagnostics.message() });
-    defer backend.deinit();
-    if (init.environ_map.get("TENSORLIB_ISA")) |asked| if (asked.len > 0 and !std.ascii.eqlIgnoreCase(asked, backend.isa()))
-        std.process.fatal("TENSORLIB_ISA is {s}, the backend runs {s}", .{ asked, backend.isa() });
+    // Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+    var parts: std.ArrayList(tl.Backend) = .empty;
+    defer for (parts.items) |*part| part.deinit();
+    var names_of = std.mem.splitScalar(u8, device, '+');
+    while (names_of.next()) |name| {
+        const part = tl.Backend.init(.{
+            .device = try arena.dupeZ(u8, name),
+            .threads = std.fmt.parseInt(i32, threads, 10) catch std.process.fatal("TENSORLIB_TEST_THREADS={s}", .{threads}),
+            .diagnostics = &diagnostics,
+        }) catch std.process.fatal("{s}: {s}", .{ name, diagnostics.message() });
+        try parts.append(arena, part);
+    }
+    var joined: ?tl.Backend = if (parts.items.len > 1) try tl.Backend.join(parts.items) else null;
+    defer if (joined) |*all| all.deinit();
+    const backend = joined orelse parts.items[0];
+    const isa = parts.items[0].isa();
+    if (init.environ_map.get("TENSORLIB_ISA")) |asked| if (asked.len > 0 and !std.ascii.eqlIgnoreCase(asked, isa))
+        std.process.fatal("TENSORLIB_ISA is {s}, the backend runs {s}", .{ asked, isa });
 
     var buffer: [4096]u8 = undefined;
     var stdout = std.Io.File.stdout().writer(init.io, &buffer);
@@ -41,12 +51,12 @@ pub fn main(init: std.process.Init) !u8 {
         for (cases) |*case| {
             if ((try names.getOrPut(arena, case.name)).found_existing)
                 std.process.fatal("{s}: two cases of that name", .{case.name});
-            try judge(init.gpa, case, backend, &counts, out);
+            try judge(init.gpa, case, backend, parts.items, &counts, out);
         }
     }
     if (counts.passed + counts.failed == 0) std.process.fatal("no case ran: are there *.cases in {s}?", .{args[1]});
     try out.print("cases zig {s} {s}: {} passed, {} failed, {} skipped\n", .{
-        backend.device(), backend.isa(), counts.passed, counts.failed, counts.skipped,
+        backend.device(), isa, counts.passed, counts.failed, counts.skipped,
     });
     try out.flush();
     return @intFromBool(counts.failed > 0);
@@ -71,10 +81,17 @@ fn caseFiles(io: std.Io, arena: std.mem.Allocator, folder: []const u8) ![]const 
 }
 
 /// Runs a case and counts it; a failure is written with its reason.
-fn judge(gpa: std.mem.Allocator, case: *const Case, backend: tl.Backend, counts: *Counts, out: *std.Io.Writer) !void {
+fn judge(
+    gpa: std.mem.Allocator,
+    case: *const Case,
+    backend: tl.Backend,
+    parts: []const tl.Backend,
+    counts: *Counts,
+    out: *std.Io.Writer,
+) !void {
     var arena: std.heap.ArenaAllocator = .init(gpa);
     defer arena.deinit();
-    var run: Run = .{ .arena = arena.allocator(), .case = case, .backend = backend };
+    var run: Run = .{ .arena = arena.allocator(), .case = case, .backend = backend, .parts = parts };
     if (run.run()) |_| {
         counts.passed += 1;
         return;
@@ -97,16 +114,23 @@ const Run = struct {
     arena: std.mem.Allocator,
     case: *const Case,
     backend: tl.Backend,
+    /// Those that it is joined of, or itself: nodes are in the first one's context, leafs in each one's in turn.
+    parts: []const tl.Backend,
     diagnostics: tl.Diagnostics = .{},
     tensors: std.StringHashMapUnmanaged(tl.Tensor) = .empty,
     why: []const u8 = "",
 
     fn run(self: *Run) !void {
-        var ctx = try tl.Context.init(.{ .backend = self.backend, .diagnostics = &self.diagnostics });
-        defer ctx.deinit();
+        var contexts: std.ArrayList(tl.Context) = .empty;
+        defer for (contexts.items) |*ctx| ctx.deinit();
+        for (self.parts) |part|
+            try contexts.append(self.arena, try tl.Context.init(.{ .backend = part, .diagnostics = &self.diagnostics }));
+        var n_leafs: usize = 0;
         const steps = self.case.steps.items;
         for (steps, 0..) |step, i| {
-            const made = self.make(ctx, step);
+            const of = if (step.what == .op) 0 else n_leafs % contexts.items.len;
+            if (step.what != .op) n_leafs += 1;
+            const made = self.make(contexts.items[of], step);
             if (self.case.code != null and self.case.fails == null and i == steps.len - 1) return self.checkError(made);
             try self.tensors.put(self.arena, step.id, try made);
         }
@@ -206,7 +230,7 @@ const Run = struct {
             if (!std.mem.eql(u8, tensor.dtype().name(), out.dtype) or !std.mem.eql(i64, &tensor.shape(), &out.ne))
                 return self.mismatch("{s} is {f}, want {s} {any}", .{ out.id, tensor.*, out.dtype, out.ne });
         }
-        if (self.case.cpu_only and !std.mem.eql(u8, self.backend.device(), "cpu")) {
+        if (self.case.cpu_only and std.mem.indexOf(u8, self.backend.device(), "cpu") == null) {
             self.backend.compute(tensors) catch |err| return if (err == error.Unsupported) {} else err;
             return self.mismatch("computed, though it is for the CPU alone", .{});
         }

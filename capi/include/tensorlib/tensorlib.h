@@ -491,6 +491,16 @@ typedef struct tl_backend_params {
 } tl_backend_params;
 
 /**
+ * How backends are to be joined: nothing so far. Fill it with tl_join_params_init().
+ */
+typedef struct tl_join_params {
+    /**
+     * Bytes of this struct, as the caller knows it.
+     */
+    size_t struct_size;
+} tl_join_params;
+
+/**
  * What is known of a device.
  */
 typedef struct tl_device_props {
@@ -563,7 +573,7 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * Opens a device.
  *
  * `device` is a name as tl_device_name() gives it, `"cpu"`; case does not matter; NULL means
- * `"cpu"`. `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
+ * `"cpu"`; names with `+` between them, `"cuda:0+cpu"`, open each and join them (tl_backend_join). `params` may be NULL for the defaults. `out` must not be NULL; it receives the backend,
  * which the caller frees with tl_backend_free(), or NULL on failure.
  *
  * The environment variable `TENSORLIB_FUSE` is read here: with `0` every node is computed by itself, while
@@ -573,6 +583,7 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
  * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
  * first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
+ * `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat` lists operations that a device is to refuse, for tests.
  * `TENSORLIB_CUDA_DEBUG=1` waits for each operation, so that an error names the one that made it;
  * `TENSORLIB_CUBLASLT=off`, or a path.
  *
@@ -585,26 +596,64 @@ TL_API TL_NODISCARD tl_status tl_backend_create(const char *device, const tl_bac
         tl_backend **out, tl_error *err);
 
 /**
+ * Sets the defaults. `params` may be NULL (nothing happens); at most `struct_size` bytes are
+ * written. Any thread, as long as params is not shared. Since 0.1.
+ */
+TL_API void tl_join_params_init(tl_join_params *params, size_t struct_size);
+
+/**
+ * Joins backends of different devices to one, which computes graphs whose tensors lie on any of them.
+ *
+ * Each node is computed where the fewest bytes are copied for it, by a device that has a kernel for it; tl_tensor_place() says it by
+ * hand. What it writes into elsewhere is copied there and back. Leafs stay where their contexts are, an output ends on its context's device, and everything else lies where it is computed.
+ * What is read on another device is copied there once in each run; constants once for all runs. tl_graph_plan_text() shows what goes
+ * where, tl_graph_plan_bytes() what it takes. Memory for intermediates and the copies of constants are the backend's: no
+ * context's mem_limit counts them.
+ *
+ * `backends` are `n` of them, 1 to 32, read during the call; the joined one keeps them alive, and their own handles stay the
+ * caller's and may be used meanwhile: a run of the joined one waits for theirs. A context that is created on it lies on the first
+ * one's device. `params` may be NULL. `out` must not be NULL; it receives the backend, which the caller frees with
+ * tl_backend_free(), or NULL on failure.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: backends, one of them or out is NULL, n is out of range, two are of one device, one is joined itself.
+ * TL_STATUS_UNAVAILABLE: one belongs to the parent of this forked process. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_backend_join(tl_backend *const *backends, size_t n,
+        const tl_join_params *params, tl_backend **out, tl_error *err);
+
+/**
+ * The number of devices that the backend computes on: 1, or that of joined ones; 0 for NULL. Any thread. Since 0.1.
+ */
+TL_API size_t tl_backend_n_devices(const tl_backend *backend);
+
+/**
+ * The name of one of them, in the order of joining; NULL for NULL or where index is not below tl_backend_n_devices(). Valid as long
+ * as the backend. Any thread. Since 0.1.
+ */
+TL_API const char *tl_backend_device_at(const tl_backend *backend, size_t index);
+
+/**
  * Gives the handle back; NULL is fine. The backend ends when no context is left that was created on
  * it. Any thread but one inside the backend's own progress callback. Since 0.1.
  */
 TL_API void tl_backend_free(tl_backend *backend);
 
 /**
- * The name of the backend's device, `"cpu"`; NULL for NULL. Valid as long as the backend. Any
+ * The name of the backend's device, `"cpu"`, of joined ones `"cpu+cuda:0"`; NULL for NULL. Valid as long as the backend. Any
  * thread. Since 0.1.
  */
 TL_API const char *tl_backend_device(const tl_backend *backend);
 
 /**
  * The instruction-set level of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
- * `"sm_90"` (`"simt"` where it is simulated); NULL for NULL. Static storage. Any thread. Since 0.1.
+ * `"sm_90"` (`"simt"` where it is simulated), of joined ones all of them, `"avx512+sm_90"`; NULL for NULL. Valid as long as the
+ * backend. Any thread. Since 0.1.
  */
 TL_API const char *tl_backend_isa(const tl_backend *backend);
 
 /**
  * The number of CPU threads that the backend computes with, the calling one included; 1 for a GPU; 0
- * for NULL. Any thread. Since 0.1.
+ * for NULL; of joined ones the most that one of them has. Any thread. Since 0.1.
  */
 TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
 
@@ -613,7 +662,8 @@ TL_API int32_t tl_backend_n_threads(const tl_backend *backend);
  * files), in no context's count; 0 for NULL. A constant's copy is made when a graph is first computed
  * that multiplies with it, where that pays and leaves half of the machine's memory that was free; all
  * graphs of the backend share it, and it goes with the backend or with the constant's context, or becomes
- * the context's (tl_tensor_drop_original). Any thread. Since 0.1.
+ * the context's (tl_tensor_drop_original). A joined backend counts its parts' copies and those of constants on other devices than
+ * their own. Any thread. Since 0.1.
  */
 TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
 
@@ -996,6 +1046,17 @@ TL_API TL_NODISCARD tl_status tl_tensor_set_constant(tl_tensor *t, tl_error *err
  * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_tensor_set_recompute(tl_tensor *t, bool recompute, tl_error *err);
+
+/**
+ * Says which device computes a node, in graphs that a joined backend runs (tl_backend_join).
+ *
+ * `device` is a name as tl_device_name() gives it; NULL or "" leaves it open again. A view counts for what it is a view of. Plans that
+ * are there are made anew. A backend without that device refuses the graph: TL_STATUS_CONTEXT_MISMATCH.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of one (those lie where their context is); no such device. Any thread.
+ * Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_tensor_place(tl_tensor *t, const char *device, tl_error *err);
 
 /**
  * Returns the pages of a constant's original to the system where a packed copy can stand in for it.
@@ -2933,8 +2994,7 @@ typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);
  *
  * Returns the context's pending constructor error first, and clears it.
  * TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
- * TL_STATUS_CONTEXT_MISMATCH: tensors of different devices. TL_STATUS_OUT_OF_MEMORY. Any thread.
- * Since 0.1.
+ * TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_graph_create(tl_context *ctx, tl_tensor *const *outputs, size_t n_outputs,
         tl_graph **out, tl_error *err);
@@ -2975,7 +3035,7 @@ TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
  * this one is freed, if it has the same operations, shapes, types and constants.
  *
  * TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
- * TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.
+ * TL_STATUS_CONTEXT_MISMATCH: some data live on another device than the backend's, or than all of a joined one's.
  * TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
  * TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
  * TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
@@ -3020,6 +3080,20 @@ TL_API size_t tl_graph_dot(const tl_graph *graph, char *buf, size_t size);
  */
 TL_API size_t tl_graph_plan_text(tl_graph *graph, tl_backend *backend, char *buf, size_t size,
         tl_error *err);
+
+/**
+ * The bytes that computing the graph takes of each device of the backend, in the order of joining: its leafs and outputs that lie
+ * there, intermediates, workspace, what is copied there, and packed copies of constants. Nothing is made for it, and leafs need no
+ * data: in a no_alloc context it tells beforehand what a graph would need.
+ *
+ * `bytes` has room for `n` numbers and receives as many as tl_backend_n_devices() says. The planner itself counts; only packed copies
+ * can come out less, where there is no memory left for one.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is less than the number of devices. Else statuses as of
+ * tl_graph_compute(). Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_plan_bytes(tl_graph *graph, tl_backend *backend, size_t *bytes,
+        size_t n, tl_error *err);
 
 /* ====================================================================================================
  * GGUF files

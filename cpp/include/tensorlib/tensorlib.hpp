@@ -154,9 +154,16 @@ std::vector<DeviceInfo> devices();
 // A device opened for computing. One graph runs at a time; a second caller waits.
 class Backend {
 public:
-    // Opens a device by its name. Throws Error(invalid_argument) for an unknown one, Error(unavailable) where it, or the
-    // level that TENSORLIB_ISA asks for, is not to be had.
+    // Opens a device by its name, or several, "cuda:0+cpu", and joins them. Throws Error(invalid_argument) for an unknown one,
+    // Error(unavailable) where it, or the level that TENSORLIB_ISA asks for, is not to be had.
     explicit Backend(std::string_view device = "cpu", BackendOptions options = {});
+
+    // Joins backends of different devices to one, which computes graphs whose tensors lie on any of them: each node where the fewest bytes
+    // are copied for it, or where Tensor::place() says. Leafs stay where their contexts are, an output ends on its context's device; a
+    // context made on the joined backend lies on the first one's. Throws Error(invalid_argument) where there are none, or more than 32, two
+    // of one device, or one that is joined itself.
+    static Backend join(std::span<const Backend> backends);
+    static Backend join(std::initializer_list<Backend> backends);
 
     // Builds a graph of these outputs and computes it. For many runs make a Graph once.
     void compute(std::initializer_list<Tensor> outputs) const;
@@ -168,8 +175,9 @@ public:
     void quantize_into(Type type, std::span<const float> values, std::int64_t n_per_row, std::span<std::byte> blocks,
                        std::span<const float> importance = {}) const;
 
-    std::string device() const;
-    std::string isa() const;  // "avx512"; of a GPU "sm_90"
+    std::string device() const;                // of joined ones "cpu+cuda:0"
+    std::vector<std::string> devices() const;  // in the order of joining
+    std::string isa() const;                   // "avx512"; of a GPU "sm_90"
     int n_threads() const;
     // Bytes of packed copies of constants: made when a graph that multiplies with one is first computed, shared by all graphs of
     // the backend, gone with it or with the constant's context. In no context's count.
@@ -178,6 +186,7 @@ public:
 private:
     friend class Context;
     friend class Graph;
+    explicit Backend(std::shared_ptr<core::Backend> impl) : impl_(std::move(impl)) {}
     std::shared_ptr<core::Backend> impl_;
 };
 
@@ -293,6 +302,9 @@ public:
     // Whether graphs made from now on compute this node again where gradients read it, in place of keeping it until then; of a view what it
     // is a view of. A leaf, and a node that writes into an operand, are Error(invalid_argument).
     void set_recompute(bool recompute) const;
+    // Which device computes this node where a joined backend runs it; "" leaves it open again. A leaf, and a view of one, are
+    // Error(invalid_argument), and so is a device that is not there.
+    void place(std::string_view device) const;
 
     // Nodes. A node lives in the context of its operands; where those differ, in the one that was made last, so that
     // young contexts (a token's) refer to old ones (the weights') and never the other way round. Two weights' nodes are in the weights'
@@ -380,6 +392,9 @@ public:
     std::size_t n_leafs() const;
     std::string dot() const;
     std::string plan_text(const Backend &backend) const;
+    // The bytes that computing it takes of each of the backend's devices: leafs and outputs there, intermediates, workspace, copies. Leafs
+    // need no data for it.
+    std::vector<std::size_t> plan_bytes(const Backend &backend) const;
 
 private:
     Graph(std::span<const Tensor> outputs, std::optional<std::size_t> memory, const char *what);

@@ -32,8 +32,7 @@ extern "C" {
     ///
     /// Returns the context's pending constructor error first, and clears it.
     /// TL_STATUS_INVALID_ARGUMENT: ctx, out, outputs or one of them is NULL, or n_outputs is 0.
-    /// TL_STATUS_CONTEXT_MISMATCH: tensors of different devices. TL_STATUS_OUT_OF_MEMORY. Any thread.
-    /// Since 0.1.
+    /// TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
     pub fn tl_graph_create(
         ctx: *mut tl_context,
         outputs: *const *mut tl_tensor,
@@ -75,7 +74,7 @@ extern "C" {
     /// this one is freed, if it has the same operations, shapes, types and constants.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: graph or backend is NULL, or a leaf has no data yet.
-    /// TL_STATUS_CONTEXT_MISMATCH: the data live on another device than the backend's.
+    /// TL_STATUS_CONTEXT_MISMATCH: some data live on another device than the backend's, or than all of a joined one's.
     /// TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
     /// TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
     /// TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
@@ -120,4 +119,21 @@ extern "C" {
         size: usize,
         err: *mut tl_error,
     ) -> usize;
+
+    /// The bytes that computing the graph takes of each device of the backend, in the order of joining: its leafs and outputs that lie
+    /// there, intermediates, workspace, what is copied there, and packed copies of constants. Nothing is made for it, and leafs need no
+    /// data: in a no_alloc context it tells beforehand what a graph would need.
+    ///
+    /// `bytes` has room for `n` numbers and receives as many as tl_backend_n_devices() says. The planner itself counts; only packed copies
+    /// can come out less, where there is no memory left for one.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is less than the number of devices. Else statuses as of
+    /// tl_graph_compute(). Any thread. Since 0.1.
+    pub fn tl_graph_plan_bytes(
+        graph: *mut tl_graph,
+        backend: *mut tl_backend,
+        bytes: *mut usize,
+        n: usize,
+        err: *mut tl_error,
+    ) -> tl_status;
 }

@@ -144,6 +144,14 @@ extern "C" {
     ///
     /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf, a view of one, or writes into an operand. Any thread. Since 0.1.
     pub fn tl_tensor_set_recompute(t: *mut tl_tensor, recompute: bool, err: *mut tl_error) -> tl_status;
+    /// Says which device computes a node, in graphs that a joined backend runs (tl_backend_join).
+    ///
+    /// `device` is a name as tl_device_name() gives it; NULL or "" leaves it open again. A view counts for what it is a view of. Plans that
+    /// are there are made anew. A backend without that device refuses the graph: TL_STATUS_CONTEXT_MISMATCH.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: t is NULL, a leaf or a view of one (those lie where their context is); no such device. Any thread.
+    /// Since 0.1.
+    pub fn tl_tensor_place(t: *mut tl_tensor, device: *const c_char, err: *mut tl_error) -> tl_status;
     /// Returns the pages of a constant's original to the system where a packed copy can stand in for it.
     ///
     /// A CPU backend has a copy after a product with the whole of it was computed, where the plan's text says

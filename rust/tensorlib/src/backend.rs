@@ -94,7 +94,7 @@ impl BackendOptions {
         self
     }
 
-    /// Opens a device.
+    /// Opens a device by its name, or several, `"cuda:0+cpu"`, each with these options, and joins them ([`Backend::join`]).
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for an unknown device or number of threads,
@@ -147,6 +147,40 @@ impl Drop for Inner {
 pub struct Backend(Arc<Inner>);
 
 impl Backend {
+    /// Joins backends of different devices to one, which computes graphs whose tensors lie on any of them.
+    ///
+    /// Each node is computed where the fewest bytes are copied for it, or where [`Tensor::place`] says. Leafs stay where their contexts
+    /// are, an output ends on its context's device. What is read on another device is copied there once in each run, constants once for
+    /// all. A context made on the joined backend lies on the first one's device. The backends themselves may be used meanwhile.
+    ///
+    /// ```
+    /// use tensorlib::{devices, Backend};
+    /// let opened = devices().iter().map(|device| Backend::new(&device.name)).collect::<Result<Vec<_>, _>>()?;
+    /// let all = Backend::join(&opened)?;
+    /// assert_eq!(all.devices().len(), devices().len());
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) where there are none or more than 32, two of one device, or one that is joined itself,
+    /// [`Error::Unavailable`](crate::Error) in a forked process.
+    pub fn join(backends: &[Backend]) -> Result<Self> {
+        let raw: Vec<_> = backends.iter().map(Backend::raw).collect();
+        let mut out = ptr::null_mut();
+        // SAFETY: the handles are live and the array has as many; out is valid.
+        check(|err| unsafe { sys::tl_backend_join(raw.as_ptr(), raw.len(), ptr::null(), &mut out, err) })?;
+        Ok(Backend(Arc::new(Inner { ptr: handle(out)? })))
+    }
+
+    /// The names of the devices that it computes on, in the order of joining; one unless it was joined.
+    pub fn devices(&self) -> Vec<String> {
+        // SAFETY: the backend is live; names live as long as it.
+        unsafe {
+            let n = sys::tl_backend_n_devices(self.raw());
+            (0..n).map(|i| text(sys::tl_backend_device_at(self.raw(), i))).collect()
+        }
+    }
+
     /// The CPU, with all processors that this process may use.
     ///
     /// # Errors

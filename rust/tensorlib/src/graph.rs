@@ -209,6 +209,31 @@ impl Graph {
         result.map(|()| text)
     }
 
+    /// The bytes that computing the graph takes of each of the backend's devices, in the order of [`Backend::devices`]: leafs and outputs
+    /// there, intermediates, workspace, what is copied there, packed copies of constants. Leafs need no data: in a context without
+    /// ([`ContextOptions::no_alloc`](crate::ContextOptions::no_alloc)) it tells beforehand what a graph would need.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let x = ctx.tensor([1000], &[1f32; 1000])?;
+    /// let bytes = Graph::new(&[&x.exp()?])?.plan_bytes(&cpu)?;
+    /// assert!(bytes.len() == 1 && bytes[0] >= 2 * 4000);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::compute`].
+    pub fn plan_bytes(&self, backend: &Backend) -> Result<Vec<usize>> {
+        let _running = self.lock()?;
+        let mut bytes = vec![0; backend.devices().len()];
+        // SAFETY: graph and backend are live; the numbers are as many as said.
+        check(|err| unsafe {
+            sys::tl_graph_plan_bytes(self.raw(), backend.raw(), bytes.as_mut_ptr(), bytes.len(), err)
+        })?;
+        Ok(bytes)
+    }
+
     fn raw(&self) -> *mut sys::tl_graph {
         self.0.ptr.as_ptr()
     }

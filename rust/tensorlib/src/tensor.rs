@@ -2,6 +2,7 @@
 
 use crate::call::{check, sized_text, text, until_nul};
 use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
+use std::ffi::CString;
 use std::fmt;
 use std::ptr::NonNull;
 use tensorlib_sys as sys;
@@ -319,6 +320,27 @@ impl Tensor {
     pub fn set_recompute(&self, recompute: bool) -> Result<()> {
         // SAFETY: the tensor is live.
         check(|err| unsafe { sys::tl_tensor_set_recompute(self.raw(), recompute, err) })
+    }
+
+    /// Says which device computes this node in graphs that a joined backend runs ([`Backend::join`](crate::Backend::join)); `None` leaves
+    /// it open again. A view counts for what it is a view of.
+    ///
+    /// ```
+    /// # use tensorlib::Context;
+    /// let ctx = Context::new();
+    /// let y = ctx.tensor([2], &[1f32, 2.])?.exp()?;
+    /// y.place(Some("cpu"))?;
+    /// assert!(y.place(Some("abacus")).unwrap_err().to_string().contains("there are: cpu"));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for a leaf, a view of one, and an unknown device.
+    pub fn place(&self, device: Option<&str>) -> Result<()> {
+        // A NUL inside a name would cut it: no device has one.
+        let name = CString::new(device.unwrap_or("").replace('\0', "?")).unwrap_or_default();
+        // SAFETY: the tensor is live; the name lives for the call.
+        check(|err| unsafe { sys::tl_tensor_place(self.raw(), name.as_ptr(), err) })
     }
 
     /// Returns the pages of a constant's original where a packed copy can stand in for it: after a CPU backend computed a

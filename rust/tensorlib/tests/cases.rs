@@ -54,6 +54,9 @@ impl From<String> for Trouble {
 struct Runner<'a> {
     backend: &'a Backend,
     ctx: Context,
+    /// Of leafs, on each device in turn; the first is `ctx`.
+    leafs: Vec<Context>,
+    n_leafs: usize,
     tensors: HashMap<String, Tensor>,
     data: HashMap<String, Vec<f32>>,
     raw: HashMap<String, Vec<u8>>,
@@ -66,10 +69,14 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn new(backend: &'a Backend) -> Self {
+    /// `parts`: those that the backend is joined of, or itself.
+    fn new(backend: &'a Backend, parts: &[Backend]) -> Self {
+        let leafs: Vec<Context> = parts.iter().map(Context::on).collect();
         Self {
             backend,
-            ctx: Context::on(backend),
+            ctx: leafs[0].clone(),
+            leafs,
+            n_leafs: 0,
             tensors: HashMap::new(),
             data: HashMap::new(),
             raw: HashMap::new(),
@@ -94,7 +101,7 @@ impl<'a> Runner<'a> {
             "leaf" => Ok(self.leaf(&w).map_err(|e| e.to_string())?),
             "blocks" => {
                 let shape: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
-                let made = w[2].parse().and_then(|dtype| self.ctx.zeros(dtype, &shape));
+                let made = self.new_leaf(w[2], &shape);
                 self.tensors.insert(w[1].into(), made.map_err(|e| e.to_string())?);
                 self.raw.insert(w[1].into(), Vec::new());
                 Ok(())
@@ -136,9 +143,14 @@ impl<'a> Runner<'a> {
         }
     }
 
+    fn new_leaf(&mut self, dtype: &str, shape: &[i64]) -> Result<Tensor> {
+        self.n_leafs += 1;
+        self.leafs[(self.n_leafs - 1) % self.leafs.len()].zeros(dtype.parse()?, shape)
+    }
+
     fn leaf(&mut self, w: &[&str]) -> Result<()> {
         let shape: Vec<i64> = w[3..7].iter().map(|n| number(n)).collect();
-        let tensor = self.ctx.zeros(w[2].parse()?, &shape)?;
+        let tensor = self.new_leaf(w[2], &shape)?;
         let values =
             (0..tensor.n_elements()).map(|i| generated(number(w[7]), i as u32, w[2].starts_with('i'))).collect();
         self.tensors.insert(w[1].into(), tensor);
@@ -192,7 +204,7 @@ impl<'a> Runner<'a> {
                 return Ok(());
             }
             Err(e @ Error::Unsupported(_)) if elsewhere => return Err(Trouble::Skipped(e.to_string())),
-            Ok(_) if elsewhere && self.cpu_only => {
+            Ok(_) if self.cpu_only && !self.backend.device().contains("cpu") => {
                 return Err("computed, though it is for the CPU alone".to_string().into())
             }
             other => other.map_err(|e| e.to_string())?,
@@ -252,9 +264,12 @@ fn cases() {
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases"), PathBuf::from);
     let threads = variable("TENSORLIB_TEST_THREADS").map_or(2, |n| number(&n));
     let device = variable("TENSORLIB_DEVICE").unwrap_or("cpu".into());
-    let backend = BackendOptions::new().threads(threads).open(&device).unwrap();
+    // Of several, "cuda:0+cpu", leafs are on each in turn, and they compute joined.
+    let options = BackendOptions::new().threads(threads);
+    let parts: Vec<Backend> = device.split('+').map(|name| options.open(name).unwrap()).collect();
+    let backend = if let [only] = &parts[..] { only.clone() } else { Backend::join(&parts).unwrap() };
     if let Some(asked) = variable("TENSORLIB_ISA") {
-        assert_eq!(backend.isa(), asked);
+        assert_eq!(parts[0].isa(), asked);
     }
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
@@ -266,11 +281,11 @@ fn cases() {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         let mut name = "";
-        let mut runner = Runner::new(&backend);
+        let mut runner = Runner::new(&backend, &parts);
         let mut outcome = Ok(());
         for line in text.lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
             if let Some(next) = line.strip_prefix("case ") {
-                (name, runner, outcome) = (next, Runner::new(&backend), Ok(()));
+                (name, runner, outcome) = (next, Runner::new(&backend, &parts), Ok(()));
             } else if line != "end" {
                 outcome = outcome.and_then(|()| runner.line(line));
             } else {
@@ -288,6 +303,6 @@ fn cases() {
             }
         }
     }
-    println!("cases rust {device} {}: {passed} passed, {failed} failed, {skipped} skipped", backend.isa());
+    println!("cases rust {device} {}: {passed} passed, {failed} failed, {skipped} skipped", parts[0].isa());
     assert!(failed == 0 && passed > 0);
 }

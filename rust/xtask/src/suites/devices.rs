@@ -32,9 +32,25 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     programs.iter().try_for_each(|(language, program)| encoder::vectors(run, language, program, &envs))
 }
 
+/// Three virtual CPUs, joined: each language's suite runs the cases on them, with leafs on each in turn.
+pub const JOINED_CPUS: [(&str, &str); 2] =
+    [("TENSORLIB_DEVICE", "cpu:0+cpu:1+cpu:2"), ("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")];
+
+/// The cases in the five languages with leafs on each of these devices in turn, which compute joined.
+pub fn joined_cases(run: &mut Run, build: &Path, prefix: &Path, devices: &str) -> Result<(), String> {
+    let envs = [("TENSORLIB_DEVICE", devices)];
+    cpp::some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[envs.to_vec()])?;
+    c::cases(run, build, &envs)?;
+    rust::cases(run, rust::against(run.ws, prefix)?, &["--features", "system"], &envs)?;
+    let (go, zig) = (go::Go::new(run, prefix)?, zig::Zig::new(run, prefix)?);
+    go.cases(run, &envs)?;
+    zig.cases(run, &envs)
+}
+
 /// The C++ tests of the CUDA backend, the cases in C and C++, the reference's vectors, and what else the C programs try on a GPU.
 pub fn c_and_cpp(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    let chosen = |name: &str| ["cases_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_");
+    let chosen =
+        |name: &str| ["cases_test", "joined_test", "op_vectors_test"].contains(&name) || name.starts_with("cuda_");
     cpp::some_programs(run, &build.join("tests/cpp"), chosen, &[envs.to_vec()])?;
     c::programs(run, build, envs)
 }

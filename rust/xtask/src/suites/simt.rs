@@ -17,6 +17,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     simulator(run, &build, &[])?;
     let prefix = builds::installed(run, "prefix-simt", &build)?;
     devices::all_languages(run, &build, &prefix, DEVICE)?;
+    devices::joined_cases(run, &build, &prefix, &format!("cpu+{DEVICE}"))?;
     package(run, &build, &prefix)
 }
 

@@ -1,0 +1,100 @@
+// Several backends joined into one, which computes graphs whose tensors lie on several devices.
+//
+// A plan says which part runs which step and what is copied in between (runtime/placement.hpp, planner_copies.cpp). Here are the run, the
+// blocks that plans compute in on each device, and the copies of constants, which stay: a constant is read on other devices than its own
+// again and again. Both are the backend's, so no context's mem_limit counts them.
+#pragma once
+
+#include "graph/context.hpp"
+#include "runtime/backend.hpp"
+
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace tensorlib::core {
+
+// Both throw Error(invalid_argument) where there are none or more than max_parts, where one is joined itself, or two are of one device.
+void check_part_count(std::size_t n);
+Ref<Backend> join_backends(std::span<Backend *const> parts);
+
+// Copies of constants on other devices than their own, each until its context or the backend goes.
+class ConstantCopies final : public TensorWatcher {
+public:
+    // For the holder of the backend's turn. Throws Error(out_of_memory), Error(device).
+    const std::byte *find_or_make(const Tensor &root, DeviceMemory &memory);
+    std::size_t bytes() const noexcept;
+    void clear() noexcept;
+
+    void tensors_gone(const Context &context) noexcept override;
+    Ref<const StandIn> copy_of(const Tensor &) noexcept override { return {}; }
+    void stands_in(const Tensor &, const StandIn &) noexcept override {}
+
+private:
+    struct Entry {
+        DeviceMemory *memory;
+        std::byte *data;
+        std::size_t bytes;
+    };
+    ~ConstantCopies() override = default;
+    const std::byte *find(const Tensor &root, const DeviceMemory &memory) const noexcept;
+
+    mutable std::mutex lock_;  // contexts go at any time
+    std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
+};
+
+class JoinedBackend final : public Backend {
+public:
+    explicit JoinedBackend(std::span<Backend *const> parts);
+
+    std::span<Backend *const> parts() const noexcept override { return parts_; }
+    int n_threads() const noexcept override;
+    const char *isa() const noexcept override { return isa_.c_str(); }
+    std::size_t packed_bytes() const noexcept override;
+    void check_usable(const char *what) const override;
+    void begin() override;
+    void execute(const Step &step) override;
+    void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;
+    void finish() override;
+    void drain() noexcept override;
+    bool has_own_blocks() const noexcept override { return true; }
+    std::byte *own_block(std::size_t part, std::size_t bytes) override;
+    const std::byte *constant_on(std::size_t part, const Tensor &root) override;
+
+private:
+    // The parts as one device: its name is theirs, "cpu+cuda:0", and contexts that are made for it lie on the first one.
+    class JoinedDevice final : public Device {
+    public:
+        explicit JoinedDevice(std::span<Backend *const> parts);
+        const char *name() const noexcept override { return name_.c_str(); }
+        DeviceProps props() const override { return first_.props(); }
+        DeviceMemory &memory() const noexcept override { return first_.memory(); }
+        Ref<Backend> open(const BackendParams &params) const override;
+
+    private:
+        std::string name_;
+        const Device &first_;
+    };
+
+    JoinedBackend(std::span<Backend *const> parts, std::unique_ptr<const JoinedDevice> device);
+    ~JoinedBackend() override;
+    std::span<Backend *const> parts_in_turn() const noexcept override { return in_turn_; }
+    Choice choose_kernel(const Problem &) const noexcept override { return {}; }
+    std::string kernels_refusals(const Problem &, const Kernel *) const override { return "its parts have kernels"; }
+    void copy(const Copy &copy);
+    void copy_all(std::span<const Copy> copies);
+
+    struct Block {
+        void *memory = nullptr;
+        std::size_t size = 0;
+    };
+    const std::unique_ptr<const JoinedDevice> joined_;
+    std::vector<Ref<Backend>> owned_;
+    std::vector<Backend *> parts_, in_turn_;
+    std::string isa_;
+    std::vector<Block> blocks_;
+    std::vector<std::byte> stage_;  // what goes between two devices that the host cannot follow pointers to
+    const Ref<ConstantCopies> constants_ = Ref<ConstantCopies>::adopt(new ConstantCopies);
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,150 @@
+#include "base/fail.hpp"
+#include "ops/op_def.hpp"
+#include "runtime/plan.hpp"
+
+#include <algorithm>
+
+namespace tensorlib::core {
+
+namespace {
+
+// What became of tensors that are not to be kept, or of a bound; empty where there are none.
+std::string recomputation_text(const Recomputation &r) {
+    if (r.before == 0 && !r.limit) return "";
+    const std::string limit = r.limit ? format_text(" (at most %zu are to be)", *r.limit) : "";
+    return format_text(
+        "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu behind%s, each node by "
+        "itself\n",
+        r.kept, r.n_again, r.before, r.after, limit.c_str());
+}
+
+// Of a node that is marked, or computes another one again.
+std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
+    const Tensor &node = *graph.nodes()[i];
+    if (node.original) return ", recomputed";
+    if (!node.recompute.load(std::memory_order_acquire)) return "";
+    const auto &clashing = graph.recomputation().clashing;
+    if (std::ranges::find(clashing, &node) != clashing.end()) return ", kept, as what it reads is written before gradients read it";
+    return is_output ? ", kept as an output" : "";
+}
+
+// "cpu, isa avx512, 2 threads"
+std::string device_text(const Backend &part) {
+    return format_text("%s, isa %s, %d threads", part.device().name(), part.isa(), part.n_threads());
+}
+
+}  // namespace
+
+// Nodes and leafs, and what is taken of each device.
+std::string Plan::head_text(Backend &backend) const {
+    const auto parts = backend.parts();
+    const auto counts = format_text("%zu nodes, %zu leafs", graph_->nodes().size(), graph_->leafs().size());
+    const auto bytes = [](const Block &block) {
+        return format_text("intermediates %zu bytes (%zu without reuse), workspace %zu bytes", block.bytes - block.workspace_bytes,
+                           block.intermediates.unshared, block.workspace_bytes);
+    };
+    if (parts.size() == 1)
+        return format_text("plan on %s: %s, %s\n", device_text(*parts[0]).c_str(), counts.c_str(), bytes(blocks_[0]).c_str());
+    std::size_t copied = 0;
+    for (const Copy &copy : copies_) copied += copy.bytes;
+    std::string text = format_text("plan on %s: %s, %zu copies of %zu bytes in each run\n", backend.device().name(), counts.c_str(),
+                                   copies_.size(), copied);
+    for (std::size_t p = 0; p < parts.size(); p++) {
+        const auto computed = std::ranges::count(steps_, p, &Step::part);
+        text += format_text("on %s: %zu steps, %s, %zu bytes of them copied here\n", device_text(*parts[p]).c_str(),
+                            static_cast<std::size_t>(computed), bytes(blocks_[p]).c_str(), blocks_[p].copies_bytes);
+    }
+    for (const KeptConstant &kept : kept_constants_) {
+        const Tensor &root = *graph_->at(kept.root);
+        text += format_text("constant %s of %s: %zu bytes kept on %s\n", tensor_text(root).c_str(), root.context->memory().device(),
+                            root.layout.nbytes(), parts[kept.part]->device().name());
+    }
+    return text;
+}
+
+// The steps in the order in which they run, by the nodes that they give, and what is copied in between.
+std::string Plan::segments_text(Backend &backend) const {
+    const auto parts = backend.parts();
+    if (parts.size() == 1) return "";
+    std::string text;
+    const auto add_copies = [&](std::span<const Copy> copies) {
+        for (const Copy &copy : copies) {
+            text += format_text("copy %s, %zu bytes: %s to %s\n", tensor_text(*copy.root).c_str(), copy.bytes,
+                                parts[copy.from]->device().name(), parts[copy.to]->device().name());
+        }
+    };
+    for (std::size_t k = 0; k < steps_.size(); k++) {
+        const Step &step = steps_[k];
+        add_copies(step.before);
+        const bool begins = k == 0 || !step.before.empty() || steps_[k - 1].round != step.round || steps_[k - 1].part != step.part;
+        if (begins) text += format_text("segment on %s: nodes", parts[step.part]->device().name());
+        text += format_text(" %u", step_nodes_[k].result);
+        const bool ends = k + 1 == steps_.size() || steps_[k + 1].round != step.round || steps_[k + 1].part != step.part;
+        if (ends) text += "\n";
+        add_copies(step.after);
+    }
+    return text;
+}
+
+// Which devices do not take the node, and why.
+std::string Plan::refused_text(std::size_t node, Backend &backend) const {
+    std::string text;
+    for (const Refused &refused : refused_) {
+        if (refused.node != node) continue;
+        Backend &part = *backend.parts()[refused.part];
+        const Problem problem{*graph_->nodes()[node], part, part.n_threads()};
+        const std::string why = part.refusals(problem, nullptr);
+        text += format_text(", not on %s%s%s", part.device().name(), why.empty() ? "" : ": ", why.c_str());
+    }
+    return text;
+}
+
+std::string Plan::text(Backend &backend) const {
+    std::string text = head_text(backend);
+    text += recomputation_text(graph_->recomputation());
+    const auto parts = backend.parts();
+    std::vector<const Step *> step_of(graph_->nodes().size());
+    for (std::size_t k = 0; k < steps_.size(); k++) step_of[step_nodes_[k].result] = &steps_[k];
+    for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
+        const Tensor &node = *graph_->nodes()[i];
+        text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
+        const std::string again = recompute_text(*graph_, i, structure_.is_output(i));
+        if (node.is_pure_view()) {
+            text += "view" + again + "\n";
+            continue;
+        }
+        if (fusions_.is_fused(i)) {
+            text += format_text("in node %u%s\n", fusions_.runs_in[i], again.c_str());
+            continue;
+        }
+        const Step &step = *step_of[i];
+        Backend &part = *parts[step.part];
+        if (parts.size() > 1) text += std::string(part.device().name()) + " ";
+        text += step_text(step);
+        for (std::size_t s = 0; s < n_stages; s++) {
+            if (step.plan.n_chunks[s] == 0) continue;
+            text += format_text(", %s in %lld", stage_names[s], static_cast<long long>(step.plan.n_chunks[s]));
+        }
+        if (step.plan.n_rounds > 1) text += format_text(", %lld rounds", static_cast<long long>(step.plan.n_rounds));
+        text += format_text(", %.3g flops, workspace %zu, ", op_def(step.node->op).cost(*step.node).flops, step.plan.workspace);
+        if (const auto &offset = blocks_[step.part].intermediates.offset; offset[i] != MemoryPlan::nowhere) {
+            text += format_text("at %zu", offset[i]);
+        } else {
+            text += node.root->is_leaf() ? "in a leaf" : "in its context";
+        }
+        text += again;
+        if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
+        if (*step.plan.copy_text) {
+            text += format_text(", %s", step.plan.copy_text);
+            if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
+        }
+        for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
+        text += refused_text(i, backend);
+        const Problem problem{*step.node, part, part.n_threads(), step.src.empty() ? step.program : Program{}};
+        const std::string refused = part.refusals(problem, step.kernel);
+        text += refused.empty() ? "\n" : " (" + refused + ")\n";
+    }
+    return text + segments_text(backend);
+}
+
+}  // namespace tensorlib::core
