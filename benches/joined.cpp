@@ -31,8 +31,8 @@ void print(const std::vector<Contender> &contenders, const Others &others) {
     const double first = contenders.front().times().best;
     for (const Contender &contender : contenders) {
         const Times t = contender.times();
-        std::printf("%c %-46s %9.1f %9.1f %5.1f %% %8.2f %9.2f\n", mark, contender.name.c_str(), t.best * 1e9 / nodes, t.median * 1e9 / nodes,
-                    100 * t.spread, t.best / first, (t.best - first) * 1e9 / nodes);
+        std::printf("%c %-46s %9.1f %9.1f %5.1f %% %8.2f %9.2f\n", mark, contender.name.c_str(), t.best * 1e9 / nodes,
+                    t.median * 1e9 / nodes, 100 * t.spread, t.best / first, (t.best - first) * 1e9 / nodes);
     }
     std::fflush(stdout);
 }
@@ -54,7 +54,8 @@ void report_joined(const Bench &bench) {
     const auto all = core::join_backends(parts);
     const std::string with = "the CPU and " + std::to_string(second.size()) + " virtual ones, nothing on these";
 
-    std::printf("\n%-48s %9s %9s %7s %8s %9s\n", "a chain of 4,000 nodes of 16 numbers: ns a node", "best", "median", "spread", "x first", "more");
+    std::printf("\n%-48s %9s %9s %7s %8s %9s\n", "a chain of 4,000 nodes of 16 numbers: ns a node", "best", "median", "spread", "x first",
+                "more");
     std::vector<Contender> runs{{"run on the CPU", [&] { core::compute(*graph, *cpu); }},
                                 {"run on the CPU joined alone", [&] { core::compute(*graph, *one); }},
                                 {"run on " + with, [&] { core::compute(*graph, *all); }}};

@@ -23,6 +23,7 @@ var leftOut = map[string]string{
 	"tl_gguf_array_bool":    "Value gives whole arrays",
 	"tl_gguf_array_read":    "Value gives whole arrays",
 	"tl_tensor_name":        "Name copies it: another goroutine may name the tensor anew",
+	"tl_join_params_init":   "there is nothing to set yet",
 	"tl_gguf_tensor_offset": "for who reads the file without the library; TensorBytes gives the data",
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Before anything in this process asks for the devices.
 func init() {
-	os.Setenv("TENSORLIB_CPU_VIRTUAL_DEVICES", "2")
+	os.Setenv("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")
 }
 
 func TestJoinedBackends(t *testing.T) {

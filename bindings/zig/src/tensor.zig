@@ -102,7 +102,7 @@ pub const Tensor = struct {
     /// A view counts for what it is a view of. `error.InvalidArgument`: a leaf, a view of one, or an unknown
     /// device.
     pub fn place(self: Tensor, device: ?[:0]const u8) Error!void {
-        try status.check(c.tl_tensor_place(self.handle, if (device) |name| name.ptr else null, self.err()));
+        try status.check(c.tl_tensor_place(self.handle, if (device) |wanted| wanted.ptr else null, self.err()));
     }
 
     /// Returns a constant's memory to the system where a packed copy can stand in for it: after a CPU backend

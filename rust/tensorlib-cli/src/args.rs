@@ -1,5 +1,6 @@
 //! The command line: every option and its help.
 
+use crate::budget::{Budget, Put};
 use crate::pattern::Keep;
 use crate::types::is_storage;
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
@@ -78,6 +79,14 @@ pub enum Command {
     /// List devices, instruction-set levels and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
+    /// Say which device each tensor of a model would lie on, and what it takes of each
+    ///
+    /// Nothing is loaded. Tensors go to the first of the devices as far as its budget allows: the weights, the cache of a whole
+    /// context, and what a prompt of 512 tokens needs meanwhile are counted. What does not fit goes to the next one: experts first,
+    /// then the embeddings, the largest feed-forward matrices, attention with its cache, and the matrix of the logits. The other
+    /// commands do the same with --device cuda:0,cpu.
+    #[command(after_long_help = EXIT_CODES)]
+    Place(PlaceModel),
     /// Measure this machine, or a language model on it
     ///
     /// Without MODEL: formats encoded and decoded, matrix products. With MODEL: tokens a second, beside the bytes that the
@@ -181,9 +190,15 @@ pub struct Compare {
 /// Where a model computes.
 #[derive(Args)]
 pub struct Place {
-    /// The device to compute on, as `tensorlib devices` lists them
+    /// The device to compute on, as `tensorlib devices` lists them; of several, as cuda:0,cpu, the first has what fits
     #[arg(long, value_name = "D", default_value = "cpu")]
     pub device: String,
+    /// Take at most SIZE of a device, as cuda:0=8G [default: nine tenths of what a GPU has free]
+    #[arg(long, value_name = "DEVICE=SIZE")]
+    pub budget: Vec<Budget>,
+    /// Put tensors on a device, as 'blk.*.ffn_*_exps.*=cpu', whatever fits; the first pattern that fits counts
+    #[arg(long, value_name = "PATTERN=DEVICE")]
+    pub put: Vec<Put>,
     /// Threads to compute with [default: all]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,
@@ -314,6 +329,24 @@ pub struct Perplexity {
     #[command(flatten)]
     pub products: Products,
     /// JSON instead of a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `place`
+#[derive(Args)]
+pub struct PlaceModel {
+    /// A GGUF file, or a folder as model hubs lay it out
+    pub model: PathBuf,
+    #[command(flatten)]
+    pub place: Place,
+    /// Room for N tokens [default: the model's own, at most 4096]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    pub ctx: Option<u32>,
+    /// The type of the cache of keys and values
+    #[arg(long, value_name = "TYPE", default_value = "f16", ignore_case = true, value_parser = cache_types())]
+    pub cache: DType,
+    /// JSON: an object (see the README for its structure)
     #[arg(long)]
     pub json: bool,
 }

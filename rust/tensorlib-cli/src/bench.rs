@@ -5,7 +5,7 @@ use crate::args::Bench;
 use crate::bench_model;
 use crate::bench_report::{print, print_json, Codec, Product, Report};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::place;
+use crate::models;
 use std::hint::black_box;
 use std::io::Write;
 use std::time::Instant;
@@ -19,7 +19,7 @@ pub fn run(options: &Bench, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(model) = &options.model {
         return bench_model::run(options, model, out);
     }
-    let cpu = place::backend(&options.place)?;
+    let cpu = models::backend(&options.place)?;
     if cpu.device() != "cpu" {
         return Err(Failure::new(Exit::Usage, "bench: without MODEL it measures the CPU: --device cpu is valid"));
     }

@@ -4,7 +4,7 @@ use crate::args::Bench;
 use crate::bench_machine::Machine;
 use crate::bench_share::{self, Shares};
 use crate::failure::{Exit, Outcome};
-use crate::place;
+use crate::models;
 use crate::signals;
 use crate::text::{self, Table};
 use serde_json::json;
@@ -46,12 +46,12 @@ impl Speed {
 /// Runs the command.
 pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    let backend = place::backend(&options.place)?;
+    let backend = models::backend(&options.place)?;
     let (isa, threads) = (backend.isa(), backend.n_threads());
     let on_cpu = backend.device() == "cpu";
     let mut machine = if on_cpu { Machine::measure(threads, &isa)? } else { Machine::default() };
     let (mut speeds, decoder) = measure(options, model, &backend)?;
-    place::say_memory(&options.place, &backend, &decoder.memory());
+    models::say_memory(&options.place, &backend, &decoder.memory());
     drop(decoder); // its packed copies, before there are those of another
     if on_cpu {
         machine = machine.best_of(Machine::measure(threads, &isa)?);
@@ -78,7 +78,7 @@ pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
 
 fn measure(options: &Bench, model: &Path, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let decoder = place::decoder_on(backend, model, &how)?;
+    let decoder = models::decoder_on(backend, model, &how)?;
     let mut session = decoder.session(options.cache)?;
     let mut speeds = Vec::new();
     if options.prompt > 0 {

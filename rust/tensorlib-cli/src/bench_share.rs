@@ -3,7 +3,7 @@
 use crate::args::Bench;
 use crate::bench_model::{context, some_tokens};
 use crate::failure::{Exit, Failure, Outcome};
-use crate::place;
+use crate::models;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use tensorlib_models::DecoderOptions;
@@ -37,14 +37,14 @@ pub fn measure(options: &Bench, model: &Path) -> Outcome<Shares> {
     let timeline = Timeline(std::env::temp_dir().join(name));
     let before = std::env::var_os(VARIABLE);
     std::env::set_var(VARIABLE, &timeline.0);
-    let backend = place::backend(&options.place);
+    let backend = models::backend(&options.place);
     match before {
         Some(before) => std::env::set_var(VARIABLE, before),
         None => std::env::remove_var(VARIABLE),
     }
     let backend = backend?;
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let decoder = place::decoder_on(&backend, model, &how)?;
+    let decoder = models::decoder_on(&backend, model, &how)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
     // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.

@@ -1,8 +1,9 @@
 //! `tensorlib embed`: lines of text to vectors.
 
 use crate::args::Embed;
+use crate::budget;
 use crate::failure::{warn, Exit, Failure, Outcome};
-use crate::place;
+use crate::models;
 use crate::progress::lines_bar;
 use crate::signals;
 use crate::text::count;
@@ -22,7 +23,11 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(pooling) = options.pooling {
         how = how.pooling(pooling);
     }
-    let backend = place::backend(&options.place)?;
+    let backend = models::backend(&options.place)?;
+    if backend.devices().len() > 1 {
+        let (placement, _) = budget::fit_encoder(&options.place, &backend, &options.model, &how)?;
+        how = how.placement(placement);
+    }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     let encoder = unsafe { Encoder::open_mapped(&options.model, &backend, &how)? };
@@ -47,7 +52,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         }
     }
     bar.finish_and_clear();
-    place::say_memory(&options.place, &backend, &encoder.memory());
+    models::say_memory(&options.place, &backend, &encoder.memory());
     if broken > 0 {
         warn(format_args!("{} with bytes that are no UTF-8: they were read as U+FFFD", count(broken, "line")));
     }

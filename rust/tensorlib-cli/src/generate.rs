@@ -2,7 +2,7 @@
 
 use crate::args::Generate;
 use crate::failure::{Exit, Failure, Outcome};
-use crate::place::{self, say};
+use crate::models::{self, say};
 use crate::signals;
 use serde_json::json;
 use std::hash::{BuildHasher, Hasher};
@@ -25,15 +25,15 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     })
     .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
-    let how = place::how(&options.products).context(options.ctx.unwrap_or(0) as usize);
-    let decoder = place::decoder(&options.place, &options.model, &how)?;
+    let how = models::how(&options.products).context(options.ctx.unwrap_or(0) as usize);
+    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     if options.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
     let Some(prompt) = prompt else {
         let exit = converse(options, &mut session, &mut sampler, out)?;
-        place::say_session_memory(&options.place, &session);
+        models::say_session_memory(&options.place, &session);
         return Ok(exit);
     };
     let text = if options.chat || options.system.is_some() {
@@ -50,13 +50,13 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
     report(&totals, seed, options.json, out)?;
-    place::say_session_memory(&options.place, &session);
+    models::say_session_memory(&options.place, &session);
     Ok(if totals.ending == Ending::Interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
 fn prompt(options: &Generate) -> Outcome<Option<String>> {
     let Some(path) = &options.file else { return Ok(options.prompt.clone()) };
-    place::text_of(path).map(Some)
+    models::text_of(path).map(Some)
 }
 
 fn system(options: &Generate) -> Vec<Message> {

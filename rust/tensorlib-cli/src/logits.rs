@@ -2,13 +2,13 @@
 
 use crate::args::Logits;
 use crate::failure::{Exit, Outcome};
-use crate::place;
+use crate::models;
 use std::io::Write;
 
 /// Runs the command.
 pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
-    let how = place::how(&options.products).context(options.tokens.len());
-    let decoder = place::decoder(&options.place, &options.model, &how)?;
+    let how = models::how(&options.products).context(options.tokens.len());
+    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let logits = session.feed_all(&options.tokens)?;
     let (open, between, close) = if options.json { ("[", ",", "]") } else { ("", " ", "") };
@@ -31,6 +31,6 @@ pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
     if options.json {
         writeln!(out, "{close}")?;
     }
-    place::say_session_memory(&options.place, &session);
+    models::say_session_memory(&options.place, &session);
     Ok(Exit::Success)
 }

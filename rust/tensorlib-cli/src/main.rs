@@ -6,6 +6,7 @@ mod bench_machine;
 mod bench_model;
 mod bench_report;
 mod bench_share;
+mod budget;
 mod choice;
 mod compare;
 mod contents;
@@ -19,6 +20,7 @@ mod inspect_json;
 mod logits;
 mod manual;
 mod memory;
+mod models;
 mod open;
 mod output;
 mod pattern;
@@ -62,6 +64,7 @@ fn run(command: &Command) -> Outcome<Exit> {
         Command::Generate(options) => generate::run(options, &mut out),
         Command::Logits(options) => logits::run(options, &mut out),
         Command::Perplexity(options) => perplexity::run(options, &mut out),
+        Command::Place(options) => place::run(options, &mut out),
         Command::Devices(options) => devices::run(options, &mut out),
         Command::Bench(options) => bench::run(options, &mut out),
         Command::Completions(options) => manual::completions(options.shell, &mut out),

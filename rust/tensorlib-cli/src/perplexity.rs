@@ -2,7 +2,7 @@
 
 use crate::args::Perplexity;
 use crate::failure::{Exit, Outcome};
-use crate::place;
+use crate::models;
 use crate::signals;
 use serde_json::json;
 use std::io::Write;
@@ -11,15 +11,15 @@ use tensorlib_models::perplexity;
 /// Runs the command.
 pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    let text = place::text_of(&options.file)?;
+    let text = models::text_of(&options.file)?;
     let window = options.ctx as usize;
-    let how = place::how(&options.products).context(window);
-    let decoder = place::decoder(&options.place, &options.model, &how)?;
+    let how = models::how(&options.products).context(window);
+    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let tokens = decoder.tokenizer().encode(&text, true, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;
     let found = found?;
-    place::say_memory(&options.place, decoder.backend(), &decoder.memory());
+    models::say_memory(&options.place, decoder.backend(), &decoder.memory());
     if options.json {
         let object = json!({
             "perplexity": found.value(),

@@ -1,74 +1,87 @@
-//! Where a model computes, and the texts that it is given.
+//! `tensorlib place`: which device each tensor of a model would lie on, and what it takes of each.
 
-use crate::args::{Place, Products};
-use crate::failure::{Exit, Failure, Outcome};
-use crate::text::{bytes, count};
-use std::io::{self, Write};
-use std::path::Path;
-use tensorlib::{Backend, BackendOptions};
-use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
+use crate::args::PlaceModel;
+use crate::budget;
+use crate::failure::{Exit, Outcome};
+use crate::models;
+use crate::text::{bytes, count, Table};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write;
+use tensorlib_models::{DecoderOptions, Outline, Placement};
 
-/// Opens the device that the options name.
-pub fn backend(options: &Place) -> Outcome<Backend> {
-    Ok(BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&options.device)?)
-}
-
-/// How a language model is to be opened.
-pub fn how(options: &Products) -> DecoderOptions {
-    let how = DecoderOptions::new().exact(options.exact);
-    options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0))
-}
-
-/// Opens a language model there.
-pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
-    decoder_on(&backend(options)?, model, how)
-}
-
-/// Opens a language model on this backend.
-pub fn decoder_on(backend: &Backend, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
-    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
-    // that change").
-    Ok(unsafe { Decoder::open_mapped(model, backend, how)? })
-}
-
-/// With --verbose: where it was computed, and what the weights took.
-pub fn say_memory(options: &Place, backend: &Backend, memory: &Memory) {
-    if !options.verbose {
-        return;
+/// Runs the command.
+pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
+    let backend = models::backend(&options.place)?;
+    let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
+    let (placement, outline) = budget::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
+    let (devices, budgets) = (backend.devices(), budget::budgets(&options.place, &backend));
+    if options.json {
+        let of = |i: usize| {
+            let there = || outline.tensors.iter().filter(|(name, _)| placement.device(name) == i);
+            json!({ "device": devices[i], "budget": budgets[i], "bytes": outline.bytes[i], "tensors": there().count(),
+                    "tensor_bytes": there().map(|(_, bytes)| bytes).sum::<usize>() })
+        };
+        let tensors = outline.tensors.iter();
+        let tensors: Vec<_> = tensors
+            .map(|(name, n)| json!({ "name": name, "bytes": n, "device": devices[placement.device(name)] }))
+            .collect();
+        let devices: Vec<_> = (0..devices.len()).map(of).collect();
+        writeln!(out, "{:#}", json!({ "devices": devices, "tensors": tensors }))?;
+        return Ok(Exit::Success);
     }
-    let threads = count(backend.n_threads(), "thread");
-    say(&format!("device: {} ({}, {threads})", backend.device(), backend.isa()));
-    let size = |n: usize| bytes(n as u64);
-    say(&format!(
-        "weights: {}, {}; held in memory: {}",
-        count(memory.tensors, "tensor"),
-        size(memory.stored),
-        size(memory.held)
-    ));
-    if memory.replaced_tensors > 0 {
-        let n = count(memory.replaced_tensors, "tensor");
-        say(&format!("packed copies stand in for {n}: their {} were given back", size(memory.given_back)));
+    for (i, device) in devices.iter().enumerate() {
+        let there: Vec<_> = outline.tensors.iter().filter(|(name, _)| placement.device(name) == i).collect();
+        let weights: usize = there.iter().map(|(_, bytes)| bytes).sum();
+        let budget = budgets[i].map_or("no bound".into(), |b| format!("budget {}", bytes(b)));
+        let (weights, all) = (bytes(weights as u64), bytes(outline.bytes[i] as u64));
+        writeln!(
+            out,
+            "{device}: {}, {weights}; {all} with cache and intermediates ({budget})",
+            count(there.len(), "tensor")
+        )?;
     }
+    print_groups(&placement, &outline, &devices, out)?;
+    Ok(Exit::Success)
 }
 
-/// With --verbose: what the model and the cache took.
-pub fn say_session_memory(options: &Place, session: &Session) {
-    say_memory(options, session.decoder().backend(), &session.decoder().memory());
-    if options.verbose {
-        let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));
-        say(&format!("cache: {size} for {}", count(tokens, "token")));
+/// Tensors of one name in several layers on one device as a line.
+fn print_groups(placement: &Placement, outline: &Outline, devices: &[String], out: &mut dyn Write) -> Outcome<()> {
+    let mut groups: BTreeMap<(usize, String), (Vec<u64>, usize)> = BTreeMap::new();
+    for (name, n) in &outline.tensors {
+        let layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+        let layer = layer.and_then(|(number, part)| Some((number.parse::<u64>().ok()?, format!("blk.*.{part}"))));
+        let (number, pattern) = layer.map_or((None, name.clone()), |(number, pattern)| (Some(number), pattern));
+        let group = groups.entry((placement.device(name), pattern)).or_default();
+        group.0.extend(number);
+        group.1 += n;
     }
+    let mut table = Table::new(&["device", "tensors", "layers", "size"]);
+    for ((device, pattern), (mut layers, n)) in groups {
+        layers.sort_unstable();
+        table.row(vec![devices[device].clone(), pattern, ranges(&layers), bytes(n as u64)]);
+    }
+    table.print(out)?;
+    Ok(())
 }
 
-/// A line on standard error.
-pub fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
+/// `0-3, 7`.
+fn ranges(numbers: &[u64]) -> String {
+    let mut text = String::new();
+    for run in numbers.chunk_by(|a, b| a + 1 == *b) {
+        let (first, last) = (run[0], run[run.len() - 1]);
+        let separator = if text.is_empty() { "" } else { ", " };
+        text += &if first == last { format!("{separator}{first}") } else { format!("{separator}{first}-{last}") };
+    }
+    text
 }
 
-/// A text file, whole.
-pub fn text_of(path: &Path) -> Outcome<String> {
-    std::fs::read_to_string(path).map_err(|e| match e.kind() {
-        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
-        _ => Failure::io(path, "read", &e),
-    })
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn ranges() {
+        for (numbers, text) in [(&[][..], ""), (&[4], "4"), (&[0, 1, 2, 7, 9, 10], "0-2, 7, 9-10")] {
+            assert_eq!(super::ranges(numbers), text);
+        }
+    }
 }

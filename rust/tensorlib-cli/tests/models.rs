@@ -387,3 +387,73 @@ fn many_lines_stay_in_their_order() {
         assert!(alone.iter().zip(&all[i]).all(|(a, b)| (a - b).abs() <= 1e-5), "line {i}");
     }
 }
+
+/// The tool with two virtual CPUs beside the CPU.
+fn on_two(args: &[&str]) -> Ended {
+    let out = command(args).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "2").output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
+}
+
+#[test]
+fn models_spread_over_devices_within_budgets() {
+    let folder = Folder::new("models-place");
+    let path = decoder(&folder, &[]);
+    let two = ["--device", "cpu:0,cpu"];
+    let place = |more: &[&str]| on_two(&[&["place", &path, "--ctx", "64"][..], &two, more].concat());
+    place(&[]).expect(0, &["cpu:0: 30 tensors, ", "cpu: 0 tensors, ", "no bound", "blk.*.ffn_up.weight"]);
+    let json = place(&["--json"]).json();
+    let all = json["devices"][0]["bytes"].as_u64().unwrap();
+    let budget = format!("CPU:0={}", all * 7 / 10);
+    let json = place(&["--json", "--budget", &budget]).json();
+    let (first, second) = (&json["devices"][0], &json["devices"][1]);
+    assert!(first["bytes"].as_u64().unwrap() <= all * 7 / 10 && first["budget"] == all * 7 / 10, "{json}");
+    assert_eq!(first["tensors"].as_u64().unwrap() + second["tensors"].as_u64().unwrap(), 30);
+    let on = |name: &str| {
+        let tensors = json["tensors"].as_array().unwrap();
+        tensors.iter().find(|tensor| tensor["name"] == name).unwrap()["device"].clone()
+    };
+    // The embeddings first, then what is largest; the norm of the logits stays.
+    assert_eq!((on("token_embd.weight"), on("output_norm.weight")), ("cpu".into(), "cpu:0".into()));
+
+    let text = |more: &[&str]| on_two(&[&["generate", &path, "hello", "-n", "12", "--temp", "0"][..], more].concat());
+    let alone = text(&[]);
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    for more in
+        [&["--budget", &budget][..], &["--put", "blk.*=cpu"], &["--put", "*attn_k.weight=cpu", "--verbose"], &[]]
+    {
+        let spread = text(&[&two, more].concat());
+        assert_eq!((spread.code, &spread.out), (Some(0), &alone.out), "{more:?}: {spread:?}");
+    }
+    text(&[&two[..], &["--verbose"]].concat()).expect(0, &["device: cpu:0+cpu ("]);
+
+    place(&["--budget", "cpu:0=1K"]).expect(5, &["cpu:0 has a budget of 1024 bytes", "more", "hint"]);
+    place(&["--budget", "cpu:1=1G"]).expect(2, &["--budget cpu:1", "cpu:0, cpu"]);
+    place(&["--put", "*=gpu"]).expect(2, &["--put gpu", "cpu:0, cpu"]);
+    place(&["--budget", "cpu:0"]).expect(2, &["DEVICE=SIZE is valid"]);
+    place(&["--put", "=cpu"]).expect(2, &["PATTERN=DEVICE is valid"]);
+    on_two(&["place", &path, "--device", "cpu,none"]).expect(1, &["no device 'none'", "cpu:1"]);
+    on_two(&["place", &path, "--device", "cpu,cpu"]).expect(1, &["one of each device"]);
+    on_two(&["place", &folder.path("none")]).expect(3, &["none"]);
+}
+
+#[test]
+fn encoders_spread_over_devices() {
+    let folder = Folder::new("models-place-encoder");
+    let (path, _) = encoder_folder(&folder);
+    let embed = |more: &[&str]| {
+        let args = [&["embed", &path][..], more].concat();
+        let mut child = command(&args)
+            .env("TENSORLIB_CPU_VIRTUAL_DEVICES", "2")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b"a b c\nd\n").unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    let alone = embed(&[]);
+    assert_eq!(alone.lines().count(), 2);
+    assert_eq!(embed(&["--device", "cpu:0,cpu", "--put", "blk.1.*=cpu"]), alone);
+    assert_eq!(embed(&["--device", "cpu:0,cpu", "--put", "*ffn*=cpu", "--budget", "cpu:0=1G"]), alone);
+}

@@ -5,12 +5,12 @@
 
 use crate::files::Source;
 use crate::settings::{read_json, Settings, MAX_JSON};
-use crate::weights::{HubName, HubNames, Weights};
+use crate::weights::{Home, HubName, HubNames, Weights};
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
 use std::sync::Arc;
-use tensorlib::{Backend, Context, Gguf, ScaleOptions, Tensor};
+use tensorlib::{Context, Gguf, ScaleOptions, Tensor};
 
 /// An adapter's files.
 pub struct Adapter {
@@ -40,7 +40,7 @@ impl Scaling {
 impl Adapter {
     /// A GGUF file of type `adapter` for a GGUF model, or for a hub folder the folder that PEFT writes
     /// (adapter_config.json, adapter_model.safetensors). `names` are those of the model's folder.
-    pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, backend: &Backend) -> Result<Self> {
+    pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, home: &Home) -> Result<Self> {
         let about = |e: Error| e.about(path.display());
         if !scale.is_finite() {
             return Err(about(Error::invalid(format!("a scale of {scale}: a finite number is valid"))));
@@ -55,7 +55,7 @@ impl Adapter {
                 return Err(about(other_kind("safetensors", "GGUF, which takes GGUF's")))
             }
         };
-        let weights = Weights::new(source, adapter_names(names), backend, None)?;
+        let weights = Weights::new(source, adapter_names(names), home.clone(), None)?;
         let scaling = Scaling { alpha: (alpha != 0.0).then_some(alpha), by_root, asked: scale };
         Ok(Adapter { path: path.display().to_string(), weights, scaling })
     }
@@ -73,7 +73,7 @@ impl Adapter {
 
     /// To be called when all matrices have asked: none of its tensors may be left.
     pub fn finish(&self) -> Result<()> {
-        self.weights.context().freeze();
+        self.weights.freeze();
         match self.weights.left() {
             None => Ok(()),
             Some(name) => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))

@@ -51,6 +51,10 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
+    pub(crate) fn memory(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Memory, message)
+    }
+
     pub(crate) fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }

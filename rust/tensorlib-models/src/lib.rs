@@ -13,6 +13,7 @@ mod originals;
 mod package;
 mod parts;
 mod perplexity;
+mod placement;
 mod settings;
 pub mod tokenizer;
 mod weights;
@@ -24,3 +25,4 @@ pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptio
 pub use originals::Memory;
 pub use package::Pooling;
 pub use perplexity::{perplexity, Perplexity};
+pub use placement::{fit, Outline, Placement};

@@ -25,7 +25,7 @@ pub struct Memory {
 /// Weights whose originals may be given back.
 pub struct Originals {
     backend: Backend,
-    context: Context,
+    contexts: Vec<Context>,
     tensors: usize,
     stored: usize,
     state: Mutex<State>,
@@ -39,12 +39,12 @@ struct State {
 }
 
 impl Originals {
-    /// Of these weights of one context.
-    pub fn new(loaded: Vec<(String, Tensor)>, context: &Context, backend: &Backend) -> Self {
+    /// Of these weights in these contexts.
+    pub fn new(loaded: Vec<(String, Tensor)>, contexts: &[Context], backend: &Backend) -> Self {
         let left: Vec<Tensor> = loaded.into_iter().map(|(_, tensor)| tensor).collect();
         Originals {
             backend: backend.clone(),
-            context: context.clone(),
+            contexts: contexts.to_vec(),
             tensors: left.len(),
             stored: left.iter().map(Tensor::nbytes).sum(),
             state: Mutex::new(State { left, given_back: 0, tried_at: 0 }),
@@ -56,7 +56,9 @@ impl Originals {
     pub fn give_back(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
         // Only the CPU keeps copies, and there is nothing new to give back where there are no more of them.
-        if self.backend.device() != "cpu" || self.backend.packed_memory() == state.tried_at {
+        if !self.backend.devices().iter().any(|device| device == "cpu")
+            || self.backend.packed_memory() == state.tried_at
+        {
             return;
         }
         let (mut given_back, mut busy) = (0, false);
@@ -83,7 +85,7 @@ impl Originals {
             stored: self.stored,
             replaced_tensors: self.tensors - left,
             given_back,
-            held: self.backend.packed_memory() + self.context.used_memory(),
+            held: self.backend.packed_memory() + self.contexts.iter().map(Context::used_memory).sum::<usize>(),
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use crate::adapter::{Adapter, LowRank};
 use crate::files::{dims, pieces, Entry, SafeSet, Source};
+use crate::placement::Placement;
 use crate::{Error, Result};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use tensorlib::{Backend, Context, DType, Gguf, Kind, Tensor};
+use tensorlib::{Backend, Context, ContextOptions, DType, Gguf, Kind, Tensor};
 
 /// Bytes, or floats, of a tensor that are read at a time.
 const PIECE: usize = 4 << 20;
@@ -35,11 +36,51 @@ enum Files {
     Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
 }
 
-/// The tensors of one model. Leafs live in one context, on the backend's device, and are constants.
+/// Where leafs are made.
+#[derive(Clone)]
+pub struct Home {
+    /// Each of a joined backend's devices, in their order; or the one.
+    parts: Vec<Backend>,
+    placement: Placement,
+    /// Large leafs have shapes alone.
+    outline: bool,
+}
+
+impl Home {
+    /// On the backend's devices, as the placement says.
+    pub fn new(backend: &Backend, placement: &Placement) -> Self {
+        Home { parts: backend.parts(), placement: placement.clone(), outline: false }
+    }
+
+    /// The same, without data for what is large: to find out what it would take.
+    pub fn outline(mut self) -> Self {
+        self.outline = true;
+        self
+    }
+
+    /// A context on each device.
+    pub fn contexts(&self, name: &str) -> Result<Vec<Context>> {
+        let make = |part: &Backend| {
+            let options = ContextOptions::new().on(part);
+            let context = if self.outline { options.no_alloc() } else { options }.build()?;
+            context.set_name(name)?;
+            Ok(context)
+        };
+        self.parts.iter().map(make).collect()
+    }
+
+    /// The number of the device that a tensor goes to.
+    pub fn device(&self, tensor: &str) -> usize {
+        self.placement.device(tensor).min(self.parts.len() - 1)
+    }
+}
+
+/// The tensors of one model, as constant leafs.
 pub struct Weights {
     files: Files,
-    context: Context,
-    backend: Backend,
+    home: Home,
+    /// One on each device.
+    contexts: Vec<Context>,
     stored_as: Option<DType>,
     loaded: RefCell<Vec<(String, Tensor)>>,
     /// The files' names of what was found so far.
@@ -49,7 +90,7 @@ pub struct Weights {
 
 impl Weights {
     /// Of these files. `stored_as` is the type that matrices are converted to when they are loaded.
-    pub fn new(source: Source, names: HubNames, backend: &Backend, stored_as: Option<DType>) -> Result<Self> {
+    pub fn new(source: Source, names: HubNames, home: Home, stored_as: Option<DType>) -> Result<Self> {
         let files = match source {
             Source::Gguf(file) => Files::Gguf(file),
             Source::Safetensors(set) => {
@@ -57,10 +98,9 @@ impl Weights {
                 Files::Hub { set, entries, names }
             }
         };
-        let context = Context::on(backend);
-        context.set_name("weights")?;
+        let contexts = home.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
-        Ok(Weights { files, context, backend: backend.clone(), stored_as, loaded, taken, adapters: Vec::new() })
+        Ok(Weights { files, home, contexts, stored_as, loaded, taken, adapters: Vec::new() })
     }
 
     /// The same with these adapters, which matrices that are loaded ask.
@@ -76,13 +116,32 @@ impl Weights {
 
     /// To be called when all is loaded: nothing may be added, and no adapter may have tensors that nobody asked for.
     pub fn finish(&self) -> Result<()> {
-        self.context.freeze();
+        self.freeze();
         self.adapters.iter().try_for_each(Adapter::finish)
     }
 
-    /// The context of all leafs. It is to be frozen when all are there.
-    pub fn context(&self) -> &Context {
-        &self.context
+    /// To be called when all is loaded.
+    pub fn freeze(&self) {
+        self.contexts.iter().for_each(Context::freeze);
+    }
+
+    /// The contexts of all leafs, one on each device.
+    pub fn contexts(&self) -> &[Context] {
+        &self.contexts
+    }
+
+    /// The context that a tensor of this name goes to.
+    fn context(&self, name: &str) -> &Context {
+        &self.contexts[self.home.device(name)]
+    }
+
+    /// A leaf of these values, which the files do not have.
+    pub fn made(&self, values: &[f32]) -> Result<Tensor> {
+        let leaf = self.contexts[0].zeros(DType::F32, [values.len() as i64])?;
+        if !self.home.outline {
+            leaf.write(values)?;
+        }
+        Ok(leaf)
     }
 
     /// What was found so far, each once.
@@ -105,7 +164,10 @@ impl Weights {
                 let Some(info) = file.tensor_info(name) else { return Ok(None) };
                 check(name, &info.shape, info.dtype.name(), shape)?;
                 self.taken.borrow_mut().insert(name.to_string());
-                self.converted(name, file.tensor(&self.context, name)?)?
+                match self.is_shape_alone(info.shape.iter().product(), name) {
+                    true => self.shape_alone(name, info.dtype, shape)?,
+                    false => self.converted(name, file.tensor(self.context(name), name)?)?,
+                }
             }
             Files::Hub { set, entries, names } => {
                 let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
@@ -179,6 +241,18 @@ impl Weights {
         }
     }
 
+    /// What is small is loaded all the same: models compute with its values.
+    fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
+        const LARGE: i64 = 1 << 12;
+        self.home.outline && elements >= LARGE && !SMALL.contains(&name)
+    }
+
+    fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {
+        let leaf = self.context(name).zeros(self.wanted(name, stored, shape).unwrap_or(stored), shape)?;
+        leaf.set_name(name)?;
+        Ok(leaf)
+    }
+
     /// The type that a matrix is converted to.
     fn wanted(&self, name: &str, stored: DType, shape: &[i64]) -> Option<DType> {
         let is_matrix = shape.len() > 1 && stored.kind() == Kind::Floating && !SMALL.contains(&name);
@@ -187,7 +261,7 @@ impl Weights {
 
     fn converted(&self, name: &str, leaf: Tensor) -> Result<Tensor> {
         match self.wanted(name, leaf.dtype(), &leaf.shape()) {
-            Some(to) => self.constant(self.backend.quantize_tensor(&leaf, to, None)?),
+            Some(to) => self.constant(self.part(name).quantize_tensor(&leaf, to, None)?),
             None => Ok(leaf),
         }
     }
@@ -211,7 +285,13 @@ impl Weights {
         let stored = first.known_type()?;
         let changed = plus != 0.0 || !matches!(first.stored, crate::files::Stored::As(_));
         let dtype = if plus != 0.0 { DType::F32 } else { self.wanted(name, stored, shape).unwrap_or(stored) };
-        let leaf = self.context.zeros(dtype, shape)?;
+        if self.is_shape_alone(shape.iter().product(), name) {
+            return self.shape_alone(name, dtype, shape);
+        }
+        let leaf = match self.home.outline {
+            true => Context::on(self.part(name)).zeros(dtype, shape)?,
+            false => self.context(name).zeros(dtype, shape)?,
+        };
         leaf.set_name(name)?;
         let mut at = 0;
         for part in parts {
@@ -220,7 +300,7 @@ impl Weights {
                 for piece in pieces(part.elements(), row, 1, PIECE.max(row)) {
                     let mut values = self.values(set, part, &piece)?;
                     values.iter_mut().for_each(|v| *v += plus);
-                    let bytes = self.backend_bytes(dtype, &values, piece.row)?;
+                    let bytes = self.part_bytes(name, dtype, &values, piece.row)?;
                     leaf.write_bytes(at, &bytes)?;
                     at += bytes.len();
                 }
@@ -239,10 +319,14 @@ impl Weights {
         entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
     }
 
+    fn part(&self, name: &str) -> &Backend {
+        &self.home.parts[self.home.device(name)]
+    }
+
     /// Encoded by the host: the leaf may be on a device.
-    fn backend_bytes(&self, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
-        if self.backend.device() == "cpu" {
-            return Ok(self.backend.quantize(dtype, values, row, None)?);
+    fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
+        if self.part(name).device() == "cpu" {
+            return Ok(self.part(name).quantize(dtype, values, row, None)?);
         }
         Ok(dtype.quantize(values, row, None)?)
     }

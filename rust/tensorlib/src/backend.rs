@@ -102,6 +102,10 @@ impl BackendOptions {
     /// to be had, [`Error::Io`](crate::Error) where the file that `TENSORLIB_TRACE` names cannot be written.
     pub fn open(&self, device: &str) -> Result<Backend> {
         check_abi()?;
+        if device.contains('+') {
+            let parts = device.split('+').map(|name| self.open(name)).collect::<Result<Vec<_>>>()?;
+            return Backend::join(&parts);
+        }
         let params = sys::tl_backend_params {
             struct_size: std::mem::size_of::<sys::tl_backend_params>(),
             // A number that does not fit is refused by the engine all the same.
@@ -114,12 +118,14 @@ impl BackendOptions {
         // SAFETY: name and params live for the call; out is valid.
         check(|err| unsafe { sys::tl_backend_create(name.as_ptr(), &params, &mut out, err) })?;
         let ptr = handle(out)?;
-        Ok(Backend(Arc::new(Inner { ptr })))
+        Ok(Backend(Arc::new(Inner { ptr, parts: Vec::new() })))
     }
 }
 
 struct Inner {
     ptr: NonNull<sys::tl_backend>,
+    /// Those that it is joined of; none for one of one device.
+    parts: Vec<Backend>,
 }
 
 // SAFETY: the engine allows every function on a backend from any thread.
@@ -169,7 +175,15 @@ impl Backend {
         let mut out = ptr::null_mut();
         // SAFETY: the handles are live and the array has as many; out is valid.
         check(|err| unsafe { sys::tl_backend_join(raw.as_ptr(), raw.len(), ptr::null(), &mut out, err) })?;
-        Ok(Backend(Arc::new(Inner { ptr: handle(out)? })))
+        Ok(Backend(Arc::new(Inner { ptr: handle(out)?, parts: backends.to_vec() })))
+    }
+
+    /// The backends that it is joined of, in the order of joining, to make contexts on; else itself.
+    pub fn parts(&self) -> Vec<Backend> {
+        if self.0.parts.is_empty() {
+            return vec![self.clone()];
+        }
+        self.0.parts.clone()
     }
 
     /// The names of the devices that it computes on, in the order of joining; one unless it was joined.

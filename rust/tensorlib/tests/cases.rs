@@ -54,7 +54,7 @@ impl From<String> for Trouble {
 struct Runner<'a> {
     backend: &'a Backend,
     ctx: Context,
-    /// Of leafs, on each device in turn; the first is `ctx`.
+    /// Of leafs, on each device in turn; of one device `ctx`.
     leafs: Vec<Context>,
     n_leafs: usize,
     tensors: HashMap<String, Tensor>,
@@ -72,9 +72,11 @@ impl<'a> Runner<'a> {
     /// `parts`: those that the backend is joined of, or itself.
     fn new(backend: &'a Backend, parts: &[Backend]) -> Self {
         let leafs: Vec<Context> = parts.iter().map(Context::on).collect();
+        // The youngest of all: nodes go to the youngest of their operands' contexts.
+        let ctx = if parts.len() == 1 { leafs[0].clone() } else { Context::on(&parts[0]) };
         Self {
             backend,
-            ctx: leafs[0].clone(),
+            ctx,
             leafs,
             n_leafs: 0,
             tensors: HashMap::new(),

@@ -1,8 +1,9 @@
 //! The keys and values of tokens that were computed already.
 
 use super::shape::Shape;
+use crate::weights::Home;
 use crate::{Error, Result};
-use tensorlib::{Backend, Context, DType, Tensor};
+use tensorlib::{Context, DType, Tensor};
 
 /// Attention reads whole steps of so many keys, those behind the last token's masked: a graph of the same number of keys
 /// takes the plan that is there, so one is made every 64 tokens.
@@ -18,8 +19,8 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// For `context` tokens. A row is a token's heads, one behind the other.
-    pub fn new(shape: &Shape, context: i64, dtype: DType, backend: &Backend) -> Result<Self> {
+    /// For `context` tokens. A row is a token's heads, one behind the other. A layer's are on the device of the matrix that makes its keys.
+    pub fn new(shape: &Shape, context: i64, dtype: DType, home: &Home) -> Result<Self> {
         let (block, heads) = (dtype.block_size(), [shape.head, shape.value_head]);
         if heads.iter().any(|head| head % block != 0) {
             let message =
@@ -27,11 +28,14 @@ impl Cache {
             return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
         }
         let capacity = whole_steps(context);
-        let ctx = Context::on(backend);
-        ctx.set_name("cache")?;
+        let contexts = home.contexts("cache")?;
+        let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
         let rows = |head: i64| {
             (0..shape.layers)
-                .map(|_| Ok(ctx.zeros(dtype, [head * shape.kv_heads, capacity])?))
+                .map(|layer| {
+                    let ctx = &contexts[home.device(&format!("blk.{layer}.{matrix}.weight"))];
+                    Ok(ctx.zeros(dtype, [head * shape.kv_heads, capacity])?)
+                })
                 .collect::<Result<Vec<_>>>()
         };
         Ok(Cache { keys: rows(shape.head)?, values: rows(shape.value_head)?, heads: shape.kv_heads, capacity, used: 0 })

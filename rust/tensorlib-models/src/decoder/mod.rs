@@ -6,6 +6,7 @@ mod cost;
 mod experts;
 mod keys;
 mod layer;
+mod network;
 mod rope;
 mod run;
 mod shape;
@@ -13,18 +14,17 @@ mod shape;
 use crate::adapter::Adapter;
 use crate::originals::{Memory, Originals};
 use crate::package::Package;
-use crate::parts::{product, Linear, Norm, NormKind};
+use crate::placement::{Outline, Placement};
 use crate::tokenizer::Tokenizer;
-use crate::weights::Weights;
+use crate::weights::{Home, HubNames, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
 
 use cache::Cache;
-use layer::Layer;
-use run::Run;
+use network::Network;
 use shape::Shape;
 use std::path::{Path, PathBuf};
-use tensorlib::{f16, Backend, Context, DType, Graph, ScaleOptions, Tensor};
+use tensorlib::{Backend, Context, DType, Graph};
 
 /// Tokens of a prompt that are computed together.
 pub const BATCH: usize = 512;
@@ -36,6 +36,7 @@ pub struct DecoderOptions {
     exact: bool,
     context: usize,
     adapters: Vec<(PathBuf, f64)>,
+    placement: Placement,
 }
 
 impl DecoderOptions {
@@ -73,22 +74,38 @@ impl DecoderOptions {
         self.adapters.push((path.as_ref().to_path_buf(), scale));
         self
     }
+
+    /// Which device of a joined backend each tensor lies on ([`fit`](crate::fit)); all on the first one where nothing is said. A
+    /// layer's keys and values are where the matrix is that makes its keys.
+    #[must_use]
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
+        self
+    }
+
+    fn load(&self, package: Package, shape: Shape, names: HubNames, home: &Home) -> Result<(Weights, Network)> {
+        let context = match self.context {
+            0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
+            n => n,
+        };
+        let adapters = self.adapters.iter();
+        let adapters = adapters
+            .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, home))
+            .collect::<Result<_>>()?;
+        let weights = Weights::new(package.files, names, home.clone(), self.stored_as)?.with_adapters(adapters);
+        let network = Network::load(&weights, shape, context, self.exact)?;
+        weights.finish()?;
+        Ok((weights, network))
+    }
 }
 
 /// A language model. It never changes: any number of sessions, in any threads, may use it.
 pub struct Decoder {
-    shape: Shape,
-    embeddings: Tensor,
-    layers: Vec<Layer>,
-    norm: Norm,
-    /// Nothing where it is the embeddings.
-    output: Option<Linear>,
-    vocabulary: i64,
-    context: usize,
+    network: Network,
     cost: Cost,
     originals: Originals,
     tokenizer: Tokenizer,
-    exact: bool,
+    home: Home,
     backend: Backend,
 }
 
@@ -118,48 +135,39 @@ impl Decoder {
     fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
-        let context = match options.context {
-            0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
-            n => n,
-        };
-        let adapters = options.adapters.iter();
-        let adapters = adapters
-            .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, backend))
-            .collect::<Result<_>>()?;
-        let weights = Weights::new(package.files, names, backend, options.stored_as)?.with_adapters(adapters);
-        let vocabulary = weights.vocabulary(shape.width)?;
-        let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
-        let output = weights.shape_of("output.weight");
-        let output = output.map(|_| Linear::load(&weights, "output", shape.width, vocabulary)).transpose()?;
-        let factors = shape.rope.factors(&weights, context as i64)?;
-        let window_factors = match &shape.window_rope {
-            Some(rope) => rope.factors(&weights, context as i64)?,
-            None => factors.clone(),
-        };
-        let layer = |i: usize| {
-            let factors = if shape.is_windowed(i) { &window_factors } else { &factors };
-            Layer::load(&weights, &shape, i, factors.clone())
-        };
-        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
-        let norm = Norm::load(&weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
-        weights.finish()?;
-        let cost = Cost::new(&weights.loaded(), &shape, output.is_none());
-        let originals = Originals::new(weights.loaded(), weights.context(), backend);
-        let (exact, backend) = (options.exact, backend.clone());
-        Ok(Decoder {
-            shape,
-            embeddings,
-            layers,
-            norm,
-            output,
-            vocabulary,
-            context,
-            cost,
-            originals,
-            tokenizer,
-            exact,
-            backend,
-        })
+        let home = Home::new(backend, &options.placement);
+        let (weights, network) = options.load(package, shape, names, &home)?;
+        let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
+        let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
+        Ok(Decoder { network, cost, originals, tokenizer, home, backend: backend.clone() })
+    }
+
+    /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
+    ///
+    /// # Errors
+    /// As [`Decoder::open`].
+    ///
+    /// # Safety
+    /// As [`Decoder::open_mapped`], until it returns.
+    pub unsafe fn outline(
+        path: impl AsRef<Path>,
+        backend: &Backend,
+        options: &DecoderOptions,
+        cache: DType,
+    ) -> Result<Outline> {
+        // SAFETY: as the caller promises.
+        let package = unsafe { Package::open_mapped(path.as_ref())? };
+        let (shape, names) = architectures::read(&package.settings)?;
+        let home = Home::new(backend, &options.placement).outline();
+        let (weights, network) = options.load(package, shape, names, &home)?;
+        let mut cache = Cache::new(&network.shape, network.context as i64, cache, &home)?;
+        // A full prompt at the end of the context takes the most.
+        let tokens = vec![0; BATCH.min(network.context)];
+        cache.set_used((network.context - tokens.len()) as i64);
+        let ctx = Context::on(backend);
+        let graph = Graph::new(&[&network.logits(&ctx, &cache, &tokens, false)?])?;
+        let tensors = weights.loaded().into_iter().map(|(name, tensor)| (name, tensor.nbytes())).collect();
+        Ok(Outline { tensors, bytes: graph.plan_bytes(backend)? })
     }
 
     /// The model's tokenizer.
@@ -169,12 +177,12 @@ impl Decoder {
 
     /// How many tokens there are, and logits.
     pub fn vocabulary(&self) -> usize {
-        usize::try_from(self.vocabulary).unwrap_or(0)
+        usize::try_from(self.network.vocabulary).unwrap_or(0)
     }
 
     /// The most tokens of a session.
     pub fn context(&self) -> usize {
-        self.context
+        self.network.context
     }
 
     /// Where it computes.
@@ -198,7 +206,7 @@ impl Decoder {
     /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a type whose blocks do not divide a head,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session<'_>> {
-        let cache = Cache::new(&self.shape, self.context as i64, cache, &self.backend)?;
+        let cache = Cache::new(&self.network.shape, self.network.context as i64, cache, &self.home)?;
         Ok(Session { decoder: self, cache, ctx: Context::on(&self.backend) })
     }
 }
@@ -265,12 +273,12 @@ impl<'a> Session<'a> {
 
     /// Whether [`Session::feed`] would take these.
     pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
-        let (n, used, most) = (tokens.len(), self.len(), self.decoder.context);
+        let (n, used, most) = (tokens.len(), self.len(), self.decoder.network.context);
         if n == 0 {
             return Err(Error::invalid("no tokens: at least one is valid"));
         }
-        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.vocabulary) {
-            let last = self.decoder.vocabulary - 1;
+        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.network.vocabulary) {
+            let last = self.decoder.network.vocabulary - 1;
             return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
         }
         if n > most - used.min(most) {
@@ -284,59 +292,11 @@ impl<'a> Session<'a> {
 
     fn compute(&mut self, tokens: &[u32], all: bool) -> Result<Vec<f32>> {
         self.ctx.reset()?;
-        let logits = self.logits(tokens, all)?;
+        let logits = self.decoder.network.logits(&self.ctx, &self.cache, tokens, all)?;
         Graph::new(&[&logits])?.compute(&self.decoder.backend)?;
         self.decoder.originals.give_back();
         let values = logits.to_vec::<f32>()?;
         self.cache.set_used(self.cache.used() + tokens.len() as i64);
         Ok(values)
-    }
-
-    /// The node of the logits behind the last token, or behind all of them.
-    fn logits(&self, tokens: &[u32], all: bool) -> Result<Tensor> {
-        let (model, ctx, first) = (self.decoder, &self.ctx, self.cache.used());
-        let (shape, n) = (&model.shape, tokens.len() as i64);
-        let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
-        let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
-        let keys = self.cache.keys_with(n);
-        let run = Run {
-            ctx,
-            shape,
-            cache: &self.cache,
-            positions: ctx.tensor_of([n], &positions)?,
-            mask: self.mask(first, n, keys, i64::MAX)?,
-            window_mask: shape.window.as_ref().map(|window| self.mask(first, n, keys, window.keys)).transpose()?,
-            tokens: n,
-            keys,
-            exact: model.exact,
-        };
-        let mut x = ctx.get_rows(&model.embeddings, &ctx.tensor_of([n], &ids)?)?;
-        if shape.embedding_scale != 1.0 {
-            x = ctx.scale(&x, shape.embedding_scale, ScaleOptions::new())?;
-        }
-        for layer in &model.layers {
-            x = layer.of(&run, &x)?;
-        }
-        if !all {
-            x = ctx.narrow(&x, 1, n - 1, 1)?;
-        }
-        x = model.norm.of(ctx, &x)?;
-        let mut logits = match &model.output {
-            Some(output) => output.of(ctx, &x, model.exact)?,
-            None => product(ctx, &model.embeddings, &x, model.exact)?,
-        };
-        if shape.final_softcap > 0.0 {
-            let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;
-            logits = ctx.scale(&small, shape.final_softcap, ScaleOptions::new())?;
-        }
-        Ok(logits)
-    }
-
-    /// 0 where a token sees a key, -infinity elsewhere: keys up to its own, the last `window` of them.
-    fn mask(&self, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
-        let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
-        let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
-        let mask: Vec<f16> = (0..tokens).flat_map(of).collect();
-        Ok(self.ctx.tensor_of([keys, tokens], &mask)?)
     }
 }

@@ -12,8 +12,9 @@ pub use options::EncoderOptions;
 use crate::originals::{Memory, Originals};
 use crate::package::{Package, Pooling};
 use crate::parts::{Norm, NormKind};
+use crate::placement::Outline;
 use crate::tokenizer::Tokenizer;
-use crate::weights::Weights;
+use crate::weights::{Home, Weights};
 use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
@@ -40,6 +41,8 @@ pub struct Encoder {
     max_tokens: usize,
     exact: bool,
     originals: Originals,
+    /// Its tensors and their bytes.
+    loaded: Vec<(String, usize)>,
     backend: Backend,
 }
 
@@ -67,13 +70,38 @@ impl Encoder {
         Self::from_package(unsafe { Package::open_mapped(path.as_ref())? }, backend, options)
     }
 
+    /// What a model would take of each of the backend's devices for one text of the greatest length: nothing is loaded for it.
+    ///
+    /// # Errors
+    /// As [`Encoder::open`].
+    ///
+    /// # Safety
+    /// As [`Encoder::open_mapped`], until it returns.
+    pub unsafe fn outline(path: impl AsRef<Path>, backend: &Backend, options: &EncoderOptions) -> Result<Outline> {
+        // SAFETY: as the caller promises.
+        let package = unsafe { Package::open_mapped(path.as_ref())? };
+        let encoder = Self::at_home(package, backend, options, Home::new(backend, &options.placement).outline())?;
+        let lines = [vec![0; encoder.max_tokens.max(1)]];
+        let ctx = Context::on(backend);
+        let mut bytes = vec![0; backend.devices().len()];
+        for batch in batches(&[lines[0].len()]) {
+            let hidden = encoder.hidden(&ctx, &lines, &batch.with_two_columns())?;
+            bytes = Graph::new(&[&hidden])?.plan_bytes(backend)?;
+        }
+        Ok(Outline { tensors: encoder.loaded, bytes })
+    }
+
     fn from_package(package: Package, backend: &Backend, options: &EncoderOptions) -> Result<Self> {
+        Self::at_home(package, backend, options, Home::new(backend, &options.placement))
+    }
+
+    fn at_home(package: Package, backend: &Backend, options: &EncoderOptions, home: Home) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let sentence = package.sentence_settings(options.pooling)?;
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
-        let weights = Weights::new(package.files, names, backend, options.stored_as)?;
+        let weights = Weights::new(package.files, names, home, options.stored_as)?;
         let width = shape.width;
         let vocabulary = weights.vocabulary(width)?;
         let types = match weights.shape_of("token_types.weight") {
@@ -100,7 +128,8 @@ impl Encoder {
             pooling: sentence.pooling.unwrap_or(Pooling::Mean),
             max_tokens,
             exact: options.exact,
-            originals: Originals::new(weights.loaded(), weights.context(), backend),
+            originals: Originals::new(weights.loaded(), weights.contexts(), backend),
+            loaded: weights.loaded().iter().map(|(name, tensor)| (name.clone(), tensor.nbytes())).collect(),
             backend: backend.clone(),
             shape,
         };
@@ -192,6 +221,14 @@ impl Encoder {
 
     /// The last layer's rows of a batch, token by token.
     fn compute(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Vec<f32>> {
+        let x = self.hidden(ctx, lines, batch)?;
+        Graph::new(&[&x])?.compute(&self.backend)?;
+        self.originals.give_back();
+        Ok(x.to_vec::<f32>()?)
+    }
+
+    /// Their node.
+    fn hidden(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Tensor> {
         let first = match self.shape.positions {
             Positions::Rows { first, .. } => first,
             Positions::Turned(_) => 0,
@@ -224,9 +261,7 @@ impl Encoder {
         for layer in &self.layers {
             x = layer.of(&run, &x)?;
         }
-        Graph::new(&[&x])?.compute(&self.backend)?;
-        self.originals.give_back();
-        Ok(x.to_vec::<f32>()?)
+        Ok(x)
     }
 }
 

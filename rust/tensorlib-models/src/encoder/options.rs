@@ -1,6 +1,7 @@
 //! How an encoder is to be opened.
 
 use crate::package::Pooling;
+use crate::placement::Placement;
 use tensorlib::DType;
 
 /// How an encoder is to be opened.
@@ -9,6 +10,7 @@ pub struct EncoderOptions {
     pub(super) stored_as: Option<DType>,
     pub(super) pooling: Option<Pooling>,
     pub(super) exact: bool,
+    pub(super) placement: Placement,
 }
 
 impl EncoderOptions {
@@ -35,6 +37,13 @@ impl EncoderOptions {
     #[must_use]
     pub fn exact(mut self, exact: bool) -> Self {
         self.exact = exact;
+        self
+    }
+
+    /// Which device of a joined backend each tensor lies on ([`fit`](crate::fit)); all on the first one where nothing is said.
+    #[must_use]
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = placement;
         self
     }
 }

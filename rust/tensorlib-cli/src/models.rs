@@ -1,0 +1,94 @@
+//! Where a model computes, and the texts that it is given.
+
+use crate::args::{Place, Products};
+use crate::budget;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::text::{bytes, count};
+use std::io::{self, Write};
+use std::path::Path;
+use tensorlib::{Backend, BackendOptions, DType};
+use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
+
+/// Opens the devices that the options name.
+pub fn backend(options: &Place) -> Outcome<Backend> {
+    let devices = options.device.replace(',', "+");
+    let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
+    budget::check(options, &backend)?;
+    Ok(backend)
+}
+
+/// How a language model is to be opened.
+pub fn how(options: &Products) -> DecoderOptions {
+    let how = DecoderOptions::new().exact(options.exact);
+    options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0))
+}
+
+/// Opens a language model there, with room for a cache of this type.
+pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions, cache: DType) -> Outcome<Decoder> {
+    let backend = backend(options)?;
+    decoder_on(&backend, model, &placed(options, &backend, model, how, cache)?)
+}
+
+/// The options with a placement, where there are several devices.
+pub fn placed(
+    options: &Place,
+    backend: &Backend,
+    model: &Path,
+    how: &DecoderOptions,
+    cache: DType,
+) -> Outcome<DecoderOptions> {
+    if backend.devices().len() == 1 {
+        return Ok(how.clone());
+    }
+    let (placement, _) = budget::fit_decoder(options, backend, model, how, cache)?;
+    Ok(how.clone().placement(placement))
+}
+
+/// Opens a language model on this backend.
+pub fn decoder_on(backend: &Backend, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
+    // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
+    // that change").
+    Ok(unsafe { Decoder::open_mapped(model, backend, how)? })
+}
+
+/// With --verbose: where it was computed, and what the weights took.
+pub fn say_memory(options: &Place, backend: &Backend, memory: &Memory) {
+    if !options.verbose {
+        return;
+    }
+    let threads = count(backend.n_threads(), "thread");
+    say(&format!("device: {} ({}, {threads})", backend.device(), backend.isa()));
+    let size = |n: usize| bytes(n as u64);
+    say(&format!(
+        "weights: {}, {}; held in memory: {}",
+        count(memory.tensors, "tensor"),
+        size(memory.stored),
+        size(memory.held)
+    ));
+    if memory.replaced_tensors > 0 {
+        let n = count(memory.replaced_tensors, "tensor");
+        say(&format!("packed copies stand in for {n}: their {} were given back", size(memory.given_back)));
+    }
+}
+
+/// With --verbose: what the model and the cache took.
+pub fn say_session_memory(options: &Place, session: &Session) {
+    say_memory(options, session.decoder().backend(), &session.decoder().memory());
+    if options.verbose {
+        let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));
+        say(&format!("cache: {size} for {}", count(tokens, "token")));
+    }
+}
+
+/// A line on standard error.
+pub fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
+}
+
+/// A text file, whole.
+pub fn text_of(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|e| match e.kind() {
+        io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
+        _ => Failure::io(path, "read", &e),
+    })
+}

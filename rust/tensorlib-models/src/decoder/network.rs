@@ -1,0 +1,99 @@
+//! A language model's weights, and the graph of its logits.
+
+use super::cache::Cache;
+use super::layer::Layer;
+use super::run::Run;
+use super::shape::Shape;
+use crate::parts::{product, Linear, Norm, NormKind};
+use crate::weights::Weights;
+use crate::Result;
+use tensorlib::{f16, Context, ScaleOptions, Tensor};
+
+/// All that is computed with.
+pub struct Network {
+    pub shape: Shape,
+    embeddings: Tensor,
+    layers: Vec<Layer>,
+    norm: Norm,
+    /// Nothing where it is the embeddings.
+    output: Option<Linear>,
+    /// Tokens that there are.
+    pub vocabulary: i64,
+    /// The most tokens of a session.
+    pub context: usize,
+    exact: bool,
+}
+
+impl Network {
+    /// Of these weights, for sessions of so many tokens.
+    pub fn load(weights: &Weights, shape: Shape, context: usize, exact: bool) -> Result<Self> {
+        let vocabulary = weights.vocabulary(shape.width)?;
+        let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
+        let output = weights.shape_of("output.weight");
+        let output = output.map(|_| Linear::load(weights, "output", shape.width, vocabulary)).transpose()?;
+        let factors = shape.rope.factors(weights, context as i64)?;
+        let window_factors = match &shape.window_rope {
+            Some(rope) => rope.factors(weights, context as i64)?,
+            None => factors.clone(),
+        };
+        let layer = |i: usize| {
+            let factors = if shape.is_windowed(i) { &window_factors } else { &factors };
+            Layer::load(weights, &shape, i, factors.clone())
+        };
+        let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
+        let norm = Norm::load(weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
+        Ok(Network { shape, embeddings, layers, norm, output, vocabulary, context, exact })
+    }
+
+    /// Whether the logits are made by the embeddings.
+    pub fn is_tied(&self) -> bool {
+        self.output.is_none()
+    }
+
+    /// The node of the logits behind the last token, or behind all of them.
+    pub fn logits(&self, ctx: &Context, cache: &Cache, tokens: &[u32], all: bool) -> Result<Tensor> {
+        let (shape, first, n) = (&self.shape, cache.used(), tokens.len() as i64);
+        let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
+        let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
+        let keys = cache.keys_with(n);
+        let run = Run {
+            ctx,
+            shape,
+            cache,
+            positions: ctx.tensor_of([n], &positions)?,
+            mask: mask(ctx, first, n, keys, i64::MAX)?,
+            window_mask: shape.window.as_ref().map(|window| mask(ctx, first, n, keys, window.keys)).transpose()?,
+            tokens: n,
+            keys,
+            exact: self.exact,
+        };
+        let mut x = ctx.get_rows(&self.embeddings, &ctx.tensor_of([n], &ids)?)?;
+        if shape.embedding_scale != 1.0 {
+            x = ctx.scale(&x, shape.embedding_scale, ScaleOptions::new())?;
+        }
+        for layer in &self.layers {
+            x = layer.of(&run, &x)?;
+        }
+        if !all {
+            x = ctx.narrow(&x, 1, n - 1, 1)?;
+        }
+        x = self.norm.of(ctx, &x)?;
+        let mut logits = match &self.output {
+            Some(output) => output.of(ctx, &x, self.exact)?,
+            None => product(ctx, &self.embeddings, &x, self.exact)?,
+        };
+        if shape.final_softcap > 0.0 {
+            let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;
+            logits = ctx.scale(&small, shape.final_softcap, ScaleOptions::new())?;
+        }
+        Ok(logits)
+    }
+}
+
+/// 0 where a token sees a key, -infinity elsewhere: keys up to its own, the last `window` of them.
+fn mask(ctx: &Context, first: i64, tokens: i64, keys: i64, window: i64) -> Result<Tensor> {
+    let sees = |token: i64, key: i64| key <= first + token && first + token - key < window;
+    let of = |token| (0..keys).map(move |key| if sees(token, key) { f16::ZERO } else { f16::NEG_INFINITY });
+    let mask: Vec<f16> = (0..tokens).flat_map(of).collect();
+    Ok(ctx.tensor_of([keys, tokens], &mask)?)
+}

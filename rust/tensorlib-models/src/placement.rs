@@ -1,0 +1,149 @@
+//! Which device each tensor of a model lies on, and what fits where.
+//!
+//! Tensors go to the first device as long as they fit there. What does not goes to the next one, in the order that costs least
+//! beside the bytes that it frees: experts that a router chooses, of which a token reads a few; the embeddings, of which it reads a row;
+//! feed-forward matrices, the largest first; attention, with its layer's keys and values; the matrix of the logits. Within a kind the
+//! last layers go first, so that few borders are crossed.
+
+use crate::{Error, Result};
+use std::collections::HashMap;
+use tensorlib::Backend;
+
+/// The device of each tensor of a model, by its number in the order of joining.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placement {
+    of: HashMap<String, usize>,
+}
+
+impl Placement {
+    /// The number of the tensor's device: the first one unless it was put elsewhere.
+    pub fn device(&self, tensor: &str) -> usize {
+        self.of.get(tensor).copied().unwrap_or(0)
+    }
+
+    /// Puts a tensor on the device of this number.
+    pub fn put(&mut self, tensor: &str, device: usize) {
+        self.of.insert(tensor.to_string(), device);
+    }
+}
+
+/// What a model takes of each device, found out without loading it.
+#[derive(Clone, Debug)]
+pub struct Outline {
+    /// The tensors that it would load, and their bytes.
+    pub tensors: Vec<(String, usize)>,
+    /// Of each device, in the order of joining: weights, keys and values, intermediates, copies.
+    pub bytes: Vec<usize>,
+}
+
+/// Finds a placement by which no device takes more than its budget.
+///
+/// `budgets`: bytes of each of the backend's devices, `None` where there is no bound. `chosen`: a tensor's device, where it was said by
+/// hand. `outline` says what the model takes of each device with a placement, as [`Decoder::outline`](crate::Decoder::outline) does.
+///
+/// # Errors
+/// [`ErrorKind::Memory`](crate::ErrorKind) where it does not fit, with the bytes that are missing; those of `outline`.
+pub fn fit(
+    backend: &Backend,
+    budgets: &[Option<u64>],
+    chosen: impl Fn(&str) -> Option<usize>,
+    mut outline: impl FnMut(&Placement) -> Result<Outline>,
+) -> Result<(Placement, Outline)> {
+    let devices = backend.devices();
+    let mut placement = Placement::default();
+    let mut found = outline(&placement)?;
+    let mut free = Vec::new();
+    for (name, bytes) in &found.tensors {
+        match chosen(name) {
+            Some(device) => placement.put(name, device),
+            None => free.push((name.clone(), *bytes)),
+        }
+    }
+    free.sort_by_key(|(name, bytes): &(String, usize)| order(name, *bytes));
+    found = outline(&placement)?;
+    for device in 0..devices.len() {
+        let Some(budget) = budgets.get(device).copied().flatten() else { continue };
+        if found.bytes[device] as u64 <= budget {
+            continue;
+        }
+        let here: Vec<&str> =
+            free.iter().map(|(name, _)| &**name).filter(|name| placement.device(name) == device).collect();
+        let next = if device + 1 < devices.len() { device + 1 } else { device };
+        let without = |n: usize| {
+            let mut placement = placement.clone();
+            here[..n].iter().for_each(|name| placement.put(name, next));
+            placement
+        };
+        // The fewest that have to go: the more, the less is taken.
+        let (mut too_few, mut enough) = (0, here.len());
+        let mut best = outline(&without(enough))?;
+        if best.bytes[device] as u64 > budget {
+            let (name, needed) = (&devices[device], best.bytes[device] as u64);
+            let message = format!(
+                "{name} has a budget of {budget} bytes: {needed} are needed there at least, {} more",
+                needed - budget
+            );
+            let hint = "give it more, join another device, or ask for a shorter context";
+            return Err(Error::memory(message).with_hint(hint));
+        }
+        while too_few + 1 < enough {
+            let tried = too_few + (enough - too_few) / 2;
+            let outlined = outline(&without(tried))?;
+            if outlined.bytes[device] as u64 <= budget {
+                (enough, best) = (tried, outlined);
+            } else {
+                too_few = tried;
+            }
+        }
+        (placement, found) = (without(enough), best);
+    }
+    Ok((placement, found))
+}
+
+/// What goes to the next device first: by kind, then the largest, then the last layer.
+fn order(name: &str, bytes: usize) -> (u8, std::cmp::Reverse<usize>, std::cmp::Reverse<u64>) {
+    let part = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
+    let layer = part.and_then(|(layer, _)| layer.parse().ok()).unwrap_or(0);
+    let kind = match part.map_or(name, |(_, part)| part) {
+        part if part.contains("_exps.") => 0,
+        "token_embd.weight" => 1,
+        part if part.starts_with("ffn_") => 2,
+        part if part.starts_with("attn_") => 3,
+        _ => 4,
+    };
+    (kind, std::cmp::Reverse(bytes), std::cmp::Reverse(layer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::order;
+
+    #[test]
+    fn experts_go_first_and_the_logits_last() {
+        let mut names = [
+            ("output.weight", 9),
+            ("blk.0.attn_q.weight", 4),
+            ("blk.1.ffn_up.weight", 8),
+            ("blk.3.attn_q.weight", 4),
+            ("blk.0.ffn_down.weight", 9),
+            ("token_embd.weight", 9),
+            ("blk.2.ffn_gate_exps.weight", 5),
+            ("blk.7.ffn_up_exps.weight", 5),
+        ];
+        names.sort_by_key(|(name, bytes)| order(name, *bytes));
+        let sorted: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            sorted,
+            [
+                "blk.7.ffn_up_exps.weight",
+                "blk.2.ffn_gate_exps.weight",
+                "token_embd.weight",
+                "blk.0.ffn_down.weight",
+                "blk.1.ffn_up.weight",
+                "blk.3.attn_q.weight",
+                "blk.0.attn_q.weight",
+                "output.weight",
+            ]
+        );
+    }
+}

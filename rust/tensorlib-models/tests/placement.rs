@@ -1,0 +1,128 @@
+//! Models over several devices: virtual CPUs, joined.
+
+mod common;
+
+use common::architectures::all;
+use common::encoder::Spec;
+use common::encoder_files::write_folder;
+use common::tiny::Random;
+use common::Folder;
+use std::path::{Path, PathBuf};
+use tensorlib::{Backend, BackendOptions, DType};
+use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, Outline, Placement};
+
+/// Two devices. Before anything in this process asks for them.
+fn joined() -> Backend {
+    static ASKED: std::sync::Once = std::sync::Once::new();
+    ASKED.call_once(|| std::env::set_var("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"));
+    BackendOptions::new().threads(2).open("cpu:0+cpu:1").unwrap()
+}
+
+fn outline(path: &Path, backend: &Backend, how: &DecoderOptions, placement: &Placement) -> Outline {
+    let how = how.clone().placement(placement.clone());
+    // SAFETY: nobody changes the file.
+    unsafe { Decoder::outline(path, backend, &how, DType::F32).unwrap() }
+}
+
+/// A GGUF file of each architecture that has one.
+fn files(folder: &Folder) -> Vec<(&'static str, PathBuf)> {
+    let with_files = all().into_iter().filter(|model| model.gguf.is_some()).enumerate();
+    with_files
+        .map(|(i, model)| {
+            let path = folder.path(&format!("{i}.gguf"));
+            model.spec.tensors(i as u64, DType::Q8_0).write_gguf(&path, &model.metadata());
+            (model.name, path)
+        })
+        .collect()
+}
+
+#[test]
+fn logits_are_those_of_one_device_wherever_tensors_lie() {
+    let (backend, alone) = (joined(), BackendOptions::new().threads(2).open("cpu:0").unwrap());
+    let folder = Folder::new("placement-logits");
+    // Exact: a token by itself and several are rounded by different kernels otherwise.
+    let (mut random, how) = (Random(5), DecoderOptions::new().context(64).exact(true));
+    for (name, path) in files(&folder) {
+        let tokens: Vec<u32> = (0..21).map(|i| (i * i * 7 + 3) % 61).collect();
+        let want = Decoder::open(&path, &alone, &how).unwrap().session(DType::F32).unwrap().feed_all(&tokens).unwrap();
+        for round in 0..6 {
+            let mut placement = Placement::default();
+            for (tensor, _) in outline(&path, &backend, &how, &placement).tensors {
+                // All on the second one, then by chance.
+                placement.put(&tensor, if round == 0 { 1 } else { usize::from(random.next() < 0.0) });
+            }
+            let decoder = Decoder::open(&path, &backend, &how.clone().placement(placement.clone())).unwrap();
+            let mut session = decoder.session(DType::F32).unwrap();
+            let mut got = session.feed_all(&tokens[..15]).unwrap();
+            for token in &tokens[15..] {
+                got.extend(session.feed(&[*token]).unwrap());
+            }
+            let worst = common::error(&got, &want.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
+            // Products of one column and of several add up in another order.
+            assert!(worst < 1e-4, "{name}, round {round}: {worst:e}, {placement:?}");
+        }
+    }
+}
+
+#[test]
+fn a_model_fits_into_its_budgets_or_says_what_is_missing() {
+    let backend = joined();
+    let folder = Folder::new("placement-fit");
+    let how = DecoderOptions::new().context(64);
+    for (name, path) in files(&folder) {
+        let all_here = outline(&path, &backend, &how, &Placement::default());
+        assert_eq!(all_here.bytes[1], 0, "{name}");
+        let weights: usize = all_here.tensors.iter().map(|(_, bytes)| bytes).sum();
+        assert!(all_here.bytes[0] > weights, "{name}");
+        let mut there = 0;
+        for tenths in (3..=10).rev() {
+            let budget = all_here.bytes[0] * tenths / 10;
+            let by = |placement: &Placement| Ok(outline(&path, &backend, &how, placement));
+            match fit(&backend, &[Some(budget as u64), None], |_| None, by) {
+                Ok((placement, found)) => {
+                    assert!(found.bytes[0] <= budget, "{name}: {:?} of {budget}", found.bytes);
+                    let moved = found.tensors.iter().filter(|(tensor, _)| placement.device(tensor) == 1).count();
+                    assert!(
+                        moved >= there && (moved == 0) == (tenths == 10),
+                        "{name}, {tenths}: {moved} after {there}"
+                    );
+                    there = moved;
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::Memory);
+                    assert!(error.to_string().contains(&format!("cpu:0 has a budget of {budget} bytes")), "{error}");
+                }
+            }
+        }
+        assert!(there > 0, "{name}");
+        // By hand, whatever fits; and nowhere to go.
+        let by = |placement: &Placement| Ok(outline(&path, &backend, &how, placement));
+        let chosen = |tensor: &str| tensor.contains("ffn_").then_some(1);
+        let (placement, _) = fit(&backend, &[None, None], chosen, by).unwrap();
+        for (tensor, _) in &all_here.tensors {
+            assert_eq!(placement.device(tensor), usize::from(tensor.contains("ffn_")), "{name}: {tensor}");
+        }
+        let error = fit(&backend, &[Some(1000), Some(1000)], |_| None, by).map(drop).unwrap_err();
+        assert!(error.to_string().contains("budget of 1000 bytes"), "{error}");
+    }
+}
+
+#[test]
+fn encoders_spread_too() {
+    let (backend, alone) = (joined(), BackendOptions::new().threads(2).open("cpu:0").unwrap());
+    let folder = Folder::new("placement-encoder");
+    let (path, spec) = (folder.path("encoder"), Spec::new());
+    write_folder(&path, &spec, &spec.tensors(4, DType::F32), "bert", "");
+    // SAFETY: nobody changes the file.
+    let outline = |placement: &Placement| unsafe {
+        Encoder::outline(&path, &backend, &EncoderOptions::new().placement(placement.clone()))
+    };
+    let all_here = outline(&Placement::default()).unwrap();
+    let budget = all_here.bytes[0] as u64 * 8 / 10;
+    let (placement, found) = fit(&backend, &[Some(budget), None], |_| None, outline).unwrap();
+    assert!(found.bytes[0] as u64 <= budget && found.bytes[1] > 0, "{:?} of {budget}", found.bytes);
+    let lines = [vec![2, 5, 9, 3], vec![2, 7, 3]];
+    let vectors = |encoder: Encoder| encoder.embed_tokens(&lines, |_| true).unwrap();
+    let want = vectors(Encoder::open(&path, &alone, &EncoderOptions::new()).unwrap());
+    assert_eq!(vectors(Encoder::open(&path, &backend, &EncoderOptions::new().placement(placement)).unwrap()), want);
+}
