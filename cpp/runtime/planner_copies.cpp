@@ -45,7 +45,7 @@ std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::
     } else {
         Plan::Block &block = plan_.blocks_[part];
         landing.offset = block.copies_bytes;
-        const std::size_t bytes = std::max<std::size_t>(round_up(root.layout.nbytes(), block.memory->alignment()), 1);
+        const std::size_t unit = block.memory->alignment(), bytes = std::max(round_up(root.layout.nbytes(), unit), unit);
         if (!checked_add(block.copies_bytes, bytes, block.copies_bytes)) block.copies_bytes = ~std::size_t{0};
     }
     landings_.push_back(landing);
