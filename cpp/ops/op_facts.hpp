@@ -254,7 +254,7 @@ inline constexpr OpFacts mul_mat_id{
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g",
+    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; nothing flows where there is none",
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 

@@ -3,12 +3,13 @@
 //
 // A warp takes an element of c: row m of the expert by the slot's column. Its lanes take elements of k, or of a format with blocks runs
 // of 8, lane, lane + 32, ..., and multiply in F32; the lanes' sums are added over the warp. No shared memory. A number that is no
-// expert's is noted by its row 0, and the column is zeros.
+// expert's is zeros, and noted by its row 0, unless it is -1.
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
 #include "cuda/device/element.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
+#include "ops/op_def.hpp"
 
 namespace tensorlib::core {
 
@@ -46,7 +47,7 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::Vi
     const std::int64_t m = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y, used = ids.view.ne[0];
     for (std::int64_t slot = blockIdx.y; slot < n_slots; slot += gridDim.y) {
         const std::int64_t u = slot % used, t = slot / used;
-        const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0);
+        const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0, ops::no_expert);
         // Without rows there are numbers to check all the same.
         if (m >= M) continue;
         float sum = 0;

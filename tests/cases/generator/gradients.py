@@ -300,6 +300,13 @@ def products():
     yield from Differentiated("mul_mat_id", experts).cases()
     yield from Differentiated("mul_mat_id_of_each", lambda c: experts(c, 2)).cases()
 
+    def some_without(c, dtype):
+        a, b = c.leaf(4, 3, 3), c.leaf(4, 1, 3)
+        return c.mul_mat_id(a, b, c.numbers(2, -1, 0, 1, -1, -1, dtype=dtype, shape=(2, 3))), a, b
+
+    for dtype in ("i32", "i64"):
+        yield from Differentiated(f"mul_mat_id_minus_one_{dtype}", lambda c, dtype=dtype: some_without(c, dtype)).cases()
+
 
 def movement():
     def one(label, shape, make, dtype="f32"):
