@@ -119,6 +119,7 @@ Cost mul_mat_id_cost(const Tensor &node) {
 }  // namespace
 
 bool is_exact(const Tensor &product) noexcept {
+    if (product.op == Op::mul_mat_sparse) return attrs_of<MulMatSparseAttrs>(product).exact;
     return product.op == Op::mul_mat ? attrs_of<MulMatAttrs>(product).exact : attrs_of<MulMatIdAttrs>(product).exact;
 }
 

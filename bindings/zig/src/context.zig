@@ -269,6 +269,8 @@ pub const Context = struct {
     pub const optStepMomentum = op_functions.optStepMomentum;
     pub const optStepAdamw = op_functions.optStepAdamw;
     pub const optStepLion = op_functions.optStepLion;
+    pub const mulMatSparse = op_functions.mulMatSparse;
+    pub const axpy = op_functions.axpy;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

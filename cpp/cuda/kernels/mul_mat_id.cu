@@ -5,8 +5,7 @@
 // of 8, lane, lane + 32, ..., and multiply in F32; the lanes' sums are added over the warp. No shared memory. A number that is no
 // expert's is zeros, and noted by its row 0, unless it is -1.
 #include "cuda/cuda_kernel.hpp"
-#include "cuda/device/convert.cuh"
-#include "cuda/device/element.cuh"
+#include "cuda/device/dot.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
 #include "ops/op_def.hpp"
@@ -16,28 +15,6 @@ namespace tensorlib::core {
 namespace {
 
 constexpr int warps_per_block = 8;
-
-// The lane's share of the dot product of a row of weights and a column.
-template <bool blocks>
-__device__ float dot(DType a_type, const char *row, std::int64_t a_step, DType b_type, const char *column, std::int64_t b_step,
-                     std::int64_t K, int lane) {
-    float sum = 0;
-    if constexpr (blocks) {
-        for (std::int64_t run = lane; run < K / run_length; run += 32) {
-            float weights[run_length];
-            device::decode_run(a_type, row, run, weights);
-#pragma unroll
-            for (int i = 0; i < run_length; i++) {
-                sum = fmaf(weights[i], device::load_element(b_type, column + (run * run_length + i) * b_step), sum);
-            }
-        }
-    } else {
-        for (std::int64_t k = lane; k < K; k += 32) {
-            sum = fmaf(device::load_element(a_type, row + k * a_step), device::load_element(b_type, column + k * b_step), sum);
-        }
-    }
-    return sum;
-}
 
 // Registers are bounded as in mul_mat_blocks.
 template <bool blocks>
@@ -52,7 +29,7 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::Vi
         if (m >= M) continue;
         float sum = 0;
         if (expert >= 0) {
-            sum = dot<blocks>(a_type, a.at(m, expert, 0), a.nb[0], b_type, b.at(u % b.ne[1], t, 0), b.nb[0], a.ne[0], lane);
+            sum = device::dot<blocks>(a_type, a.at(m, expert, 0), a.nb[0], b_type, b.at(u % b.ne[1], t, 0), b.nb[0], a.ne[0], lane);
         }
         sum = device::warp_sum(sum);
         if (lane == 0) c[slot * M + m] = sum;
