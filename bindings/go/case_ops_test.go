@@ -112,6 +112,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"opt_step_momentum":  4,
 		"opt_step_adamw":     5,
 		"opt_step_lion":      4,
+		"mul_mat_sparse":     4,
+		"axpy":               4,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -441,6 +443,20 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.OptStepAdamw(src[0], src[1], src[2], src[3], src[4])
 	case "opt_step_lion":
 		made, err = c.OptStepLion(src[0], src[1], src[2], src[3])
+	case "mul_mat_sparse":
+		options := &MulMatSparseOptions{
+			By:        MulMatSparseBy(s.choice("by", "score", "magnitude", "positive")),
+			Threshold: s.number("threshold"),
+			N:         s.integer("n"),
+			Exact:     s.integer("exact") != 0,
+		}
+		made, err = c.MulMatSparse(src[0], src[1], src[2], src[3], options)
+	case "axpy":
+		options := &AxpyOptions{
+			By:        AxpyBy(s.choice("by", "score", "magnitude", "positive")),
+			Threshold: s.number("threshold"),
+		}
+		made, err = c.Axpy(src[0], src[1], src[2], src[3], options)
 	}
 	return made, true, err
 }

@@ -1932,3 +1932,103 @@ func (c *Context) OptStepLion(a, grad, m, settings *Tensor) (*Tensor, error) {
 		return C.tl_opt_step_lion(c.ptr, a.ptr, grad.ptr, m.ptr, settings.ptr)
 	})
 }
+
+// MulMatSparseBy is what [Context.MulMatSparse] takes: when a neuron is active:
+// score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
+// default.
+type MulMatSparseBy int32
+
+// The values of MulMatSparseBy.
+const (
+	MulMatSparseByScore     MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_SCORE
+	MulMatSparseByMagnitude MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_MAGNITUDE
+	MulMatSparseByPositive  MulMatSparseBy = C.TL_MUL_MAT_SPARSE_BY_POSITIVE
+)
+
+// MulMatSparseOptions is what [Context.MulMatSparse] may be given. Zeros are
+// the defaults.
+type MulMatSparseOptions struct {
+	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
+	// > 0. A NaN is not; score is the default.
+	By MulMatSparseBy
+	// Of score and magnitude, rounded to F32.
+	Threshold float64
+	// With rows and without scores: how many neurons there are; 0 to
+	// 9007199254740991.
+	N int64
+	// 1: no kernel may round an operand.
+	Exact bool
+}
+
+// MulMatSparse is the elements of a matrix product whose neurons are active,
+// and zeros for all others.
+//
+// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active
+// in token t else 0. Shapes: a (k, n), b (k, T), scores (n, T), c (n, T): a row
+// of a is a neuron, a column of b a token. With rows (m), a (k, m) has the
+// weights of these neurons alone, in ascending order, and c is 0 for all
+// others: n is scores' then, or the attribute's. Without scores there must be
+// rows, and all of them are active. k = 0 gives zeros. Types: a and b those of
+// [Context.MulMat], with its rounding; scores F32, rows I32. The result is F32.
+// scores and rows may be nil: left out. Computing fails with
+// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
+// are no neuron's.
+func (c *Context) MulMatSparse(a, b, scores, rows *Tensor, options *MulMatSparseOptions) (*Tensor, error) {
+	scores, rows = orNone(scores), orNone(rows)
+	params := C.tl_mul_mat_sparse_params{struct_size: C.sizeof_tl_mul_mat_sparse_params}
+	if options != nil {
+		params.by = C.tl_mul_mat_sparse_by(options.By)
+		params.threshold = C.double(options.Threshold)
+		params.n = C.int64_t(options.N)
+		params.exact = C.bool(options.Exact)
+	}
+	return c.construct("mul_mat_sparse", []*Tensor{a, b, scores, rows}, func() *C.tl_tensor {
+		return C.tl_mul_mat_sparse(c.ptr, a.ptr, b.ptr, scores.ptr, rows.ptr, &params)
+	})
+}
+
+// AxpyBy is what [Context.Axpy] takes: when a neuron is active: score s >=
+// threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
+// score is the default.
+type AxpyBy int32
+
+// The values of AxpyBy.
+const (
+	AxpyByScore     AxpyBy = C.TL_AXPY_BY_SCORE
+	AxpyByMagnitude AxpyBy = C.TL_AXPY_BY_MAGNITUDE
+	AxpyByPositive  AxpyBy = C.TL_AXPY_BY_POSITIVE
+)
+
+// AxpyOptions is what [Context.Axpy] may be given. Zeros are the defaults.
+type AxpyOptions struct {
+	// When a neuron is active: score s >= threshold, |s| >= threshold, or s
+	// > 0. A NaN of scores is not, one of h is; score is the default.
+	By AxpyBy
+	// Of score and magnitude, rounded to F32.
+	Threshold float64
+}
+
+// Axpy is sums of a_t's rows, each times the activation of its neuron, over the
+// active ones.
+//
+// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] *
+// a_t[k, i]. Shapes: a_t (k, n), h (n, T), scores (n, T), c (k, T): the product
+// by a_t transposed, of whose rows only those of active neurons are read. With
+// rows (m), a_t (k, m) has these neurons' rows alone, in ascending order, and
+// all others count as zeros. Without scores h itself is tested. Types: a_t of
+// any float type or weight format, h F32, F16 or BF16, scores F32, rows I32;
+// multiplied and added up in F32, no operand is rounded. The result is F32.
+// scores and rows may be nil: left out. Computing fails with
+// [StatusInvalidArgument], naming the place, for rows that do not ascend, or
+// are no neuron's.
+func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tensor, error) {
+	scores, rows = orNone(scores), orNone(rows)
+	params := C.tl_axpy_params{struct_size: C.sizeof_tl_axpy_params}
+	if options != nil {
+		params.by = C.tl_axpy_by(options.By)
+		params.threshold = C.double(options.Threshold)
+	}
+	return c.construct("axpy", []*Tensor{aT, h, scores, rows}, func() *C.tl_tensor {
+		return C.tl_axpy(c.ptr, aT.ptr, h.ptr, scores.ptr, rows.ptr, &params)
+	})
+}

@@ -46,8 +46,8 @@ func (c *Context) MulMatExact(a, b *Tensor) (*Tensor, error) {
 // of experts): a (k, m, experts), b (k, x, tokens) and ids (used, tokens) of I32 or
 // I64, x dividing used, give F32 (m, used, tokens). Column (u, t) is the product of
 // the expert ids[u, t] and b's column (u mod x, t). Types and how b may be rounded
-// are MulMat's; by name, with Op, it takes the attribute exact = 1. A number that is
-// no expert's is an error of computing.
+// are MulMat's; by name, with Op, it takes the attribute exact = 1. The number -1
+// gives zeros; another one that is no expert's is an error of computing.
 func (c *Context) MulMatID(a, b, ids *Tensor) (*Tensor, error) {
 	return c.construct("mul_mat_id", []*Tensor{a, b, ids}, func() *C.tl_tensor {
 		return C.tl_mul_mat_id(c.ptr, a.ptr, b.ptr, ids.ptr)

@@ -602,3 +602,28 @@ tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_
 tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m, tl_tensor *settings) {
     return build<4>(ctx, Op::opt_step_lion, {a, grad, m, settings});
 }
+
+tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *scores, tl_tensor *rows,
+                             const tl_mul_mat_sparse_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_mul_mat_sparse_params options = options_of(params, "mul_mat_sparse");
+        const Attr attrs[] = {
+            Attr::of_int("by", options.by),
+            Attr::of_number("threshold", options.threshold),
+            Attr::of_int("n", options.n),
+            Attr::of_int("exact", options.exact),
+        };
+        return node<4>(context, Op::mul_mat_sparse, {a, b, scores, rows}, attrs);
+    });
+}
+
+tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *scores, tl_tensor *rows, const tl_axpy_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_axpy_params options = options_of(params, "axpy");
+        const Attr attrs[] = {
+            Attr::of_int("by", options.by),
+            Attr::of_number("threshold", options.threshold),
+        };
+        return node<4>(context, Op::axpy, {a_t, h, scores, rows}, attrs);
+    });
+}

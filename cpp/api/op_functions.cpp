@@ -507,6 +507,26 @@ Tensor ContextOps::opt_step_lion(const Tensor &a, const Tensor &grad, const Tens
     return Nodes::make(*this, core::Op::opt_step_lion, {&a, &grad, &m, &settings});
 }
 
+Tensor ContextOps::mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                                  const MulMatSparseOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("by", static_cast<std::int64_t>(options.by)),
+        core::Attr::of_number("threshold", options.threshold),
+        core::Attr::of_int("n", options.n),
+        core::Attr::of_int("exact", options.exact),
+    };
+    return Nodes::make(*this, core::Op::mul_mat_sparse, {&a, &b, if_given(scores), if_given(rows)}, attrs);
+}
+
+Tensor ContextOps::axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                        const AxpyOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("by", static_cast<std::int64_t>(options.by)),
+        core::Attr::of_number("threshold", options.threshold),
+    };
+    return Nodes::make(*this, core::Op::axpy, {&a_t, &h, if_given(scores), if_given(rows)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -766,6 +786,16 @@ Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, cons
 
 Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings) {
     return Nodes::youngest_of({&a, &grad, &m, &settings}).opt_step_lion(a, grad, m, settings);
+}
+
+Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                      const MulMatSparseOptions &options) {
+    return Nodes::youngest_of({&a, &b, if_given(scores), if_given(rows)}).mul_mat_sparse(a, b, scores, rows, options);
+}
+
+Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+            const AxpyOptions &options) {
+    return Nodes::youngest_of({&a_t, &h, if_given(scores), if_given(rows)}).axpy(a_t, h, scores, rows, options);
 }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {

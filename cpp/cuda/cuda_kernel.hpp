@@ -24,8 +24,8 @@ struct CudaKernel : Kernel {
 // The table of kernels, a family of operations per part, in cuda/kernels/; for each operation in order of preference,
 // the last one taking every legal input.
 namespace cuda_kernels {
-extern const std::span<const CudaKernel> arange, attention, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id, norms,
-    optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sums, tiles, windows;
+extern const std::span<const CudaKernel> arange, attention, axpy, convolution, copies, counts, gather, layout, losses, mul_mat, mul_mat_id,
+    norms, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse, sums, tiles, windows;
 }
 
 }  // namespace tensorlib::core

@@ -43,8 +43,11 @@ constexpr GradientRule mul_mat_id{[](Rule &r) {
     Tensor *ids = r.source(2);
     const std::int64_t k = r.ne(0)[0], m = r.ne(0)[1], experts = r.ne(0)[2], used = r.ne(2)[0], columns = used * r.ne(2)[1];
     r.give(0, [&] {
-        const Value numbers(r.nodes(), *ids);
-        const Value mine = g.unit_matrix(experts).op(Op::get_rows, {&numbers.shaped({columns, 1, 1, 1}).tensor()});
+        // -1 is row 0 of a matrix that has one row more, which is then cut off. (Numbers of experts are exact in F32: 2^24 of them would
+        // be masks of more bytes than there are.)
+        const Value numbers = Value(r.nodes(), *ids).shaped({columns, 1, 1, 1}).cast(DType::f32) + 1;
+        const Value all = g.unit_matrix(experts + 1).op(Op::get_rows, {&numbers.cast(DType::i32).tensor()});
+        const Value mine = all.narrowed(0, 1, experts);
         const Value masks = mine.transposed().contiguous().shaped({1, columns, experts, 1});
         const Value inputs = r[1].repeated({k, used, r.ne(2)[1], 1}).shaped({k, columns, 1, 1});
         return inputs.op(Op::out_prod, g.shaped({m, columns, 1, 1}).repeated({m, columns, experts, 1}) * masks);

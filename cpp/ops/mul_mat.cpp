@@ -105,7 +105,7 @@ void mul_mat_id_infer(std::span<Tensor *const> src, const MulMatIdAttrs &, NodeS
 unsigned mul_mat_id_checked(const Tensor &) noexcept { return 1u << 2; }
 std::string mul_mat_id_valid(const Tensor &node, int) {
     const auto last = static_cast<long long>(node.src[0]->layout.ne[2] - 1);
-    return last < 0 ? "a has no experts" : format_text("experts 0 to %lld are there", last);
+    return last < 0 ? "a has no experts; -1 stands for none" : format_text("experts 0 to %lld are there; -1 stands for none", last);
 }
 
 // Of a, no more experts than there are numbers.
@@ -119,6 +119,7 @@ Cost mul_mat_id_cost(const Tensor &node) {
 }  // namespace
 
 bool is_exact(const Tensor &product) noexcept {
+    if (product.op == Op::mul_mat_sparse) return attrs_of<MulMatSparseAttrs>(product).exact;
     return product.op == Op::mul_mat ? attrs_of<MulMatAttrs>(product).exact : attrs_of<MulMatIdAttrs>(product).exact;
 }
 

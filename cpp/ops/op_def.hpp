@@ -153,7 +153,10 @@ void with_attrs(std::span<Tensor *const> src, const Attrs &given, NodeSpec &resu
     infer(src, result.make_attrs<A>(given), result);
 }
 
-// Whether no kernel may round the operands of this product, a mul_mat or mul_mat_id.
+// In mul_mat_id's ids: no expert's number, whose column is zeros.
+constexpr std::int64_t no_expert = -1;
+
+// Whether no kernel may round the operands of this product, a mul_mat, mul_mat_id or mul_mat_sparse.
 bool is_exact(const Tensor &product) noexcept;
 
 // Reads the operands once, writes the result once.

@@ -254,7 +254,7 @@ inline constexpr OpFacts mul_mat_id{
     .operands = mul_mat_id_operands,
     .attrs = mul_mat_id_attrs,
     .result = ResultType::f32,
-    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g",
+    .gradient = "da = sum over an expert's columns of b g; db = sum over m and its experts of a g; nothing flows where there is none",
     .doc = "Products of b's rows and the rows of a's experts of these numbers",
 };
 
@@ -1535,6 +1535,56 @@ inline constexpr OpFacts opt_step_lion{
     .doc = "a after a step of Lion (X. Chen and others, Symbolic Discovery of Optimization Algorithms, 2023)",
 };
 
+// ---- sparse
+
+inline constexpr Operand mul_mat_sparse_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+};
+inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
+inline constexpr AttrDef mul_mat_sparse_attrs[] = {
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = mul_mat_sparse_by_values},
+    {.name = "threshold", .kind = AttrKind::number, .required = false},
+    {.name = "n", .kind = AttrKind::ints, .required = false, .least = 0, .most = 9007199254740991},
+    {.name = "exact", .kind = AttrKind::ints, .required = false},
+};
+inline constexpr OpFacts mul_mat_sparse{
+    .op = Op::mul_mat_sparse,
+    .name = "mul_mat_sparse",
+    .operands = mul_mat_sparse_operands,
+    .attrs = mul_mat_sparse_attrs,
+    .result = ResultType::f32,
+    .gradient =
+        "da = sum over t of b g, db = sum over i of a g, both of the active neurons alone; which are active counts as constant, so scores "
+        "have none",
+    .doc = "The elements of a matrix product whose neurons are active, and zeros for all others",
+};
+
+inline constexpr Operand axpy_operands[] = {
+    {.name = "a_t", .role = Role::read},
+    {.name = "h", .role = Role::read},
+    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+};
+inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
+inline constexpr AttrDef axpy_attrs[] = {
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = axpy_by_values},
+    {.name = "threshold", .kind = AttrKind::number, .required = false},
+};
+inline constexpr OpFacts axpy{
+    .op = Op::axpy,
+    .name = "axpy",
+    .operands = axpy_operands,
+    .attrs = axpy_attrs,
+    .result = ResultType::f32,
+    .gradient =
+        "da_t = sum over t of g h, dh = sum over k of a_t g, both of the active neurons alone; which are active counts as constant, so "
+        "scores have none",
+    .doc = "Sums of a_t's rows, each times the activation of its neuron, over the active ones",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -2087,6 +2137,34 @@ struct OptStepMomentumAttrs {
     bool nesterov;
 
     explicit OptStepMomentumAttrs(const Attrs &given) : nesterov(given.flag("opt_step_momentum", "nesterov")) {}
+};
+
+enum class MulMatSparseBy : std::int32_t { score, magnitude, positive };
+
+struct MulMatSparseAttrs {
+    static constexpr Op operation = Op::mul_mat_sparse;
+
+    MulMatSparseBy by;
+    double threshold;
+    std::int64_t n;
+    bool exact;
+
+    explicit MulMatSparseAttrs(const Attrs &given)
+        : by(static_cast<MulMatSparseBy>(given.integer("by", 0))),
+          threshold(given.number("threshold", 0.0)),
+          n(given.integer("n", 0)),
+          exact(given.flag("mul_mat_sparse", "exact")) {}
+};
+
+enum class AxpyBy : std::int32_t { score, magnitude, positive };
+
+struct AxpyAttrs {
+    static constexpr Op operation = Op::axpy;
+
+    AxpyBy by;
+    double threshold;
+
+    explicit AxpyAttrs(const Attrs &given) : by(static_cast<AxpyBy>(given.integer("by", 0))), threshold(given.number("threshold", 0.0)) {}
 };
 
 }  // namespace tensorlib::core::ops

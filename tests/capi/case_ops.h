@@ -645,5 +645,23 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_opt_step_lion(ctx, s[0], s[1], s[2], s[3]);
         return true;
     }
+    if (strcmp(op, "mul_mat_sparse") == 0) {
+        operands(run, words, n, 4, s);
+        tl_mul_mat_sparse_params params = {.struct_size = sizeof params};
+        params.by = case_choice(run, words, n, "by", "score magnitude positive");
+        params.threshold = case_number(run, words, n, "threshold");
+        params.n = case_int(run, words, n, "n");
+        params.exact = case_int(run, words, n, "exact") != 0;
+        *made = tl_mul_mat_sparse(ctx, s[0], s[1], s[2], s[3], &params);
+        return true;
+    }
+    if (strcmp(op, "axpy") == 0) {
+        operands(run, words, n, 4, s);
+        tl_axpy_params params = {.struct_size = sizeof params};
+        params.by = case_choice(run, words, n, "by", "score magnitude positive");
+        params.threshold = case_number(run, words, n, "threshold");
+        *made = tl_axpy(ctx, s[0], s[1], s[2], s[3], &params);
+        return true;
+    }
     return false;
 }

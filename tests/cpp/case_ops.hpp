@@ -252,5 +252,19 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     }
     if (op == "opt_step_adamw") return tl::opt_step_adamw(s.at(0), s.at(1), s.at(2), s.at(3), s.at(4));
     if (op == "opt_step_lion") return tl::opt_step_lion(s.at(0), s.at(1), s.at(2), s.at(3));
+    if (op == "mul_mat_sparse") {
+        tl::MulMatSparseOptions options;
+        options.by = static_cast<tl::MulMatSparseBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.threshold = attrs.number("threshold");
+        options.n = attrs.integer("n");
+        options.exact = attrs.integer("exact") != 0;
+        return tl::mul_mat_sparse(s.at(0), s.at(1), s.at_if_given(2), s.at_if_given(3), options);
+    }
+    if (op == "axpy") {
+        tl::AxpyOptions options;
+        options.by = static_cast<tl::AxpyBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.threshold = attrs.number("threshold");
+        return tl::axpy(s.at(0), s.at(1), s.at_if_given(2), s.at_if_given(3), options);
+    }
     return std::nullopt;
 }

@@ -13,7 +13,7 @@ using tl::core::traits;
 namespace {
 
 // Which expert each slot goes to.
-enum class Routing { in_turn, all_to_one, some_to_none, mixed };
+enum class Routing { in_turn, all_to_one, some_to_none, mixed, without };
 
 std::vector<std::int32_t> routed(Routing routing, std::int64_t slots, std::int64_t experts) {
     std::vector<std::int32_t> ids(static_cast<std::size_t>(slots));
@@ -27,6 +27,8 @@ std::vector<std::int32_t> routed(Routing routing, std::int64_t slots, std::int64
             case Routing::some_to_none: ids[i] = static_cast<std::int32_t>(any % n / 2 * 2); break;
             // The expert 0 gets half of them.
             case Routing::mixed: ids[i] = static_cast<std::int32_t>(any % 2 ? 0 : any / 2 % n); break;
+            // A third of them gets none, which is -1.
+            case Routing::without: ids[i] = any % 3 ? static_cast<std::int32_t>(any / 3 % n) : -1; break;
         }
     }
     return ids;
@@ -80,7 +82,7 @@ TEST_P(MulMatId, agrees_with_double) {
 // Around the tiles: panels of 8, 16 and 32 rows by 6 and 12 columns, dot tiles of 4 rows for up to 8 columns; blocks of k of 512.
 std::vector<Size> sizes() {
     std::vector<Size> all;
-    for (const Routing routing : {Routing::in_turn, Routing::all_to_one, Routing::some_to_none, Routing::mixed}) {
+    for (const Routing routing : {Routing::in_turn, Routing::all_to_one, Routing::some_to_none, Routing::mixed, Routing::without}) {
         for (const std::int64_t m : {1, 7, 33, 200}) {
             for (const std::int64_t k : {1, 17, 515}) {
                 all.push_back({k, m, 5, 2, 2, 1, routing});
@@ -160,7 +162,7 @@ TEST_P(MulMatIdTypes, agree_with_double) {
     for (const Size &s : {Size{block, 5, 3, 2, 2, 1, Routing::in_turn}, Size{2 * block, 33, 3, 2, 1, 9, Routing::mixed},
                           Size{5 * block, 7, 4, 1, 1, 31, Routing::some_to_none},
                           Size{std::max<std::int64_t>(3, 1100 / block) * block, 35, 2, 2, 2, 8, Routing::all_to_one},
-                          Size{8704 / block * block, 33, 2, 2, 1, 3, Routing::mixed}}) {
+                          Size{8704 / block * block, 33, 2, 2, 1, 3, Routing::mixed}, Size{2 * block, 33, 3, 2, 1, 14, Routing::without}}) {
         tl::Context ctx;
         const auto a = support::blocks_leaf(ctx, GetParam(), {s.k, s.m, s.experts}, 1), b = leaf(ctx, {s.k, s.columns, s.tokens}, 2);
         const auto ids = ctx.tensor<std::int32_t>({s.used, s.tokens}, routed(s.routing, s.used * s.tokens, s.experts));
@@ -281,10 +283,10 @@ TEST(MulMatIdNumbers, are_data) {
             const tl::Graph graph({c});
             for (const int threads : {1, 3, 8}) {
                 const auto cpu = backend(isa, threads);
-                for (const Routing routing : {Routing::mixed, Routing::all_to_one, Routing::in_turn}) {
+                for (const Routing routing : {Routing::mixed, Routing::all_to_one, Routing::without}) {
                     const auto good = routed(routing, 2 * tokens, 4);
                     std::vector<std::int64_t> numbers(good.begin(), good.end());
-                    for (const std::int64_t bad : {std::int64_t{4}, std::int64_t{-1}, std::int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
+                    for (const std::int64_t bad : {std::int64_t{4}, std::int64_t{-2}, std::int64_t{1} << 40, INT64_MIN, INT64_MAX}) {
                         numbers[17] = numbers[39] = bad;
                         ids.write<std::int64_t>(numbers);
                         support::expect_error(tl::Status::invalid_argument,

@@ -170,6 +170,11 @@ inline Expected mul_mat_id(const std::vector<float> &a, const std::array<std::in
     Expected e;
     for (std::int64_t slot = 0; slot < slots; slot++) {
         const auto expert = static_cast<std::int64_t>(ids[static_cast<std::size_t>(slot)]);
+        if (expert == -1) {
+            e.value.insert(e.value.end(), static_cast<std::size_t>(M), 0.0);
+            e.bound.insert(e.bound.end(), static_cast<std::size_t>(M), 0.0);
+            continue;
+        }
         append_column(e, a.data() + K * M * expert, b.data() + K * (slot % used % nb[1] + nb[1] * (slot / used)), K, M, rounded);
     }
     return e;

@@ -685,6 +685,42 @@ pub extern fn tl_opt_step_lion(
     m: ?*tl_tensor,
     settings: ?*tl_tensor,
 ) ?*tl_tensor;
+pub const tl_mul_mat_sparse_by = i32;
+pub const TL_MUL_MAT_SPARSE_BY_SCORE: tl_mul_mat_sparse_by = 0;
+pub const TL_MUL_MAT_SPARSE_BY_MAGNITUDE: tl_mul_mat_sparse_by = 1;
+pub const TL_MUL_MAT_SPARSE_BY_POSITIVE: tl_mul_mat_sparse_by = 2;
+pub const tl_mul_mat_sparse_params = extern struct {
+    struct_size: usize = @sizeOf(tl_mul_mat_sparse_params),
+    by: tl_mul_mat_sparse_by = 0,
+    threshold: f64 = 0,
+    n: i64 = 0,
+    exact: bool = false,
+};
+pub extern fn tl_mul_mat_sparse(
+    ctx: ?*tl_context,
+    a: ?*tl_tensor,
+    b: ?*tl_tensor,
+    scores: ?*tl_tensor,
+    rows: ?*tl_tensor,
+    params: ?*const tl_mul_mat_sparse_params,
+) ?*tl_tensor;
+pub const tl_axpy_by = i32;
+pub const TL_AXPY_BY_SCORE: tl_axpy_by = 0;
+pub const TL_AXPY_BY_MAGNITUDE: tl_axpy_by = 1;
+pub const TL_AXPY_BY_POSITIVE: tl_axpy_by = 2;
+pub const tl_axpy_params = extern struct {
+    struct_size: usize = @sizeOf(tl_axpy_params),
+    by: tl_axpy_by = 0,
+    threshold: f64 = 0,
+};
+pub extern fn tl_axpy(
+    ctx: ?*tl_context,
+    a_t: ?*tl_tensor,
+    h: ?*tl_tensor,
+    scores: ?*tl_tensor,
+    rows: ?*tl_tensor,
+    params: ?*const tl_axpy_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

@@ -269,6 +269,8 @@ pub const Context = struct {
     pub const optStepMomentum = op_functions.optStepMomentum;
     pub const optStepAdamw = op_functions.optStepAdamw;
     pub const optStepLion = op_functions.optStepLion;
+    pub const mulMatSparse = op_functions.mulMatSparse;
+    pub const axpy = op_functions.axpy;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot
@@ -295,7 +297,8 @@ pub const Context = struct {
     /// Products with a matrix for each column, chosen by number (a mixture of experts): a {k, m, experts}, b {k, x,
     /// tokens} and ids {used, tokens} of i32 or i64, x dividing used, give f32 {m, used, tokens}. Column (u, t) is the
     /// product of the expert ids[u, t] and b's column (u mod x, t). Types and how b may be rounded are `mulMat`'s; by
-    /// name, `op`, it takes the attribute exact = 1. A number that is no expert's is an error of computing.
+    /// name, `op`, it takes the attribute exact = 1. The number -1 gives zeros; another one that is no expert's is an error of
+    /// computing.
     pub fn mulMatId(self: Context, a: Tensor, b: Tensor, ids: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat_id, .{ a.handle, b.handle, ids.handle });
     }

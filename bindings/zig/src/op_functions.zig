@@ -1425,3 +1425,82 @@ pub fn optStepAdamw(self: Context, a: Tensor, grad: Tensor, m: Tensor, v: Tensor
 pub fn optStepLion(self: Context, a: Tensor, grad: Tensor, m: Tensor, settings: Tensor) Error!Tensor {
     return self.construct(c.tl_opt_step_lion, .{ a.handle, grad.handle, m.handle, settings.handle });
 }
+
+/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+pub const MulMatSparseBy = enum(i32) { score, magnitude, positive };
+
+/// What `mulMatSparse` may be given.
+pub const MulMatSparseOptions = struct {
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the
+    /// default.
+    by: MulMatSparseBy = .score,
+    /// Of score and magnitude, rounded to f32.
+    threshold: f64 = 0.0,
+    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    n: i64 = 0,
+    /// 1: no kernel may round an operand.
+    exact: bool = false,
+};
+
+/// The elements of a matrix product whose neurons are active, and zeros for all others.
+///
+/// The result c: c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0. Shapes: a
+/// {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows {m}, a
+/// {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is scores'
+/// then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives zeros.
+/// Types: a and b those of `mulMat`, with its rounding; scores f32, rows i32. The result is f32. `scores` and
+/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
+/// do not ascend, or are no neuron's.
+pub fn mulMatSparse(
+    self: Context,
+    a: Tensor,
+    b: Tensor,
+    scores: ?Tensor,
+    rows: ?Tensor,
+    options: MulMatSparseOptions,
+) Error!Tensor {
+    const params: c.tl_mul_mat_sparse_params = .{
+        .by = @intFromEnum(options.by),
+        .threshold = options.threshold,
+        .n = options.n,
+        .exact = options.exact,
+    };
+    return self.construct(c.tl_mul_mat_sparse, .{ a.handle, b.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
+}
+
+/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
+/// score is the default.
+pub const AxpyBy = enum(i32) { score, magnitude, positive };
+
+/// What `axpy` may be given.
+pub const AxpyOptions = struct {
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h
+    /// is; score is the default.
+    by: AxpyBy = .score,
+    /// Of score and magnitude, rounded to f32.
+    threshold: f64 = 0.0,
+};
+
+/// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+///
+/// The result c: c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]. Shapes: a_t {k, n}, h
+/// {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active neurons are
+/// read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and all others count as
+/// zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h f32, f16 or bf16,
+/// scores f32, rows i32; multiplied and added up in f32, no operand is rounded. The result is f32. `scores` and
+/// `rows` may be `null`: left out. Computing fails with `error.InvalidArgument`, naming the place, for rows that
+/// do not ascend, or are no neuron's.
+pub fn axpy(
+    self: Context,
+    a_t: Tensor,
+    h: Tensor,
+    scores: ?Tensor,
+    rows: ?Tensor,
+    options: AxpyOptions,
+) Error!Tensor {
+    const params: c.tl_axpy_params = .{
+        .by = @intFromEnum(options.by),
+        .threshold = options.threshold,
+    };
+    return self.construct(c.tl_axpy, .{ a_t.handle, h.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
+}

@@ -85,6 +85,10 @@ pub const Conv2dDwOptions = op_functions.Conv2dDwOptions;
 pub const ConvTranspose1dOptions = op_functions.ConvTranspose1dOptions;
 pub const ConvTranspose2dOptions = op_functions.ConvTranspose2dOptions;
 pub const OptStepMomentumOptions = op_functions.OptStepMomentumOptions;
+pub const MulMatSparseBy = op_functions.MulMatSparseBy;
+pub const MulMatSparseOptions = op_functions.MulMatSparseOptions;
+pub const AxpyBy = op_functions.AxpyBy;
+pub const AxpyOptions = op_functions.AxpyOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

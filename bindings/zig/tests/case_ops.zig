@@ -111,6 +111,8 @@ const Name = enum {
     opt_step_momentum,
     opt_step_adamw,
     opt_step_lion,
+    mul_mat_sparse,
+    axpy,
 };
 
 /// null where it is none of these.
@@ -223,6 +225,8 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .opt_step_momentum => 4,
         .opt_step_adamw => 5,
         .opt_step_lion => 4,
+        .mul_mat_sparse => 4,
+        .axpy => 4,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -425,5 +429,15 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         }),
         .opt_step_adamw => return try ctx.optStepAdamw(src[0].?, src[1].?, src[2].?, src[3].?, src[4].?),
         .opt_step_lion => return try ctx.optStepLion(src[0].?, src[1].?, src[2].?, src[3].?),
+        .mul_mat_sparse => return try ctx.mulMatSparse(src[0].?, src[1].?, src[2], src[3], .{
+            .by = try op.choice(tl.MulMatSparseBy, "by"),
+            .threshold = try op.number("threshold"),
+            .n = try op.integer("n"),
+            .exact = try op.integer("exact") != 0,
+        }),
+        .axpy => return try ctx.axpy(src[0].?, src[1].?, src[2], src[3], .{
+            .by = try op.choice(tl.AxpyBy, "by"),
+            .threshold = try op.number("threshold"),
+        }),
     }
 }

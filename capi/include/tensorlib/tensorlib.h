@@ -1189,9 +1189,9 @@ TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
  * b {k, x, tokens} and ids {used, tokens} of I32 or I64, x dividing used, give F32 {m, used, tokens}:
  * column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides,
  * k = 0 and how b may be rounded are tl_mul_mat()'s; by name, tl_op() with `"mul_mat_id"`, it takes the
- * attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: one that is not below experts is
- * TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns the result;
- * NULL on failure. Since 0.1.
+ * attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: -1 gives zeros, and another one that is
+ * no expert's is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns
+ * the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids);
 
@@ -1933,6 +1933,94 @@ typedef struct tl_opt_step_momentum_params {
      */
     bool nesterov;
 } tl_opt_step_momentum_params;
+
+/**
+ * tl_mul_mat_sparse_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN
+ * is not; score is the default.
+ */
+typedef int32_t tl_mul_mat_sparse_by;
+
+/**
+ * score.
+ */
+#define TL_MUL_MAT_SPARSE_BY_SCORE 0
+
+/**
+ * magnitude.
+ */
+#define TL_MUL_MAT_SPARSE_BY_MAGNITUDE 1
+
+/**
+ * positive.
+ */
+#define TL_MUL_MAT_SPARSE_BY_POSITIVE 2
+
+/**
+ * What tl_mul_mat_sparse() may be given. Since 0.1.
+ */
+typedef struct tl_mul_mat_sparse_params {
+    /**
+     * sizeof(tl_mul_mat_sparse_params).
+     */
+    size_t struct_size;
+    /**
+     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is
+     * the default.
+     */
+    tl_mul_mat_sparse_by by;
+    /**
+     * Of score and magnitude, rounded to F32.
+     */
+    double threshold;
+    /**
+     * With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+     */
+    int64_t n;
+    /**
+     * 1: no kernel may round an operand.
+     */
+    bool exact;
+} tl_mul_mat_sparse_params;
+
+/**
+ * tl_axpy_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores
+ * is not, one of h is; score is the default.
+ */
+typedef int32_t tl_axpy_by;
+
+/**
+ * score.
+ */
+#define TL_AXPY_BY_SCORE 0
+
+/**
+ * magnitude.
+ */
+#define TL_AXPY_BY_MAGNITUDE 1
+
+/**
+ * positive.
+ */
+#define TL_AXPY_BY_POSITIVE 2
+
+/**
+ * What tl_axpy() may be given. Since 0.1.
+ */
+typedef struct tl_axpy_params {
+    /**
+     * sizeof(tl_axpy_params).
+     */
+    size_t struct_size;
+    /**
+     * When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
+     * one of h is; score is the default.
+     */
+    tl_axpy_by by;
+    /**
+     * Of score and magnitude, rounded to F32.
+     */
+    double threshold;
+} tl_axpy_params;
 
 /**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
@@ -2925,6 +3013,34 @@ TL_API tl_tensor *tl_opt_step_adamw(tl_context *ctx, tl_tensor *a, tl_tensor *gr
  */
 TL_API tl_tensor *tl_opt_step_lion(tl_context *ctx, tl_tensor *a, tl_tensor *grad, tl_tensor *m,
         tl_tensor *settings);
+
+/**
+ * The elements of a matrix product whose neurons are active, and zeros for all others. The result c:
+ * `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
+ * {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows
+ * {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others:
+ * n is scores' then, or the attribute's. Without scores there must be rows, and all of them are
+ * active. k = 0 gives zeros. Types: a and b those of tl_mul_mat(), with its rounding; scores F32, rows
+ * I32. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
+ * `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *scores,
+        tl_tensor *rows, const tl_mul_mat_sparse_params *params);
+
+/**
+ * Sums of a_t's rows, each times the activation of its neuron, over the active ones. The result c:
+ * `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t {k, n}, h
+ * {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active
+ * neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and
+ * all others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight
+ * format, h F32, F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is
+ * rounded. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
+ * TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
+ * `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *scores, tl_tensor *rows,
+        const tl_axpy_params *params);
 
 /* ====================================================================================================
  * Gradients

@@ -16,6 +16,7 @@
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/convert.hpp"
+#include "ops/op_def.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -26,14 +27,14 @@ using namespace by_expert;
 
 namespace {
 
-// The expert of a slot; where a has none of that number this is noted, and the answer is -1.
+// The expert of a slot, or -1 where it has none; a number that is neither is noted, and the answer is -1 too.
 std::int64_t expert_of(const Step &step, std::int64_t slot) noexcept {
     const TensorRef &ids = step.src[2];
     const auto u = static_cast<std::size_t>(slot % ids.ne[0]), t = static_cast<std::size_t>(slot / ids.ne[0]);
     const std::int64_t number = integer_value(ids.type, ids.data + u * ids.nb[0] + t * ids.nb[1]);
-    if (number >= 0 && number < step.src[0].ne[2]) return number;
+    if (number >= ops::no_expert && number < step.src[0].ne[2]) return number;
     note_fault(step, 2, slot);
-    return -1;
+    return ops::no_expert;
 }
 
 // A pass of a radix sort: stable, and without an array of all experts.

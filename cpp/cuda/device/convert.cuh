@@ -27,10 +27,12 @@ struct Numbers {
     int operand;
     std::uint64_t *fault;
 
-    // The number in element i of slice (i1, i2), or -1 where it is not below `end`; noted by the threads that are told to.
-    __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t end, bool notes) const {
+    // The number in element i of slice (i1, i2), or -1 where it is not from `least` (0, or -1) to below `end`; noted by the threads that
+    // are told to.
+    __device__ std::int64_t at(std::int64_t i, std::int64_t i1, std::int64_t i2, std::int64_t end, bool notes,
+                               std::int64_t least = 0) const {
         const std::int64_t number = load_index(type, view.data + i * view.nb[0] + i1 * view.nb[1] + i2 * view.nb[2]);
-        if (number >= 0 && number < end) return number;
+        if (number >= least && number < end) return number;
         if (notes) note_fault(fault, operand, i + view.ne[0] * (i1 + view.ne[1] * i2));
         return -1;
     }

@@ -3,40 +3,18 @@
 //
 // A warp takes an element of c: row m of the expert by the slot's column. Its lanes take elements of k, or of a format with blocks runs
 // of 8, lane, lane + 32, ..., and multiply in F32; the lanes' sums are added over the warp. No shared memory. A number that is no
-// expert's is noted by its row 0, and the column is zeros.
+// expert's is zeros, and noted by its row 0, unless it is -1.
 #include "cuda/cuda_kernel.hpp"
-#include "cuda/device/convert.cuh"
-#include "cuda/device/element.cuh"
+#include "cuda/device/dot.cuh"
 #include "cuda/device/row_grid.cuh"
 #include "cuda/launch.hpp"
+#include "ops/op_def.hpp"
 
 namespace tensorlib::core {
 
 namespace {
 
 constexpr int warps_per_block = 8;
-
-// The lane's share of the dot product of a row of weights and a column.
-template <bool blocks>
-__device__ float dot(DType a_type, const char *row, std::int64_t a_step, DType b_type, const char *column, std::int64_t b_step,
-                     std::int64_t K, int lane) {
-    float sum = 0;
-    if constexpr (blocks) {
-        for (std::int64_t run = lane; run < K / run_length; run += 32) {
-            float weights[run_length];
-            device::decode_run(a_type, row, run, weights);
-#pragma unroll
-            for (int i = 0; i < run_length; i++) {
-                sum = fmaf(weights[i], device::load_element(b_type, column + (run * run_length + i) * b_step), sum);
-            }
-        }
-    } else {
-        for (std::int64_t k = lane; k < K; k += 32) {
-            sum = fmaf(device::load_element(a_type, row + k * a_step), device::load_element(b_type, column + k * b_step), sum);
-        }
-    }
-    return sum;
-}
 
 // Registers are bounded as in mul_mat_blocks.
 template <bool blocks>
@@ -46,12 +24,12 @@ __global__ void __launch_bounds__(warps_per_block * 32, 4) mul_mat_id(device::Vi
     const std::int64_t m = std::int64_t{blockIdx.x} * warps_per_block + threadIdx.y, used = ids.view.ne[0];
     for (std::int64_t slot = blockIdx.y; slot < n_slots; slot += gridDim.y) {
         const std::int64_t u = slot % used, t = slot / used;
-        const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0);
+        const std::int64_t expert = ids.at(u, t, 0, a.ne[2], m == 0 && lane == 0, ops::no_expert);
         // Without rows there are numbers to check all the same.
         if (m >= M) continue;
         float sum = 0;
         if (expert >= 0) {
-            sum = dot<blocks>(a_type, a.at(m, expert, 0), a.nb[0], b_type, b.at(u % b.ne[1], t, 0), b.nb[0], a.ne[0], lane);
+            sum = device::dot<blocks>(a_type, a.at(m, expert, 0), a.nb[0], b_type, b.at(u % b.ne[1], t, 0), b.nb[0], a.ne[0], lane);
         }
         sum = device::warp_sum(sum);
         if (lane == 0) c[slot * M + m] = sum;

@@ -262,6 +262,32 @@ struct OptStepMomentumOptions {
     bool nesterov = false;
 };
 
+// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+enum class MulMatSparseBy : std::int32_t { score, magnitude, positive };
+
+// What mul_mat_sparse() may be given.
+struct MulMatSparseOptions {
+    // When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+    MulMatSparseBy by = MulMatSparseBy::score;
+    // Of score and magnitude, rounded to F32.
+    double threshold = 0.0;
+    // With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    std::int64_t n = 0;
+    // 1: no kernel may round an operand.
+    bool exact = false;
+};
+
+// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is; score is the default.
+enum class AxpyBy : std::int32_t { score, magnitude, positive };
+
+// What axpy() may be given.
+struct AxpyOptions {
+    // When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is; score is the default.
+    AxpyBy by = AxpyBy::score;
+    // Of score and magnitude, rounded to F32.
+    double threshold = 0.0;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -379,6 +405,10 @@ public:
                              const OptStepMomentumOptions &options = {}) const;
     Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &v, const Tensor &settings) const;
     Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings) const;
+    Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                          const MulMatSparseOptions &options = {}) const;
+    Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                const AxpyOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -917,5 +947,21 @@ Tensor opt_step_adamw(const Tensor &a, const Tensor &grad, const Tensor &m, cons
 // of one shape, m zeros before the first step; settings {4}: rate, beta1, beta2, decay. What is written as in opt_step_sgd. Types: a and m
 // F32, grad F32, F16 or BF16, settings F32; rounded as by opt_step_sgd. The result is F32.
 Tensor opt_step_lion(const Tensor &a, const Tensor &grad, const Tensor &m, const Tensor &settings);
+// The elements of a matrix product whose neurons are active, and zeros for all others. The result c: c[i, t] = sum over k of a[k, i] *
+// b[k, t] if neuron i is active in token t else 0. Shapes: a {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of
+// b a token. With rows {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is scores'
+// then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives zeros. Types: a and b those of
+// mul_mat, with its rounding; scores F32, rows I32. The result is F32. scores and rows may be std::nullopt: left out. Computing fails with
+// Error(invalid_argument), naming the place, for rows that do not ascend, or are no neuron's.
+Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                      const MulMatSparseOptions &options = {});
+// Sums of a_t's rows, each times the activation of its neuron, over the active ones. The result c: c[k, t] = sum over the active i with
+// h[i, t] != 0 of h[i, t] * a_t[k, i]. Shapes: a_t {k, n}, h {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows
+// only those of active neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and all others count
+// as zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h F32, F16 or BF16, scores F32, rows I32;
+// multiplied and added up in F32, no operand is rounded. The result is F32. scores and rows may be std::nullopt: left out. Computing fails
+// with Error(invalid_argument), naming the place, for rows that do not ascend, or are no neuron's.
+Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+            const AxpyOptions &options = {});
 
 }  // namespace tensorlib

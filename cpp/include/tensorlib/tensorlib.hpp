@@ -365,8 +365,8 @@ Tensor mul_mat(const Tensor &a, const Tensor &b);
 // avx512); elsewhere the two are one.
 Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), x dividing used, give {m, used, tokens}: column (u, t) is the
-// product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. A
-// number that is no expert's is an error of computing.
+// product of the expert ids[u, t] and b's column (u mod x, t). Rounds as mul_mat does; by name, Context::op, it takes `exact` = 1. The
+// number -1 gives zeros; another one that is no expert's is an error of computing.
 Tensor mul_mat_id(const Tensor &a, const Tensor &b, const Tensor &ids);
 
 // What some outputs need, computed as often as you like.

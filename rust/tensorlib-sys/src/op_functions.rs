@@ -389,6 +389,56 @@ pub struct tl_opt_step_momentum_params {
     pub nesterov: bool,
 }
 
+/// tl_mul_mat_sparse_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN
+/// is not; score is the default.
+pub type tl_mul_mat_sparse_by = i32;
+/// score.
+pub const TL_MUL_MAT_SPARSE_BY_SCORE: tl_mul_mat_sparse_by = 0;
+/// magnitude.
+pub const TL_MUL_MAT_SPARSE_BY_MAGNITUDE: tl_mul_mat_sparse_by = 1;
+/// positive.
+pub const TL_MUL_MAT_SPARSE_BY_POSITIVE: tl_mul_mat_sparse_by = 2;
+
+/// What tl_mul_mat_sparse() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_mul_mat_sparse_params {
+    /// sizeof(tl_mul_mat_sparse_params).
+    pub struct_size: usize,
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is
+    /// the default.
+    pub by: tl_mul_mat_sparse_by,
+    /// Of score and magnitude, rounded to F32.
+    pub threshold: f64,
+    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    pub n: i64,
+    /// 1: no kernel may round an operand.
+    pub exact: bool,
+}
+
+/// tl_axpy_by: when a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores
+/// is not, one of h is; score is the default.
+pub type tl_axpy_by = i32;
+/// score.
+pub const TL_AXPY_BY_SCORE: tl_axpy_by = 0;
+/// magnitude.
+pub const TL_AXPY_BY_MAGNITUDE: tl_axpy_by = 1;
+/// positive.
+pub const TL_AXPY_BY_POSITIVE: tl_axpy_by = 2;
+
+/// What tl_axpy() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_axpy_params {
+    /// sizeof(tl_axpy_params).
+    pub struct_size: usize,
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
+    /// one of h is; score is the default.
+    pub by: tl_axpy_by,
+    /// Of score and magnitude, rounded to F32.
+    pub threshold: f64,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -1313,5 +1363,41 @@ extern "C" {
         grad: *mut tl_tensor,
         m: *mut tl_tensor,
         settings: *mut tl_tensor,
+    ) -> *mut tl_tensor;
+
+    /// The elements of a matrix product whose neurons are active, and zeros for all others. The result c:
+    /// `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
+    /// {k, n}, b {k, T}, scores {n, T}, c {n, T}: a row of a is a neuron, a column of b a token. With rows
+    /// {m}, a {k, m} has the weights of these neurons alone, in ascending order, and c is 0 for all others:
+    /// n is scores' then, or the attribute's. Without scores there must be rows, and all of them are
+    /// active. k = 0 gives zeros. Types: a and b those of tl_mul_mat(), with its rounding; scores F32, rows
+    /// I32. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
+    /// TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
+    /// `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_mul_mat_sparse(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        scores: *mut tl_tensor,
+        rows: *mut tl_tensor,
+        params: *const tl_mul_mat_sparse_params,
+    ) -> *mut tl_tensor;
+
+    /// Sums of a_t's rows, each times the activation of its neuron, over the active ones. The result c:
+    /// `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t {k, n}, h
+    /// {n, T}, scores {n, T}, c {k, T}: the product by a_t transposed, of whose rows only those of active
+    /// neurons are read. With rows {m}, a_t {k, m} has these neurons' rows alone, in ascending order, and
+    /// all others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight
+    /// format, h F32, F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is
+    /// rounded. The result is F32. `scores` and `rows` may be tl_none(): left out. Computing fails with
+    /// TL_STATUS_INVALID_ARGUMENT, naming the place, for rows that do not ascend, or are no neuron's.
+    /// `params` may be NULL. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_axpy(
+        ctx: *mut tl_context,
+        a_t: *mut tl_tensor,
+        h: *mut tl_tensor,
+        scores: *mut tl_tensor,
+        rows: *mut tl_tensor,
+        params: *const tl_axpy_params,
     ) -> *mut tl_tensor;
 }

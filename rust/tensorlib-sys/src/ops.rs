@@ -60,9 +60,9 @@ extern "C" {
     /// b {k, x, tokens} and ids {used, tokens} of I32 or I64, x dividing used, give F32 {m, used, tokens}:
     /// column (u, t) is the product of the expert ids[u, t] and b's column (u mod x, t). Types, strides,
     /// k = 0 and how b may be rounded are tl_mul_mat()'s; by name, tl_op() with `"mul_mat_id"`, it takes the
-    /// attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: one that is not below experts is
-    /// TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns the result;
-    /// NULL on failure. Since 0.1.
+    /// attribute `exact` = 1 as `"mul_mat"` does. The numbers are data: -1 gives zeros, and another one that is
+    /// no expert's is TL_STATUS_INVALID_ARGUMENT of computing, naming its place and value. The context owns
+    /// the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat_id(
         ctx: *mut tl_context,
         a: *mut tl_tensor,

@@ -1105,6 +1105,122 @@ impl OptStepMomentumOptions {
     }
 }
 
+/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MulMatSparseBy {
+    /// `score`.
+    Score = sys::TL_MUL_MAT_SPARSE_BY_SCORE as isize,
+    /// `magnitude`.
+    Magnitude = sys::TL_MUL_MAT_SPARSE_BY_MAGNITUDE as isize,
+    /// `positive`.
+    Positive = sys::TL_MUL_MAT_SPARSE_BY_POSITIVE as isize,
+}
+
+/// What [`Context::mul_mat_sparse`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct MulMatSparseOptions {
+    raw: sys::tl_mul_mat_sparse_params,
+}
+
+impl Default for MulMatSparseOptions {
+    fn default() -> Self {
+        let raw = sys::tl_mul_mat_sparse_params {
+            struct_size: size_of::<sys::tl_mul_mat_sparse_params>(),
+            by: 0,
+            threshold: 0.0,
+            n: 0,
+            exact: false,
+        };
+        Self { raw }
+    }
+}
+
+impl MulMatSparseOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN is not; score is the default.
+    #[must_use]
+    pub fn by(mut self, by: MulMatSparseBy) -> Self {
+        self.raw.by = by as i32;
+        self
+    }
+
+    /// Of score and magnitude, rounded to F32.
+    #[must_use]
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.raw.threshold = threshold;
+        self
+    }
+
+    /// With rows and without scores: how many neurons there are; 0 to 9007199254740991.
+    #[must_use]
+    pub fn n(mut self, n: i64) -> Self {
+        self.raw.n = n;
+        self
+    }
+
+    /// 1: no kernel may round an operand.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.raw.exact = exact;
+        self
+    }
+}
+
+/// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
+/// score is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AxpyBy {
+    /// `score`.
+    Score = sys::TL_AXPY_BY_SCORE as isize,
+    /// `magnitude`.
+    Magnitude = sys::TL_AXPY_BY_MAGNITUDE as isize,
+    /// `positive`.
+    Positive = sys::TL_AXPY_BY_POSITIVE as isize,
+}
+
+/// What [`Context::axpy`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct AxpyOptions {
+    raw: sys::tl_axpy_params,
+}
+
+impl Default for AxpyOptions {
+    fn default() -> Self {
+        let raw = sys::tl_axpy_params { struct_size: size_of::<sys::tl_axpy_params>(), by: 0, threshold: 0.0 };
+        Self { raw }
+    }
+}
+
+impl AxpyOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// When a neuron is active: score s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of h is;
+    /// score is the default.
+    #[must_use]
+    pub fn by(mut self, by: AxpyBy) -> Self {
+        self.raw.by = by as i32;
+        self
+    }
+
+    /// Of score and magnitude, rounded to F32.
+    #[must_use]
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.raw.threshold = threshold;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -2823,6 +2939,89 @@ impl Context {
             |ctx| unsafe { sys::tl_opt_step_lion(ctx, a.raw(), grad.raw(), m.raw(), settings.raw()) },
         )
     }
+
+    /// The elements of a matrix product whose neurons are active, and zeros for all others.
+    ///
+    /// The result c: `c[i, t] = sum over k of a[k, i] * b[k, t] if neuron i is active in token t else 0`. Shapes: a
+    /// `[k, n]`, b `[k, T]`, scores `[n, T]`, c `[n, T]`: a row of a is a neuron, a column of b a token. With rows
+    /// `[m]`, a `[k, m]` has the weights of these neurons alone, in ascending order, and c is 0 for all others: n is
+    /// scores' then, or the attribute's. Without scores there must be rows, and all of them are active. k = 0 gives
+    /// zeros. Types: a and b those of [`Context::mul_mat`], with its rounding; scores F32, rows I32. The result is F32.
+    /// `scores` and `rows` may be `None`: left out. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
+    /// no neuron's.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, MulMatSparseOptions};
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([2, 3], &[1f32, 1., 2., 2., 3., 3.])?;
+    /// let b = ctx.tensor([2], &[1f32, 10.])?;
+    /// let scores = ctx.tensor([3], &[0.9f32, 0.1, 0.5])?;
+    /// let c = a.mul_mat_sparse(&b, Some(&scores), None, MulMatSparseOptions::new().threshold(0.5))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [11., 0., 33.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn mul_mat_sparse(
+        &self,
+        a: &Tensor,
+        b: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: MulMatSparseOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a), Some(b), scores, rows]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_mul_mat_sparse(ctx, a.raw(), b.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
+            },
+        )
+    }
+
+    /// Sums of a_t's rows, each times the activation of its neuron, over the active ones.
+    ///
+    /// The result c: `c[k, t] = sum over the active i with h[i, t] != 0 of h[i, t] * a_t[k, i]`. Shapes: a_t `[k, n]`,
+    /// h `[n, T]`, scores `[n, T]`, c `[k, T]`: the product by a_t transposed, of whose rows only those of active
+    /// neurons are read. With rows `[m]`, a_t `[k, m]` has these neurons' rows alone, in ascending order, and all
+    /// others count as zeros. Without scores h itself is tested. Types: a_t of any float type or weight format, h F32,
+    /// F16 or BF16, scores F32, rows I32; multiplied and added up in F32, no operand is rounded. The result is F32.
+    /// `scores` and `rows` may be `None`: left out. Computing fails with
+    /// [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not ascend, or are
+    /// no neuron's.
+    ///
+    /// ```
+    /// use tensorlib::{AxpyBy, AxpyOptions, Backend, Context};
+    /// let ctx = Context::new();
+    /// let a_t = ctx.tensor([2, 3], &[1f32, 1., 2., 2., 3., 3.])?;
+    /// let h = ctx.tensor([3], &[-2f32, 0.1, 1.])?;
+    /// let c = a_t.axpy(&h, None, None, AxpyOptions::new().by(AxpyBy::Magnitude).threshold(0.5))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [1., 1.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn axpy(
+        &self,
+        a_t: &Tensor,
+        h: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: AxpyOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(a_t), Some(h), scores, rows]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_axpy(ctx, a_t.raw(), h.raw(), raw_or_none(scores), raw_or_none(rows), &options.raw)
+            },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -3685,5 +3884,33 @@ impl Tensor {
     /// As [`Context::opt_step_lion`].
     pub fn opt_step_lion(&self, grad: &Tensor, m: &Tensor, settings: &Tensor) -> Result<Tensor> {
         self.with(grad).younger(m.context()).younger(settings.context()).opt_step_lion(self, grad, m, settings)
+    }
+
+    /// [`Context::mul_mat_sparse`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::mul_mat_sparse`].
+    pub fn mul_mat_sparse(
+        &self,
+        b: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: MulMatSparseOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(b), scores, rows]).mul_mat_sparse(self, b, scores, rows, options)
+    }
+
+    /// [`Context::axpy`] with this tensor as a_t.
+    ///
+    /// # Errors
+    /// As [`Context::axpy`].
+    pub fn axpy(
+        &self,
+        h: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: AxpyOptions,
+    ) -> Result<Tensor> {
+        youngest(self, &[Some(h), scores, rows]).axpy(self, h, scores, rows, options)
     }
 }

@@ -59,8 +59,8 @@ impl Context {
     /// Products with a matrix for each column, chosen by number (a mixture of experts): a `[k, m, experts]`, b
     /// `[k, x, tokens]` and ids `[used, tokens]` of I32 or I64, x dividing used, give F32 `[m, used, tokens]`. Column (u, t)
     /// is the product of the expert `ids[u, t]` and b's column (u mod x, t). Types and how b may be rounded are those of
-    /// [`Context::mul_mat`]; by name, [`Context::op`], it takes the attribute `exact` = 1. A number that is no expert's is
-    /// an error of computing, [`Error::InvalidArgument`].
+    /// [`Context::mul_mat`]; by name, [`Context::op`], it takes the attribute `exact` = 1. The number -1 gives
+    /// zeros; another one that is no expert's is an error of computing, [`Error::InvalidArgument`].
     ///
     /// ```
     /// use tensorlib::{Backend, Context};

@@ -300,6 +300,58 @@ def products():
     yield from Differentiated("mul_mat_id", experts).cases()
     yield from Differentiated("mul_mat_id_of_each", lambda c: experts(c, 2)).cases()
 
+    def some_without(c, dtype):
+        a, b = c.leaf(4, 3, 3), c.leaf(4, 1, 3)
+        return c.mul_mat_id(a, b, c.numbers(2, -1, 0, 1, -1, -1, dtype=dtype, shape=(2, 3))), a, b
+
+    for dtype in ("i32", "i64"):
+        yield from Differentiated(f"mul_mat_id_minus_one_{dtype}", lambda c, dtype=dtype: some_without(c, dtype)).cases()
+
+
+def sparse():
+    """What is tested stays off the threshold by more than the differences' step, as a mask bends there."""
+    scores = [0.9, -0.3, 0.8, 0.1, -0.7, 0.6, 0.2, -0.9, 0.4, 0.75]
+
+    def scored(c, n, tokens):
+        return c.leaf(n, tokens, put={i: scores[i * 3 % 10] for i in range(n * tokens)})
+
+    def product(attrs, rows=None, dtype=None):
+        def make(c):
+            m = len(rows) if rows else 5
+            a, b = c.blocks(dtype, 32, m) if dtype else c.leaf(4, m), c.leaf(32 if dtype else 4, 2)
+            y = c.sparse("mul_mat_sparse", a, b, scored(c, 5, 2), c.numbers(*rows) if rows else None, exact=1 if dtype else None, **attrs)
+            return (y, b) if dtype else (y, a, b)
+
+        return make
+
+    def sums(attrs, rows=None, with_scores=False, dtype=None):
+        def make(c):
+            m = len(rows) if rows else 5
+            a = c.blocks(dtype, 32, m) if dtype else c.leaf(4, m)
+            h = c.leaf(5, 2, put={i: [0.9, -1.3, 0.2, 2.1, -0.1, 0.75, 1.4, -0.3, 3.1, -2.2][i] for i in range(10)})
+            y = c.sparse("axpy", a, h, scored(c, 5, 2) if with_scores else None, c.numbers(*rows) if rows else None, **attrs)
+            return (y, h) if dtype else (y, a, h)
+
+        return make
+
+    rules = {"score": {"threshold": 0.5}, "magnitude": {"by": "magnitude", "threshold": 0.65}, "positive": {"by": "positive"}}
+    for label, attrs in rules.items():
+        yield from Differentiated(f"mul_mat_sparse_{label}", product(attrs)).cases()
+        yield from Differentiated(f"mul_mat_sparse_{label}_rows", product(attrs, rows=(0, 2, 3))).cases()
+        yield from Differentiated(f"axpy_{label}", sums(attrs)).cases()
+        yield from Differentiated(f"axpy_{label}_rows", sums(attrs, rows=(1, 3, 4))).cases()
+        yield from Differentiated(f"axpy_{label}_scored", sums(attrs, rows=(1, 3, 4), with_scores=True)).cases()
+    yield from Differentiated("mul_mat_sparse_q8_0", product(rules["score"], dtype="q8_0")).cases()
+    yield from Differentiated("axpy_q8_0", sums(rules["magnitude"], dtype="q8_0")).cases()
+
+    def rows_alone(c):
+        a, b = c.leaf(4, 3), c.leaf(4, 2)
+        return c.sparse("mul_mat_sparse", a, b, None, c.numbers(1, 2, 6), n=7), a, b
+
+    yield from Differentiated("mul_mat_sparse_rows_alone", rows_alone).cases()
+    yield Differentiated("mul_mat_sparse_score", product(rules["score"])).second()
+    yield Differentiated("axpy_magnitude", sums(rules["magnitude"])).second()
+
 
 def movement():
     def one(label, shape, make, dtype="f32"):
@@ -511,5 +563,5 @@ def refusals():
 
 
 def cases():
-    for part in (elementwise, chain, products, movement, rows, attention, convolution, refusals):
+    for part in (elementwise, chain, products, sparse, movement, rows, attention, convolution, refusals):
         yield from part()

@@ -4,7 +4,7 @@ import math
 import zlib
 from itertools import product
 
-from . import drawn, formats, movements, reduced, steps, tensors, windows
+from . import drawn, formats, masked, movements, reduced, steps, tensors, windows
 from .numbers import ROUND, text
 
 CHECK_ALL = 512  # results up to here are checked whole
@@ -103,6 +103,11 @@ class Case:
 
     def mul_mat_id(self, a, b, ids):
         return tensors.mul_mat_id(self._op("mul_mat_id", a, b, ids), a, b, ids)
+
+    def sparse(self, op, *operands, **attrs):
+        """An operation of masked.py; an attribute of None is left out."""
+        given = {key: value for key, value in attrs.items() if value is not None}
+        return masked.BY_NAME[op](self._op(op, *operands, **given), *operands, **given)
 
     def reduced(self, op, *operands, **attrs):
         """An operation of reduced.py."""

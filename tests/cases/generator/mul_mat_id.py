@@ -92,6 +92,32 @@ def strided():
     yield c.out(c.mul_mat_id(c.view(c.leaf(12, 5), (12, 5, 4), (48, 0)), c.leaf(12, 1, 6), routed(c, 4, 1, 6)))
 
 
+def without_an_expert():
+    for label, dtype in (("i32", "i32"), ("i64", "i64")):
+        for tokens in (1, 6, 21):
+            c = Case(f"mul_mat_id/minus_one_{label}_{tokens}")
+            ids = c.numbers(*[i * 3 % 5 - 1 for i in range(2 * tokens)], dtype=dtype, shape=(2, tokens))
+            yield c.out(c.mul_mat_id(c.leaf(35, 9, 4), c.leaf(35, 2, tokens), ids))
+    c = Case("mul_mat_id/minus_one_everywhere")
+    yield c.out(c.mul_mat_id(c.leaf(12, 6, 3), c.leaf(12, 1, 4), c.numbers(*[-1] * 8, shape=(2, 4))))
+    c = Case("mul_mat_id/minus_one_without_experts")
+    yield c.out(c.mul_mat_id(c.leaf(12, 6, 0), c.leaf(12, 1, 2), c.numbers(-1, -1, shape=(1, 2))))
+    c = Case("mul_mat_id/minus_one_of_nan")
+    # What a column without an expert holds is not looked at.
+    b = c.leaf(13, 1, 3, put={13: float("nan"), 14: float("inf")})
+    yield c.out(c.mul_mat_id(c.leaf(13, 7, 2), b, c.numbers(1, -1, 0, shape=(1, 3))))
+    for name in ("q8_0", "q4_K"):
+        block = FORMATS[name][0]
+        c = Case(f"mul_mat_id/minus_one_{name}")
+        yield c.out(c.mul_mat_id(c.blocks(name, block, 5, 2), c.leaf(block, 1, 7), c.numbers(*[i % 3 - 1 for i in range(14)], shape=(2, 7))))
+    c = Case("mul_mat_id/minus_one_halves_add_up")
+    # Experts 0 and 1 in one tensor, 2 and 3 in another: each has the numbers of its own, and -1 for the other's.
+    b, ids = c.leaf(12, 1, 5), [i * 3 % 4 for i in range(10)]
+    low = c.numbers(*[i if i < 2 else -1 for i in ids], shape=(2, 5))
+    high = c.numbers(*[i - 2 if i >= 2 else -1 for i in ids], shape=(2, 5))
+    yield c.out(c.add(c.mul_mat_id(c.leaf(12, 8, 2), b, low), c.mul_mat_id(c.leaf(12, 8, 2), b, high)))
+
+
 def chained():
     c = Case("mul_mat_id/two_layers")
     ids = routed(c, 4, 2, 6)
@@ -142,7 +168,7 @@ def numbers_that_are_none():
     def fails(label, c, a, b, ids, words):
         return c.fails_computing(c.mul_mat_id(a, b, ids), "INVALID_ARGUMENT", ("mul_mat_id", *words))
 
-    for label, experts, ids, bad in [("beyond", 5, (1, 5, 2, 4), 1), ("negative", 5, (0, 2, -1, -7), 2), ("far", 5, (0, 1, 2, 1073741824), 3)]:
+    for label, experts, ids, bad in [("beyond", 5, (1, 5, 2, 4), 1), ("negative", 5, (0, -1, -2, -7), 2), ("far", 5, (0, 1, 2, 1073741824), 3)]:
         words = (f"element {bad} of ids is {ids[bad]}", "experts 0 to 4")
         c = Case(f"mul_mat_id/error_{label}")
         yield fails(label, c, c.leaf(12, 6, experts), c.leaf(12, 2, 2), c.numbers(*ids, shape=(2, 2)), words)
@@ -165,5 +191,5 @@ def numbers_that_are_none():
 
 
 def cases():
-    for part in (sizes, empty, formats, strided, chained, special, refusals, numbers_that_are_none):
+    for part in (sizes, empty, formats, strided, without_an_expert, chained, special, refusals, numbers_that_are_none):
         yield from part()

@@ -319,7 +319,8 @@ def mul_mat_id(ident, a, b, ids):
 
     def at(index):
         m, u, t, _ = index
-        return dot((m, int(ids.get((u, t, 0, 0))[0]), 0), (u % b.ne[1], t, 0))
+        expert = int(ids.get((u, t, 0, 0))[0])
+        return dot((m, expert, 0), (u % b.ne[1], t, 0)) if expert != -1 else (0.0, 0.0)
 
     return Tensor(ident, "f32", (a.ne[1], ids.ne[0], ids.ne[1], 1), [a, b, ids], at)
 

@@ -379,6 +379,32 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
         }
         "opt_step_adamw" => s[0].opt_step_adamw(&s[1], &s[2], &s[3], &s[4]),
         "opt_step_lion" => s[0].opt_step_lion(&s[1], &s[2], &s[3]),
+        "mul_mat_sparse" => {
+            let options = tensorlib::MulMatSparseOptions::new();
+            let by = match attrs.text("by") {
+                "" | "score" => tensorlib::MulMatSparseBy::Score,
+                "magnitude" => tensorlib::MulMatSparseBy::Magnitude,
+                "positive" => tensorlib::MulMatSparseBy::Positive,
+                other => panic!("by: {other} is none of its words"),
+            };
+            let options = options.by(by);
+            let options = options.threshold(attrs.number("threshold"));
+            let options = options.n(attrs.integer("n"));
+            let options = options.exact(attrs.integer("exact") != 0);
+            s[0].mul_mat_sparse(&s[1], s.if_given(2), s.if_given(3), options)
+        }
+        "axpy" => {
+            let options = tensorlib::AxpyOptions::new();
+            let by = match attrs.text("by") {
+                "" | "score" => tensorlib::AxpyBy::Score,
+                "magnitude" => tensorlib::AxpyBy::Magnitude,
+                "positive" => tensorlib::AxpyBy::Positive,
+                other => panic!("by: {other} is none of its words"),
+            };
+            let options = options.by(by);
+            let options = options.threshold(attrs.number("threshold"));
+            s[0].axpy(&s[1], s.if_given(2), s.if_given(3), options)
+        }
         _ => return None,
     })
 }

@@ -1,0 +1,142 @@
+// axpy: sums of the active neurons' rows, each times its activation.
+//
+//   prepare:  the list of active neurons of a round's columns, whose activations are not 0              one thread
+//   compute:  for each slice of 128 of the list and strip of 1,024 outputs (a chunk): 8 rows at a time   the thread's workspace
+//             become floats, 4 KiB each, and are added to each column's sums, which are partial sums
+//   combine:  the slices' sums, in their order                                                         shared workspace
+//
+// A slice of a strip of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk is 8
+// of them by a strip, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
+// sums is needed, and an element has the same bits. These depend on the list, so on the columns of a round, and on no thread.
+#include "cpu/kernels/axpy.hpp"
+
+#include "cpu/cpu_backend.hpp"
+
+namespace tensorlib::core {
+
+WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const leaf::LeafTable &leaf) noexcept
+    : leaf_(leaf),
+      K_(a_t.ne[0]),
+      strips_(ceil_div(K_, strip)),
+      slices_(ceil_div(a_t.ne[1], slice)),
+      column_blocks_(ceil_div(columns, few_columns)),
+      few_(few) {
+    if (few) shared_.add<float>(slices_ * columns * K_);
+    decoded_ = thread_.add<float>(together * strip);
+    sums_ = thread_.add<float>(few ? 0 : few_columns * strip);
+}
+
+const float *WeightedRows::floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept {
+    float *stage = reinterpret_cast<float *>(thread + decoded_) + place * strip;
+    return floats_of(a_t, row_address(a_t, {row, 0, 0}), outputs.begin, outputs.end - outputs.begin, stage, leaf_);
+}
+
+void WeightedRows::fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept {
+    const DTypeTraits &type = traits(a_t.type);
+    if (a_t.nb[0] != type.size) return;
+    constexpr std::size_t line = 64;
+    const auto block = [&](std::int64_t i) { return static_cast<std::size_t>(i / type.block_size) * type.size; };
+    const std::byte *from = row_address(a_t, {row, 0, 0});
+    for (std::size_t at = block(outputs.begin); at < block(outputs.end); at += line) __builtin_prefetch(from + at, 0, 2);
+}
+
+void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, const std::byte *shared,
+                           float *c) const noexcept {
+    const Range outputs = outputs_of(strip_number);
+    const float one = 1;
+    for (std::int64_t t = 0; t < columns; t++) {
+        float *to = c + t * K_ + outputs.begin;
+        std::fill_n(to, outputs.end - outputs.begin, 0.0f);
+        for (std::int64_t s = 0; s * slice < n_rows; s++) {
+            const float *from = reinterpret_cast<const float *>(shared) + (s * columns + t) * K_ + outputs.begin;
+            leaf_.windows.sum(outputs.end - outputs.begin, 1, &from, &one, to, true);
+        }
+    }
+}
+
+namespace {
+
+// What follows from a node, and where its parts are in the workspace: the list, columns that do not lie as floats, partial sums, threads.
+struct Blocking {
+    std::int64_t tokens, columns;
+    WeightedRows rows;
+    WorkspaceParts parts;
+    ActiveRows active;
+    std::size_t h, scores, sums, threads;
+
+    Blocking(const Tensor &node, int n_threads, const leaf::LeafTable &leaf) noexcept
+        : tokens(node.layout.ne[1]),
+          columns(std::min(tokens, sparse_columns)),
+          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, leaf),
+          active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
+        const auto staged = [&](const Tensor *t) { return t ? FloatColumns::staged_floats(t->layout, columns) : 0; };
+        h = parts.add<float>(staged(node.src[1])), scores = parts.add<float>(staged(node.src[ops::sparse_operands.scores]));
+        sums = parts.add<std::byte>(static_cast<std::int64_t>(rows.shared_bytes()));
+        threads = parts.add<std::byte>(static_cast<std::int64_t>(rows.thread_bytes()) * n_threads);
+    }
+};
+
+// What the rule tests: scores, or h where there are none.
+FloatColumns tested(const Blocking &b, const Step &step, const FloatColumns &h) noexcept {
+    constexpr int scores = ops::sparse_operands.scores;
+    return step.node->src[scores] ? FloatColumns(step.src[scores], step.workspace + b.scores) : h;
+}
+
+void find_active(const Blocking &b, const Step &step, std::int64_t first, std::int64_t n, const leaf::LeafTable &leaf) noexcept {
+    const auto [scores, rows] = ops::sparse_operands;
+    const ops::SparseRule rule = ops::sparse_rule(*step.node);
+    const FloatColumns h(step.src[1], step.workspace + b.h);
+    h.load(first, n, leaf);
+    b.active.clear(step.workspace);
+    if (step.node->src[rows]) b.active.read_numbers(step.workspace, step, rows, step.src[1].ne[0]);
+    const FloatColumns s = tested(b, step, h);
+    if (step.node->src[scores]) s.load(first, n, leaf);
+    for (std::int64_t j = 0; j < n; j++) b.active.add(step.workspace, rule, s.at(first, j), h.at(first, j));
+    b.active.compact(step.workspace);
+}
+
+void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
+    const Blocking b(p.node, p.n_threads, static_cast<const CpuBackend &>(p.backend).leaf());
+    plan.n_rounds = ceil_div(b.tokens, sparse_columns);
+    plan.chunks(Stage::prepare) = 1;
+    plan.chunks(Stage::compute) = std::max<std::int64_t>(b.rows.chunks(), 1);
+    plan.chunks(Stage::combine) = b.rows.combine_chunks();
+    plan.workspace = b.parts.size;
+    plan.choice[0] = p.n_threads;
+}
+
+void run_axpy(const Step &step, const Slice &slice) noexcept {
+    const Blocking b(*step.node, static_cast<int>(step.plan.choice[0]), slice.leaf);
+    const std::int64_t K = step.dst.ne[0], first = slice.round * sparse_columns, n = std::min(sparse_columns, b.tokens - first);
+    float *c = reinterpret_cast<float *>(step.dst.data) + first * K;
+    if (slice.stage == Stage::prepare) {
+        find_active(b, step, first, n, slice.leaf);
+        return;
+    }
+    const std::int64_t n_rows = b.active.count(step.workspace), *list = b.active.list(step.workspace);
+    if (slice.stage == Stage::combine) {
+        b.rows.combine(n_rows, b.tokens, slice.chunk, step.workspace + b.sums, reinterpret_cast<float *>(step.dst.data));
+        return;
+    }
+    if (slice.chunk >= b.rows.chunks()) return;
+    const ops::SparseRule rule = ops::sparse_rule(*step.node);
+    const FloatColumns h(step.src[1], step.workspace + b.h), s = tested(b, step, h);
+    const auto weight = [&](std::int64_t place, std::int64_t j) {
+        const std::int64_t neuron = b.active.neuron(step.workspace, list[place]);
+        return rule.active(s.at(first, j)[neuron]) ? h.at(first, j)[neuron] : 0.0f;
+    };
+    std::byte *thread = step.workspace + b.threads + static_cast<std::size_t>(slice.thread) * b.rows.thread_bytes();
+    const WeightedRows::Work<decltype(weight)> work{step.src[0], list, n_rows, n, c, weight};
+    b.rows.run(work, slice.chunk, step.workspace + b.sums, thread);
+}
+
+constexpr CpuKernel table[] = {
+    {{.op = Op::axpy, .name = "axpy_empty", .plan = plan_unless<refuse_unless_empty>}, check_rows},
+    {{.op = Op::axpy, .name = "axpy_rows", .plan = plan_always<plan_axpy>}, run_axpy},
+};
+
+}  // namespace
+
+const std::span<const CpuKernel> kernels::axpy = table;
+
+}  // namespace tensorlib::core

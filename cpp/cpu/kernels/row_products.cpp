@@ -1,0 +1,150 @@
+// Products of chosen rows of a matrix by a round's columns.
+//
+//   integers   weights in blocks, where the level has their product (mul_mat_integer.cpp): the blocks of a panel's rows are copied side by
+//              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
+//              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
+//              may be read instead.
+//   floats     all others: rows of F32, F16 and BF16 are multiplied one by one where they lie, others decoded, four at a time.
+//
+// A group of 32 rows of 4,096 weights of Q4_0 is 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the order of k whatever
+// group it falls to, so its bits depend on neither threads nor chunks nor on which other rows are active.
+#include "cpu/kernels/row_products.hpp"
+
+#include <cstring>
+
+namespace tensorlib::core {
+
+namespace {
+
+constexpr std::int64_t float_group = 16;
+
+const leaf::LeafTable::IntegerFormat &format_of(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+    return leaf.integer.formats[dtype_index(a.type)];
+}
+
+void fetch(const std::byte *from, std::size_t n) noexcept {
+    constexpr std::size_t line = 64;
+    for (std::size_t i = 0; i < n; i += line) __builtin_prefetch(from + i, 0, 2);
+}
+
+}  // namespace
+
+RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const std::byte *copy,
+                         const leaf::LeafTable &leaf) noexcept
+    : leaf_(leaf),
+      format_(format_of(a, leaf)),
+      type_(a.type),
+      K_(a.ne[0]),
+      M_(a.ne[1]),
+      KC_(even_block(std::max<std::int64_t>(K_, 1), integer::largest_kc, leaf::scaled_bytes)),
+      group_(float_group),
+      at_once_(leaf.dot.columns),
+      row_bytes_(a.row_bytes()),
+      integers_(of_integers(a, exact, leaf)),
+      as_they_lie_(tiles_as_it_lies(a, leaf)),
+      copy_(integers_ ? copy : nullptr),
+      copy_panel_(copy_ ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_)) : 0) {
+    if (integers_) {
+        layout_.emplace(format_, K_, columns, one && format_.gemm_one);
+        group_ = leaf.integer.rows, at_once_ = leaf.integer.columns;
+        shared_.add<std::byte>(static_cast<std::int64_t>(layout_->size));
+        rows_ = thread_.add<std::byte>(group_ * static_cast<std::int64_t>(row_bytes_));
+        row_ = thread_.add<float>(K_);
+        codes_ = thread_.add<std::uint8_t>(KC_ * group_), scales_ = thread_.add<float>(KC_ / format_.scale_group * group_);
+        offsets_ = thread_.add<float>(format_.offset_group ? KC_ / format_.offset_group * group_ : 0);
+    } else {
+        columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
+        row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
+    }
+    tile_ = thread_.add<float>(columns * group_);
+}
+
+void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept {
+    const std::byte *from = row_address(round.b, {round.first + j, 0, 0});
+    if (!integers_) {
+        load_row(round.b, from, 0, K_, const_cast<float *>(column(round, j)), leaf_);
+        return;
+    }
+    const std::int64_t first = j / at_once_ * at_once_, n = std::min(at_once_, round.columns - first);
+    const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
+    quantize(leaf_, *layout_, values, round.shared, first, n, j);
+}
+
+RowProducts::RowsOfA RowProducts::gathered(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::byte *thread) const noexcept {
+    const auto row = [&](std::int64_t i) { return row_address(a, {rows[i], 0, 0}); };
+    if (rows[n - 1] - rows[0] == n - 1) return {reinterpret_cast<const char *>(row(0)), static_cast<std::ptrdiff_t>(a.nb[1])};
+    std::byte *to = thread + rows_;
+    fetch(row(0), row_bytes_);
+    for (std::int64_t i = 0; i < n; i++, to += row_bytes_) {
+        if (i + 1 < n) fetch(row(i + 1), row_bytes_);
+        std::memcpy(to, row(i), row_bytes_);
+    }
+    return {reinterpret_cast<const char *>(thread + rows_), static_cast<std::ptrdiff_t>(row_bytes_)};
+}
+
+void RowProducts::multiply_integers(const RowsOfA &a, std::int64_t n, const Round &round, std::byte *thread) const noexcept {
+    auto *codes = at<std::uint8_t>(thread, codes_);
+    float *scales = at<float>(thread, scales_), *offsets = at<float>(thread, offsets_), *tile = at<float>(thread, tile_);
+    const int rows = static_cast<int>(n);
+    for (std::int64_t k = 0; k < K_; k += KC_) {
+        const std::int64_t kc = std::min(KC_, K_ - k);
+        const std::ptrdiff_t behind = k / traits(type_).block_size * static_cast<std::ptrdiff_t>(traits(type_).size);
+        format_.unpack(kc, a.first + behind, a.stride, rows, codes, scales, offsets);
+        for (std::int64_t j = 0; j < round.columns; j += at_once_) {
+            const std::int64_t width = std::min(at_once_, round.columns - j);
+            const auto kernel = layout_->one ? format_.gemm_one : format_.gemm[width - 1];
+            kernel(kc, {codes, scales, offsets}, layout_->at(round.shared, j, width, k), tile + j * group_, group_, rows, k > 0);
+        }
+    }
+}
+
+void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
+                                  std::byte *thread) const noexcept {
+    const DotTiles tiles = as_they_lie_ ? as_they_lie_ : leaf_.dot.f32;
+    float *tile = at<float>(thread, tile_), *decoded = at<float>(thread, rows_);
+    const auto column_stride = static_cast<std::ptrdiff_t>(decoded_floats(K_) * sizeof(float));
+    const std::int64_t height = as_they_lie_ ? 1 : leaf_.dot.rows;
+    for (std::int64_t i = 0; i < n; i += height) {
+        const std::int64_t here = std::min(height, n - i);
+        const char *first = reinterpret_cast<const char *>(row_address(a, {rows[i], 0, 0}));
+        std::ptrdiff_t stride = 0;
+        if (as_they_lie_) {
+            if (i + 1 < n) fetch(row_address(a, {rows[i + 1], 0, 0}), std::min<std::size_t>(row_bytes_, 4096));
+        } else {
+            for (std::int64_t r = 0; r < here; r++) {
+                load_row(a, row_address(a, {rows[i + r], 0, 0}), 0, K_, decoded + static_cast<std::size_t>(r) * decoded_floats(K_), leaf_);
+            }
+            first = reinterpret_cast<const char *>(decoded), stride = column_stride;
+        }
+        for (std::int64_t j = 0; j < round.columns; j += at_once_) {
+            const std::int64_t width = std::min(at_once_, round.columns - j);
+            tiles[here - 1][width - 1](K_, first, stride, reinterpret_cast<const char *>(column(round, j)), column_stride,
+                                       tile + i + j * group_, group_);
+        }
+    }
+}
+
+const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
+                                        std::byte *thread) const noexcept {
+    if (integers_) {
+        multiply_integers(gathered(a, rows, n, thread), n, round, thread);
+    } else {
+        multiply_floats(a, rows, n, round, thread);
+    }
+    return at<float>(thread, tile_);
+}
+
+const float *RowProducts::multiply_panel(std::int64_t number, const Round &round, std::byte *thread) const noexcept {
+    float *tile = at<float>(thread, tile_);
+    const int rows = static_cast<int>(std::min(group_, M_ - number * group_));
+    leaf::PackedPanel panel{reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(number) * copy_panel_, format_.levels, 0};
+    for (std::int64_t j = 0; j < round.columns; j += at_once_) {
+        const std::int64_t width = std::min(at_once_, round.columns - j);
+        panel.ahead = leaf_.integer.fetched_ahead[width - 1];
+        const auto kernel = layout_->one ? format_.gemm_packed_one : format_.gemm_packed[width - 1];
+        kernel(K_, panel, layout_->at(round.shared, j, width, 0), tile + j * group_, group_, rows);
+    }
+    return tile;
+}
+
+}  // namespace tensorlib::core

@@ -1,0 +1,102 @@
+// Products of chosen rows of a matrix by a round's columns, a group of rows at a time: what sparse products are made of. row_products.cpp
+// says how.
+#pragma once
+
+#include "cpu/kernels/mul_mat.hpp"
+
+#include <algorithm>
+#include <optional>
+
+namespace tensorlib::core {
+
+class RowProducts {
+public:
+    // Of `columns` columns a round; one: there is one in all. `copy`: the matrix's packed copy, or null.
+    RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const std::byte *copy, const leaf::LeafTable &leaf) noexcept;
+
+    // Whether it would multiply integers: then a packed copy is of use.
+    static bool of_integers(const Layout &a, bool exact, const leaf::LeafTable &leaf) noexcept {
+        return !exact && a.ne[0] > 0 && leaf.integer.formats[dtype_index(a.type)].unpack && a.nb[0] == traits(a.type).size;
+    }
+
+    // Rows at a time.
+    std::int64_t group() const noexcept { return group_; }
+    // Whether so many rows are read by whole panels of the copy, as fast as the dense product has them.
+    bool reads_panels(std::int64_t count) const noexcept {
+        return copy_ && static_cast<double>(count) > dense_part * static_cast<double>(M_);
+    }
+    // Bytes of the columns, which all threads share, and of a thread's.
+    std::size_t shared_bytes() const noexcept { return shared_.size; }
+    std::size_t thread_bytes() const noexcept { return thread_.size; }
+    const char *rounding() const noexcept { return integers_ ? rounding_of(layout_->one) : ""; }
+
+    // A round's columns, and whose they are.
+    struct Round {
+        const TensorRef &b;
+        std::int64_t first, columns;
+        std::byte *shared;
+    };
+    // Column `first` + j of b as the products read it.
+    void prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept;
+
+    // What rows of a list, ascending, come to: the tile [columns][group()] has those of places first to first + n - 1, row by row from 0
+    // on, or where they are in a panel.
+    struct Tile {
+        const float *data;
+        std::int64_t first, n, panel;  // -1: no panel
+        // The row of the tile that place first + i has.
+        std::int64_t row(const std::int64_t *list, std::int64_t i) const noexcept { return panel < 0 ? i : list[first + i] - panel; }
+    };
+    // The rows at these places by all columns of a round: calls take(tile) for each group.
+    template <class Take>
+    void multiply(const TensorRef &a, const std::int64_t *list, Range places, bool panels, const Round &round, std::byte *thread,
+                  Take take) const noexcept {
+        for (std::int64_t first = places.begin, end; first < places.end; first = end) {
+            const std::int64_t number = list[first] / group_;
+            end = first + 1;
+            while (end < places.end && (panels ? list[end] / group_ == number : end < first + group_)) end++;
+            const float *data = panels ? multiply_panel(number, round, thread) : multiply_rows(a, list + first, end - first, round, thread);
+            take(Tile{data, first, end - first, panels ? number * group_ : -1});
+        }
+    }
+
+private:
+    // Rows that are gathered and unpacked cost about three times what they cost in panels (docs/performance/sparsity.md): so where more
+    // than this part of them is active, all panels are read.
+    static constexpr double dense_part = 0.35;
+
+    // Both give the thread's tile.
+    const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
+                               std::byte *thread) const noexcept;
+    const float *multiply_panel(std::int64_t number, const Round &round, std::byte *thread) const noexcept;
+    struct RowsOfA {
+        const char *first;
+        std::ptrdiff_t stride;
+    };
+    RowsOfA gathered(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::byte *thread) const noexcept;
+    void multiply_integers(const RowsOfA &a, std::int64_t n, const Round &round, std::byte *thread) const noexcept;
+    void multiply_floats(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
+                         std::byte *thread) const noexcept;
+    template <class T>
+    static T *at(std::byte *base, std::size_t part) noexcept {
+        return reinterpret_cast<T *>(base + part);
+    }
+    const float *column(const Round &round, std::int64_t j) const noexcept {
+        return at<float>(round.shared, columns_) + static_cast<std::size_t>(j) * decoded_floats(K_);
+    }
+
+    const leaf::LeafTable &leaf_;
+    const leaf::LeafTable::IntegerFormat &format_;
+    DType type_;
+    std::int64_t K_, M_, KC_, group_, at_once_;  // columns that a micro-kernel takes
+    std::size_t row_bytes_;
+    bool integers_;
+    DotTiles as_they_lie_;
+    const std::byte *copy_;
+    std::size_t copy_panel_;
+    std::optional<ByteLayout> layout_;  // of integers
+    WorkspaceParts shared_, thread_;
+    std::size_t columns_ = 0, rows_, row_, codes_ = 0, scales_ = 0, offsets_ = 0, tile_;
+};
+
+}  // namespace tensorlib::core

@@ -1,0 +1,68 @@
+"""Sparse products in plain Python: the neurons that a rule calls active, and nothing of all others. A result that no active neuron has a part
+in is exactly 0; all others have the bounds of tensors.py: axpy's sums are of as many terms as there are neurons, and of one partial sum for
+each 128 of them."""
+
+import math
+
+from . import tensors
+from .numbers import ROUND, TINY
+
+
+def is_active(value, by, threshold, of_itself=False):
+    """By the value and its bound, which may not leave it open."""
+    s, error = value
+    if math.isnan(s):
+        return of_itself
+    t = ROUND["f32"](threshold)
+    assert error == 0 or by == "positive" and abs(s) > error or by != "positive" and abs((abs(s) if by == "magnitude" else s) - t) > error
+    return s > 0 if by == "positive" else (abs(s) if by == "magnitude" else s) >= t
+
+
+def places_of(rows, n):
+    """The row of the weights that a neuron has, none where it has none."""
+    if rows is None:
+        return {i: i for i in range(n)}
+    return {int(rows.get((i, 0, 0, 0))[0]): i for i in range(rows.ne[0])}
+
+
+def mul_mat_sparse(ident, a, b, scores, rows, by="score", threshold=0.0, n=0, exact=False):
+    n = scores.ne[0] if scores else n
+    places, dot = places_of(rows, n), tensors.dot_products(a, b, exact)
+
+    def at(index):
+        i, t, _, _ = index
+        if i not in places or scores and not is_active(scores.get((i, t, 0, 0)), by, threshold):
+            return 0.0, 0.0
+        return dot((places[i], 0, 0), (t, 0, 0))
+
+    return tensors.Tensor(ident, "f32", (n, b.ne[1], 1, 1), [x for x in (a, b, scores, rows) if x], at)
+
+
+def weighted_sum(terms, n):
+    """The sum of weights times elements, each with its bound, n neurons' at most."""
+    total = size = carried = 0.0
+    for (w, ew), (x, ex) in terms:
+        total += w * x
+        size += (abs(w) + ew) * (abs(x) + ex)
+        carried += abs(w) * ex + ew * abs(x) + ew * ex
+    return total, tensors.gamma(n + n // 128 + 2) * size + carried + n * TINY["f32"] if terms else 0.0
+
+
+def axpy(ident, a_t, h, scores, rows, by="score", threshold=0.0):
+    n = h.ne[0]
+    places = places_of(rows, n)
+
+    def at(index):
+        k, t, _, _ = index
+        terms = []
+        for i, place in places.items():
+            weight = h.get((i, t, 0, 0))
+            tested = scores.get((i, t, 0, 0)) if scores else weight
+            if is_active(tested, by, threshold, scores is None) and weight[0] != 0:
+                terms.append((weight, a_t.get((k, place, 0, 0))))
+        return weighted_sum(terms, n)
+
+    return tensors.Tensor(ident, "f32", (a_t.ne[0], h.ne[1], 1, 1), [x for x in (a_t, h, scores, rows) if x], at)
+
+
+BY_NAME = {"mul_mat_sparse": mul_mat_sparse, "axpy": axpy}
