@@ -199,6 +199,9 @@ pub struct Place {
     /// Put tensors on a device, as 'blk.*.ffn_*_exps.*=cpu', whatever fits; the first pattern that fits counts
     #[arg(long, value_name = "PATTERN=DEVICE")]
     pub put: Vec<Put>,
+    /// Keep copies of the N experts of each layer that were used last on the first device, where they lie on another
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub expert_slots: u16,
     /// Threads to compute with [default: all]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub threads: Option<u16>,

@@ -26,6 +26,7 @@ pub fn how(options: &Products) -> DecoderOptions {
 /// Opens a language model there, with room for a cache of this type.
 pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions, cache: DType) -> Outcome<Decoder> {
     let backend = backend(options)?;
+    let how = &how.clone().expert_slots(options.expert_slots.into());
     decoder_on(&backend, model, &placed(options, &backend, model, how, cache)?)
 }
 
@@ -77,6 +78,11 @@ pub fn say_session_memory(options: &Place, session: &Session) {
     if options.verbose {
         let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));
         say(&format!("cache: {size} for {}", count(tokens, "token")));
+        let (experts, hits, misses) = session.expert_cache();
+        if experts > 0 {
+            let of = hits + misses;
+            say(&format!("experts: {} of copies; {hits} of {of} uses were of copies", bytes(experts as u64)));
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use tensorlib_models::{DecoderOptions, Outline, Placement};
 pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     let backend = models::backend(&options.place)?;
     let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
+    let how = how.expert_slots(options.place.expert_slots.into());
     let (placement, outline) = budget::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
     let (devices, budgets) = (backend.devices(), budget::budgets(&options.place, &backend));
     if options.json {

@@ -457,3 +457,30 @@ fn encoders_spread_over_devices() {
     assert_eq!(embed(&["--device", "cpu:0,cpu", "--put", "blk.1.*=cpu"]), alone);
     assert_eq!(embed(&["--device", "cpu:0,cpu", "--put", "*ffn*=cpu", "--budget", "cpu:0=1G"]), alone);
 }
+
+#[test]
+fn experts_that_were_used_last_have_copies_on_the_first_device() {
+    let folder = Folder::new("models-place-experts");
+    let path = folder.path("experts.gguf");
+    let model = all().into_iter().find(|model| model.name == "qwen3moe").unwrap();
+    model.spec.tensors(3, DType::Q8_0).write_gguf(Path::new(&path), &model.metadata());
+    let there = ["--device", "cpu:0,cpu", "--put", "*_exps.*=cpu"];
+    let text = |more: &[&str]| {
+        let args = [&["logits", &path, "--tokens", "1,5,9,5,1"][..], &there, more].concat();
+        let ended = on_two(&args);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended
+    };
+    let alone = text(&["--verbose"]);
+    assert!(!alone.err.contains("experts:"), "{}", alone.err);
+    let with = text(&["--expert-slots", "2", "--verbose"]);
+    assert!(with.err.contains("experts: ") && with.err.contains(" uses were of copies"), "{}", with.err);
+    for (a, b) in rows(&alone).concat().iter().zip(rows(&with).concat()) {
+        assert!((a - b).abs() < 1e-4, "{a} {b}");
+    }
+    let bytes = |slots: &str| {
+        let args = [&["place", &path, "--json", "--expert-slots", slots][..], &there].concat();
+        on_two(&args).json()["devices"][0]["bytes"].as_u64().unwrap()
+    };
+    assert!(bytes("2") > bytes("0"));
+}

@@ -69,6 +69,20 @@ impl Home {
         self.parts.iter().map(make).collect()
     }
 
+    /// Whether large leafs have shapes alone.
+    pub fn is_outline(&self) -> bool {
+        self.outline
+    }
+
+    /// A leaf of numbers, [1, n], which graphs take rows of.
+    pub fn numbers(&self, ctx: &Context, values: &[i32]) -> Result<Tensor> {
+        let leaf = ctx.zeros(DType::I32, [1, values.len() as i64])?;
+        if !self.outline {
+            leaf.write(values)?;
+        }
+        Ok(leaf)
+    }
+
     /// The number of the device that a tensor goes to.
     pub fn device(&self, tensor: &str) -> usize {
         self.placement.device(tensor).min(self.parts.len() - 1)

@@ -126,3 +126,62 @@ fn encoders_spread_too() {
     let want = vectors(Encoder::open(&path, &alone, &EncoderOptions::new()).unwrap());
     assert_eq!(vectors(Encoder::open(&path, &backend, &EncoderOptions::new().placement(placement)).unwrap()), want);
 }
+
+/// Models with experts, and how many they have.
+fn with_experts(folder: &Folder, dtype: DType) -> Vec<(&'static str, PathBuf)> {
+    let models = all().into_iter().filter(|model| model.gguf.is_some() && model.spec.experts.is_some()).enumerate();
+    models
+        .map(|(i, model)| {
+            let path = folder.path(&format!("{i}-{dtype}.gguf"));
+            model.spec.tensors(i as u64, dtype).write_gguf(&path, &model.metadata());
+            (model.name, path)
+        })
+        .collect()
+}
+
+/// Products of integers have the bits of any way to the blocks; those of floats add up a constant's packed copy in another order than a
+/// slot's rows.
+#[test]
+fn copies_of_experts_change_no_result() {
+    let backend = joined();
+    let folder = Folder::new("placement-experts");
+    let integers = !backend.isa().contains("baseline");
+    let models = |dtype| with_experts(&folder, dtype).into_iter().map(move |(name, path)| (name, path, dtype));
+    for (name, path, dtype) in models(DType::Q8_0).chain(models(DType::F32)) {
+        let mut placement = Placement::default();
+        let how = DecoderOptions::new().context(64);
+        for (tensor, _) in outline(&path, &backend, &how, &placement).tensors {
+            placement.put(&tensor, usize::from(tensor.contains("_exps.")));
+        }
+        let how = how.placement(placement.clone());
+        let logits = |slots: usize| {
+            let decoder = Decoder::open(&path, &backend, &how.clone().expert_slots(slots)).unwrap();
+            let mut session = decoder.session(DType::F32).unwrap();
+            let mut got = session.feed_all(&[1, 5, 9, 33]).unwrap();
+            for token in [7, 7, 12, 40, 7, 3, 58, 7] {
+                got.extend(session.feed(&[token]).unwrap());
+            }
+            (got, session.expert_cache())
+        };
+        let (want, none) = logits(0);
+        assert_eq!(none, (0, 0, 0), "{name}");
+        let mut hits_before = 0;
+        for slots in [1, 2, 3, 100] {
+            let (got, (bytes, hits, misses)) = logits(slots);
+            if dtype == DType::Q8_0 && integers {
+                assert_eq!(got, want, "{name} with {slots} slots");
+            }
+            let worst = common::error(&got, &want.iter().map(|x| f64::from(*x)).collect::<Vec<_>>());
+            assert!(worst < 1e-5, "{name} {dtype} with {slots} slots: {worst:e}");
+            assert!(bytes > 0 && misses > 0 && hits >= hits_before, "{name}: {hits} hits, {misses} misses");
+            hits_before = hits;
+            // Counted beforehand.
+            let outlined = |n: usize| outline(&path, &backend, &how.clone().expert_slots(n), &placement).bytes[0];
+            assert!(outlined(slots) >= outlined(0) + bytes, "{name}");
+        }
+        assert!(hits_before > 0, "{name}: with all experts in slots");
+        // Where the experts lie on the first device there is nothing to copy.
+        let here = Decoder::open(&path, &backend, &DecoderOptions::new().context(64).expert_slots(2)).unwrap();
+        assert_eq!(here.session(DType::F32).unwrap().expert_cache().0, 0);
+    }
+}

@@ -25,18 +25,23 @@ impl ExpertLinear {
         })
     }
 
-    /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens].
-    fn of(&self, run: &Run, x: &Tensor, ids: &Tensor) -> Result<Tensor> {
-        let product = |weight: &Tensor, x: &Tensor| {
+    /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens]. `weight` has the matrices of the numbers `ids`; what adapters
+    /// add are those of the experts' own numbers. -1 gives zeros.
+    fn of(&self, run: &Run, weight: &Tensor, x: &Tensor, ids: &Tensor, own: &Tensor) -> Result<Tensor> {
+        let product = |weight: &Tensor, x: &Tensor, ids: &Tensor| {
             Ok(match is_exact(weight, run.exact) {
                 true => run.ctx.op("mul_mat_id", &[weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
                 false => run.ctx.mul_mat_id(weight, x, ids)?,
             })
         };
-        let mut sum = product(&self.weight, x)?;
+        let mut sum = product(weight, x, ids)?;
         for addition in &self.additions {
-            sum = addition.add_to(run.ctx, &sum, x, product)?;
+            sum = addition.add_to(run.ctx, &sum, x, |weight: &Tensor, x: &Tensor| product(weight, x, own))?;
         }
+        Ok(sum)
+    }
+
+    fn with_bias(&self, run: &Run, sum: Tensor, ids: &Tensor) -> Result<Tensor> {
         Ok(match &self.bias {
             Some(bias) => run.ctx.add_id(&sum, bias, ids)?,
             None => sum,
@@ -44,8 +49,19 @@ impl ExpertLinear {
     }
 }
 
+/// Where some of a layer's experts are computed.
+pub struct Way<'a> {
+    pub gate: &'a Tensor,
+    pub up: &'a Tensor,
+    pub down: &'a Tensor,
+    /// The numbers that these have of each token's experts, [used, tokens], and the experts' own; -1 for those of another way.
+    pub ids: Tensor,
+    pub own: Tensor,
+}
+
 /// A layer's experts and their router.
 pub struct ExpertFfn {
+    number: usize,
     experts: Experts,
     router: Linear,
     gate: ExpertLinear,
@@ -60,12 +76,33 @@ impl ExpertFfn {
             ExpertLinear::load(weights, &format!("blk.{number}.{part}"), inputs, outputs, experts.count)
         };
         Ok(ExpertFfn {
+            number,
             experts: experts.clone(),
             router: Linear::load(weights, &format!("blk.{number}.ffn_gate_inp"), shape.width, experts.count)?,
             gate: part("ffn_gate_exps", shape.width, experts.ffn)?,
             up: part("ffn_up_exps", shape.width, experts.ffn)?,
             down: part("ffn_down_exps", experts.ffn, shape.width)?,
         })
+    }
+
+    /// All of them where they lie.
+    pub fn way(&self, ids: &Tensor) -> Way<'_> {
+        let [gate, up, down] = self.matrices();
+        Way { gate, up, down, ids: ids.clone(), own: ids.clone() }
+    }
+
+    /// Gate, up and down, [.., .., experts].
+    pub fn matrices(&self) -> [&Tensor; 3] {
+        [&self.gate.weight, &self.up.weight, &self.down.weight]
+    }
+
+    /// A way's part of the experts' results, [width, used, tokens], without the last bias. What another way computes is zeros.
+    fn part(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
+        let of = |part: &ExpertLinear, weight: &Tensor| {
+            part.with_bias(run, part.of(run, weight, x, &way.ids, &way.own)?, ids)
+        };
+        let hidden = gated(run.ctx, run.shape.activation, &of(&self.gate, way.gate)?, &of(&self.up, way.up)?)?;
+        self.down.of(run, way.down, &hidden, &way.ids, &way.own)
     }
 
     /// Of x, [width, tokens].
@@ -83,9 +120,19 @@ impl ExpertFfn {
             Routing::Plain => {}
         }
         let x = ctx.reshape(x, [run.shape.width, 1, n])?;
-        let (gate, up) = (self.gate.of(run, &x, &ids)?, self.up.of(run, &x, &ids)?);
-        let hidden = gated(ctx, run.shape.activation, &gate, &up)?;
-        let parts = ctx.mul(&self.down.of(run, &hidden, &ids)?, &ctx.reshape(&shares, [1, used, n])?)?;
+        let ways = match run.experts {
+            Some(cache) => cache.ways(ctx, self.number, self, &ids)?,
+            None => vec![self.way(&ids)],
+        };
+        if ways.len() > 1 {
+            run.chosen.borrow_mut().push((self.number, ids.clone()));
+        }
+        let mut parts = self.part(run, &x, &ids, &ways[0])?;
+        for way in &ways[1..] {
+            parts = ctx.add(&parts, &self.part(run, &x, &ids, way)?)?;
+        }
+        let parts = self.down.with_bias(run, parts, &ids)?;
+        let parts = ctx.mul(&parts, &ctx.reshape(&shares, [1, used, n])?)?;
         let part = |i: i64| ctx.narrow(&parts, 1, i, 1);
         let mut sum = ctx.cont(&part(0)?)?;
         for i in 1..used {

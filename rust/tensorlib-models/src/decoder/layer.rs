@@ -101,6 +101,14 @@ impl Layer {
         Ok(ctx.add(&fed, &x)?)
     }
 
+    /// The layer's experts, where it has some.
+    pub fn experts(&self) -> Option<&ExpertFfn> {
+        match &self.ffn {
+            Ffn::Experts(experts) => Some(experts),
+            _ => None,
+        }
+    }
+
     fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let (ctx, shape) = (run.ctx, run.shape);
         let (q, k, v) = self.project(run, x)?;

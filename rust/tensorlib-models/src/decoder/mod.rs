@@ -3,6 +3,7 @@
 mod architectures;
 mod cache;
 mod cost;
+mod expert_cache;
 mod experts;
 mod keys;
 mod layer;
@@ -21,7 +22,8 @@ use crate::{Error, Result};
 pub use cost::Cost;
 
 use cache::Cache;
-use network::Network;
+use expert_cache::ExpertCache;
+use network::{Logits, Network};
 use shape::Shape;
 use std::path::{Path, PathBuf};
 use tensorlib::{Backend, Context, DType, Graph};
@@ -37,6 +39,7 @@ pub struct DecoderOptions {
     context: usize,
     adapters: Vec<(PathBuf, f64)>,
     placement: Placement,
+    expert_slots: usize,
 }
 
 impl DecoderOptions {
@@ -83,6 +86,14 @@ impl DecoderOptions {
         self
     }
 
+    /// For each layer whose experts lie on another device, room on the first one for copies of so many, in each session: those that were
+    /// used last. The others are computed where they lie. 0: none.
+    #[must_use]
+    pub fn expert_slots(mut self, slots: usize) -> Self {
+        self.expert_slots = slots;
+        self
+    }
+
     fn load(&self, package: Package, shape: Shape, names: HubNames, home: &Home) -> Result<(Weights, Network)> {
         let context = match self.context {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
@@ -106,6 +117,7 @@ pub struct Decoder {
     originals: Originals,
     tokenizer: Tokenizer,
     home: Home,
+    expert_slots: usize,
     backend: Backend,
 }
 
@@ -139,7 +151,8 @@ impl Decoder {
         let (weights, network) = options.load(package, shape, names, &home)?;
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
         let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
-        Ok(Decoder { network, cost, originals, tokenizer, home, backend: backend.clone() })
+        let (expert_slots, backend) = (options.expert_slots, backend.clone());
+        Ok(Decoder { network, cost, originals, tokenizer, home, expert_slots, backend })
     }
 
     /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
@@ -165,7 +178,8 @@ impl Decoder {
         let tokens = vec![0; BATCH.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
         let ctx = Context::on(backend);
-        let graph = Graph::new(&[&network.logits(&ctx, &cache, &tokens, false)?])?;
+        let experts = network.expert_cache(options.expert_slots, &home)?;
+        let graph = graph_of(&network.logits(&ctx, (&cache, Some(&experts)), &tokens, false)?)?;
         let tensors = weights.loaded().into_iter().map(|(name, tensor)| (name, tensor.nbytes())).collect();
         Ok(Outline { tensors, bytes: graph.plan_bytes(backend)? })
     }
@@ -207,7 +221,8 @@ impl Decoder {
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session<'_>> {
         let cache = Cache::new(&self.network.shape, self.network.context as i64, cache, &self.home)?;
-        Ok(Session { decoder: self, cache, ctx: Context::on(&self.backend) })
+        let experts = self.network.expert_cache(self.expert_slots, &self.home)?;
+        Ok(Session { decoder: self, cache, experts, ctx: Context::on(&self.backend) })
     }
 }
 
@@ -215,7 +230,13 @@ impl Decoder {
 pub struct Session<'a> {
     decoder: &'a Decoder,
     cache: Cache,
+    experts: ExpertCache,
     ctx: Context,
+}
+
+fn graph_of(run: &Logits) -> Result<Graph> {
+    let outputs: Vec<_> = std::iter::once(&run.logits).chain(run.chosen.iter().map(|(_, ids)| ids)).collect();
+    Ok(Graph::new(&outputs)?)
 }
 
 impl<'a> Session<'a> {
@@ -237,6 +258,12 @@ impl<'a> Session<'a> {
     /// Bytes of keys and values.
     pub fn cache_memory(&self) -> usize {
         self.cache.nbytes()
+    }
+
+    /// Bytes of copies of experts on the first device; how often an expert was among them when it was used, and how often not.
+    pub fn expert_cache(&self) -> (usize, u64, u64) {
+        let (hits, misses) = self.experts.hits();
+        (self.experts.nbytes(), hits, misses)
     }
 
     /// Forgets all tokens but the first `n`.
@@ -292,10 +319,14 @@ impl<'a> Session<'a> {
 
     fn compute(&mut self, tokens: &[u32], all: bool) -> Result<Vec<f32>> {
         self.ctx.reset()?;
-        let logits = self.decoder.network.logits(&self.ctx, &self.cache, tokens, all)?;
-        Graph::new(&[&logits])?.compute(&self.decoder.backend)?;
+        let network = &self.decoder.network;
+        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, all)?;
+        graph_of(&run)?.compute(&self.decoder.backend)?;
         self.decoder.originals.give_back();
-        let values = logits.to_vec::<f32>()?;
+        let values = run.logits.to_vec::<f32>()?;
+        for (layer, ids) in &run.chosen {
+            network.used(&mut self.experts, *layer, &ids.to_vec::<i32>()?)?;
+        }
         self.cache.set_used(self.cache.used() + tokens.len() as i64);
         Ok(values)
     }

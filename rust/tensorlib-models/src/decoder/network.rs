@@ -1,12 +1,14 @@
 //! A language model's weights, and the graph of its logits.
 
 use super::cache::Cache;
+use super::expert_cache::ExpertCache;
 use super::layer::Layer;
 use super::run::Run;
 use super::shape::Shape;
 use crate::parts::{product, Linear, Norm, NormKind};
-use crate::weights::Weights;
+use crate::weights::{Home, Weights};
 use crate::Result;
+use std::cell::RefCell;
 use tensorlib::{f16, Context, ScaleOptions, Tensor};
 
 /// All that is computed with.
@@ -51,7 +53,13 @@ impl Network {
     }
 
     /// The node of the logits behind the last token, or behind all of them.
-    pub fn logits(&self, ctx: &Context, cache: &Cache, tokens: &[u32], all: bool) -> Result<Tensor> {
+    pub fn logits(
+        &self,
+        ctx: &Context,
+        (cache, experts): (&Cache, Option<&ExpertCache>),
+        tokens: &[u32],
+        all: bool,
+    ) -> Result<Logits> {
         let (shape, first, n) = (&self.shape, cache.used(), tokens.len() as i64);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
         let positions: Vec<i32> = (first..first + n).map(|position| position as i32).collect();
@@ -66,6 +74,8 @@ impl Network {
             tokens: n,
             keys,
             exact: self.exact,
+            experts,
+            chosen: RefCell::default(),
         };
         let mut x = ctx.get_rows(&self.embeddings, &ctx.tensor_of([n], &ids)?)?;
         if shape.embedding_scale != 1.0 {
@@ -86,8 +96,29 @@ impl Network {
             let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;
             logits = ctx.scale(&small, shape.final_softcap, ScaleOptions::new())?;
         }
-        Ok(logits)
+        Ok(Logits { logits, chosen: run.chosen.into_inner() })
     }
+
+    /// A cache of experts with so many slots a layer, where the experts lie on another device than the first.
+    pub fn expert_cache(&self, slots: usize, home: &Home) -> Result<ExpertCache> {
+        let layers: Vec<_> = self.layers.iter().map(Layer::experts).collect();
+        ExpertCache::new(&layers, slots, &self.shape, home)
+    }
+
+    /// After a run: which experts a layer has used.
+    pub fn used(&self, cache: &mut ExpertCache, layer: usize, experts: &[i32]) -> Result<()> {
+        match self.layers[layer].experts() {
+            Some(ffn) => cache.used(layer, ffn, experts),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a run is to compute.
+pub struct Logits {
+    pub logits: Tensor,
+    /// The experts that tokens use, of layers with copies of some.
+    pub chosen: Vec<(usize, Tensor)>,
 }
 
 /// 0 where a token sees a key, -infinity elsewhere: keys up to its own, the last `window` of them.

@@ -1,8 +1,10 @@
 //! What the layers of one run share.
 
 use super::cache::Cache;
+use super::expert_cache::ExpertCache;
 use super::shape::{Activation, Shape};
 use crate::Result;
+use std::cell::RefCell;
 use tensorlib::{Context, GluOp, GluOptions, Tensor};
 
 /// What all layers of a run share.
@@ -19,6 +21,10 @@ pub struct Run<'a> {
     pub tokens: i64,
     pub keys: i64,
     pub exact: bool,
+    /// Copies of experts, where there are some.
+    pub experts: Option<&'a ExpertCache>,
+    /// Of layers with such copies, which experts each token uses, [used, tokens].
+    pub chosen: RefCell<Vec<(usize, Tensor)>>,
 }
 
 /// The operation of an activation and a product.

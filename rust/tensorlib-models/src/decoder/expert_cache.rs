@@ -1,0 +1,179 @@
+//! Copies of the experts that were used last, on the first device, for models whose experts lie elsewhere.
+//!
+//! A layer has so many slots. In a run each expert is computed where it is: those in slots there, the others where they lie, and the
+//! results are added; each way gets -1 for what is the other's (`mul_mat_id`). Slots change between runs only, so a graph
+//! never waits for a copy, and a plan stays as it is: which expert is where are numbers in three tables.
+
+use super::experts::{ExpertFfn, Way};
+use super::shape::Shape;
+use crate::weights::Home;
+use crate::Result;
+use tensorlib::{Context, Tensor};
+
+/// The slots of all layers; none of a layer whose experts lie on the first device.
+pub struct ExpertCache {
+    layers: Vec<Option<Slots>>,
+    hits: u64,
+    misses: u64,
+}
+
+/// One layer's.
+struct Slots {
+    gate: Tensor,
+    up: Tensor,
+    down: Tensor,
+    /// Of each expert, [1, experts]: its slot, or -1.
+    slot: Tensor,
+    /// Its own number where it is in a slot, else -1; and the other way round.
+    in_slot: Tensor,
+    at_home: Tensor,
+    lru: Lru,
+}
+
+/// Which experts are in which slots.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lru {
+    expert: Vec<Option<usize>>,
+    /// When each slot's was used last.
+    used: Vec<u64>,
+    clock: u64,
+}
+
+impl Lru {
+    fn new(slots: usize) -> Self {
+        Lru { expert: vec![None; slots], used: vec![0; slots], clock: 0 }
+    }
+
+    /// An expert was used; whether it was there. If not it takes the place of the one not used for longest.
+    fn touch(&mut self, expert: usize) -> bool {
+        self.clock += 1;
+        let known = self.expert.iter().position(|e| *e == Some(expert));
+        let oldest = (0..self.used.len()).min_by_key(|slot| self.used[*slot]);
+        let Some(slot) = known.or(oldest) else { return false };
+        self.expert[slot] = Some(expert);
+        self.used[slot] = self.clock;
+        known.is_some()
+    }
+}
+
+impl ExpertCache {
+    /// `slots` for each of these layers, on the first device.
+    pub fn new(layers: &[Option<&ExpertFfn>], slots: usize, shape: &Shape, home: &Home) -> Result<Self> {
+        let contexts = home.contexts("experts")?;
+        let count = shape.experts.as_ref().map_or(0, |experts| experts.count);
+        let layer = |(number, ffn): (usize, &Option<&ExpertFfn>)| {
+            let Some(ffn) = ffn.filter(|_| home.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0) else {
+                return Ok(None);
+            };
+            let n = slots.min(usize::try_from(count).unwrap_or(0));
+            (n > 0).then(|| Slots::new(&contexts[0], ffn, n, count, home)).transpose()
+        };
+        let layers = layers.iter().enumerate().map(layer).collect::<Result<_>>()?;
+        Ok(ExpertCache { layers, hits: 0, misses: 0 })
+    }
+
+    /// How a layer's experts are computed that are in slots, and the others: for each token's experts, [used, tokens].
+    pub fn ways<'a>(&'a self, ctx: &Context, layer: usize, ffn: &'a ExpertFfn, ids: &Tensor) -> Result<Vec<Way<'a>>> {
+        let Some(slots) = self.layers.get(layer).and_then(Option::as_ref) else {
+            return Ok(vec![ffn.way(ids)]);
+        };
+        let (shape, n) = (ids.shape(), ids.n_elements() as i64);
+        let flat = ctx.reshape(ids, [n])?;
+        let of = |table: &Tensor| -> Result<Tensor> { Ok(ctx.reshape(&ctx.get_rows(table, &flat)?, &shape)?) };
+        let at_home = of(&slots.at_home)?;
+        let (slot, in_slot) = (of(&slots.slot)?, of(&slots.in_slot)?);
+        let hot = Way { gate: &slots.gate, up: &slots.up, down: &slots.down, ids: slot, own: in_slot };
+        Ok(vec![hot, ffn.way(&at_home)])
+    }
+
+    /// After a run: these experts of a layer were used, in this order. What is not in a slot takes one.
+    pub fn used(&mut self, layer: usize, ffn: &ExpertFfn, experts: &[i32]) -> Result<()> {
+        let Some(slots) = &mut self.layers[layer] else { return Ok(()) };
+        let before = slots.lru.expert.clone();
+        for expert in experts {
+            let there = slots.lru.touch(usize::try_from(*expert).unwrap_or(0));
+            *if there { &mut self.hits } else { &mut self.misses } += 1;
+        }
+        if let Err(error) = slots.load(ffn, &before) {
+            // Half a load is none: what slots hold is unknown.
+            slots.lru = Lru::new(before.len());
+            slots.write_tables()?;
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// How often an expert was in its slot when it was used, and how often not.
+    pub fn hits(&self) -> (u64, u64) {
+        (self.hits, self.misses)
+    }
+
+    /// Bytes of all slots.
+    pub fn nbytes(&self) -> usize {
+        let of = |slots: &Slots| slots.gate.nbytes() + slots.up.nbytes() + slots.down.nbytes();
+        self.layers.iter().flatten().map(of).sum()
+    }
+}
+
+impl Slots {
+    fn new(ctx: &Context, ffn: &ExpertFfn, n: usize, count: i64, home: &Home) -> Result<Self> {
+        let room = |weight: &Tensor| {
+            let shape = weight.shape();
+            Ok::<_, crate::Error>(ctx.zeros(weight.dtype(), [shape[0], shape[1], n as i64])?)
+        };
+        let [gate, up, down] = ffn.matrices();
+        let table = || home.numbers(ctx, &vec![-1; usize::try_from(count).unwrap_or(0)]);
+        let slots = Slots {
+            gate: room(gate)?,
+            up: room(up)?,
+            down: room(down)?,
+            slot: table()?,
+            in_slot: table()?,
+            at_home: table()?,
+            lru: Lru::new(n),
+        };
+        if !home.is_outline() {
+            slots.write_tables()?;
+        }
+        Ok(slots)
+    }
+
+    /// Copies the experts that are new in their slots.
+    fn load(&self, ffn: &ExpertFfn, before: &[Option<usize>]) -> Result<()> {
+        for (slot, expert) in self.lru.expert.iter().enumerate() {
+            let Some(expert) = expert.filter(|e| before[slot] != Some(*e)) else { continue };
+            for (from, to) in ffn.matrices().into_iter().zip([&self.gate, &self.up, &self.down]) {
+                let n = to.nbytes() / self.lru.expert.len();
+                let mut bytes = vec![0; n];
+                from.read_bytes(expert * n, &mut bytes)?;
+                to.write_bytes(slot * n, &bytes)?;
+            }
+        }
+        self.write_tables()
+    }
+
+    fn write_tables(&self) -> Result<()> {
+        let count = self.slot.n_elements();
+        let slot_of = |expert: usize| self.lru.expert.iter().position(|e| *e == Some(expert));
+        let table = |f: &dyn Fn(usize) -> Option<usize>| -> Vec<i32> {
+            (0..count).map(|e| f(e).map_or(-1, |n| i32::try_from(n).unwrap_or(-1))).collect()
+        };
+        self.slot.write(&table(&slot_of))?;
+        self.in_slot.write(&table(&|e| slot_of(e).map(|_| e)))?;
+        Ok(self.at_home.write(&table(&|e| slot_of(e).is_none().then_some(e)))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lru;
+
+    #[test]
+    fn the_one_not_used_for_longest_goes() {
+        let mut lru = Lru::new(2);
+        let seen: Vec<bool> = [3, 5, 3, 7, 5, 3].iter().map(|expert| lru.touch(*expert)).collect();
+        assert_eq!(seen, [false, false, true, false, false, false]);
+        assert_eq!(lru.expert, [Some(5), Some(3)]);
+        assert!(!Lru::new(0).touch(1));
+    }
+}
