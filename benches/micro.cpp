@@ -3,7 +3,7 @@
 //   tl_bench_micro --levels                names the levels that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
 //     --only chain                         a section; again for another: `sections` below
-//     --types q4_0,q6_K                    of the sections packing, weights, codes, experts and accuracy these alone
+//     --types q4_0,q6_K                    of the sections packing, weights, codes, experts, sparse and accuracy these alone
 //     --seconds S                          for each row, default 1.5
 //     --json FILE                          the rows of products and weights for programs too, an object a line
 //     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
@@ -79,6 +79,7 @@ constexpr struct {
                 {"products", report_products},
                 {"weights", report_weights},
                 {"experts", report_experts},
+                {"sparse", report_sparse},
                 {"add", report_add},
                 {"copies", report_copies},
                 {"tiles", report_tiles},

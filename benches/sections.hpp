@@ -51,6 +51,7 @@ void report_codes(const Bench &bench);
 void report_products(const Bench &bench);
 void report_weights(const Bench &bench);
 void report_experts(const Bench &bench);
+void report_sparse(const Bench &bench);
 void report_add(const Bench &bench);
 void report_copies(const Bench &bench);
 void report_tiles(const Bench &bench);

@@ -114,6 +114,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"opt_step_lion":      4,
 		"mul_mat_sparse":     4,
 		"axpy":               4,
+		"sparse_ffn":         6,
 	}
 	if n, known := operands[s.op]; !known || len(src) != n {
 		return nil, false, nil
@@ -457,6 +458,14 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 			Threshold: s.number("threshold"),
 		}
 		made, err = c.Axpy(src[0], src[1], src[2], src[3], options)
+	case "sparse_ffn":
+		options := &SparseFfnOptions{
+			Activation: SparseFfnActivation(s.choice("activation", "relu", "silu", "gelu")),
+			By:         SparseFfnBy(s.choice("by", "score", "magnitude", "positive")),
+			Threshold:  s.number("threshold"),
+			First:      SparseFfnFirst(s.choice("first", "gate", "up")),
+		}
+		made, err = c.SparseFfn(src[0], src[1], src[2], src[3], src[4], src[5], options)
 	}
 	return made, true, err
 }

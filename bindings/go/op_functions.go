@@ -2032,3 +2032,81 @@ func (c *Context) Axpy(aT, h, scores, rows *Tensor, options *AxpyOptions) (*Tens
 		return C.tl_axpy(c.ptr, aT.ptr, h.ptr, scores.ptr, rows.ptr, &params)
 	})
 }
+
+// SparseFfnActivation is what [Context.SparseFfn] takes: of gate; relu is the
+// default.
+type SparseFfnActivation int32
+
+// The values of SparseFfnActivation.
+const (
+	SparseFfnActivationRelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_RELU
+	SparseFfnActivationSilu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_SILU
+	SparseFfnActivationGelu SparseFfnActivation = C.TL_SPARSE_FFN_ACTIVATION_GELU
+)
+
+// SparseFfnBy is what [Context.SparseFfn] takes: when a neuron is active: what
+// is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
+// not, one of a projection is; score is the default.
+type SparseFfnBy int32
+
+// The values of SparseFfnBy.
+const (
+	SparseFfnByScore     SparseFfnBy = C.TL_SPARSE_FFN_BY_SCORE
+	SparseFfnByMagnitude SparseFfnBy = C.TL_SPARSE_FFN_BY_MAGNITUDE
+	SparseFfnByPositive  SparseFfnBy = C.TL_SPARSE_FFN_BY_POSITIVE
+)
+
+// SparseFfnFirst is what [Context.SparseFfn] takes: without scores: the
+// projection that is computed of all neurons, and tested; gate is the default.
+type SparseFfnFirst int32
+
+// The values of SparseFfnFirst.
+const (
+	SparseFfnFirstGate SparseFfnFirst = C.TL_SPARSE_FFN_FIRST_GATE
+	SparseFfnFirstUp   SparseFfnFirst = C.TL_SPARSE_FFN_FIRST_UP
+)
+
+// SparseFfnOptions is what [Context.SparseFfn] may be given. Zeros are the
+// defaults.
+type SparseFfnOptions struct {
+	// Of gate; relu is the default.
+	Activation SparseFfnActivation
+	// When a neuron is active: what is tested is s >= threshold, |s| >=
+	// threshold, or s > 0. A NaN of scores is not, one of a projection is;
+	// score is the default.
+	By SparseFfnBy
+	// Of score and magnitude, rounded to F32.
+	Threshold float64
+	// Without scores: the projection that is computed of all neurons, and
+	// tested; gate is the default.
+	First SparseFfnFirst
+}
+
+// SparseFfn is a gated feed-forward block of the active neurons alone.
+//
+// The result c: c[j, t] = sum over the active i of activation(sum over k of
+// gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i].
+// Shapes: x (k, T), gate (k, n), up (k, n), down_t (m, n), scores (n, T), c
+// (m, T): of each matrix a row is a neuron's; the down projection is
+// transposed. With rows (r) the matrices have these neurons' rows alone, in
+// ascending order, of those that scores has. Without scores the block finds out
+// by itself which neurons are active: it computes the first of both projections
+// of all of them, as the attribute first says, and tests the activation of
+// gate, or up as it is. Then there are no rows. Types: gate, up and down_t each
+// of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32;
+// x may be rounded as in [Context.MulMat]. The result is F32. scores and rows
+// may be nil: left out. Computing fails with [StatusInvalidArgument], naming
+// the place, for rows that do not ascend, or are no neuron's.
+func (c *Context) SparseFfn(x, gate, up, downT, scores, rows *Tensor, options *SparseFfnOptions) (*Tensor, error) {
+	scores, rows = orNone(scores), orNone(rows)
+	params := C.tl_sparse_ffn_params{struct_size: C.sizeof_tl_sparse_ffn_params}
+	if options != nil {
+		params.activation = C.tl_sparse_ffn_activation(options.Activation)
+		params.by = C.tl_sparse_ffn_by(options.By)
+		params.threshold = C.double(options.Threshold)
+		params.first = C.tl_sparse_ffn_first(options.First)
+	}
+	return c.construct("sparse_ffn", []*Tensor{x, gate, up, downT, scores, rows}, func() *C.tl_tensor {
+		return C.tl_sparse_ffn(c.ptr, x.ptr, gate.ptr, up.ptr, downT.ptr, scores.ptr, rows.ptr, &params)
+	})
+}

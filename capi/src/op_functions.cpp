@@ -627,3 +627,17 @@ tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *sco
         return node<4>(context, Op::axpy, {a_t, h, scores, rows}, attrs);
     });
 }
+
+tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, tl_tensor *up, tl_tensor *down_t, tl_tensor *scores,
+                         tl_tensor *rows, const tl_sparse_ffn_params *params) {
+    return constructed(ctx, [&](core::Context &context) {
+        const tl_sparse_ffn_params options = options_of(params, "sparse_ffn");
+        const Attr attrs[] = {
+            Attr::of_int("activation", options.activation),
+            Attr::of_int("by", options.by),
+            Attr::of_number("threshold", options.threshold),
+            Attr::of_int("first", options.first),
+        };
+        return node<6>(context, Op::sparse_ffn, {x, gate, up, down_t, scores, rows}, attrs);
+    });
+}

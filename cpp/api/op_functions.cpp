@@ -527,6 +527,18 @@ Tensor ContextOps::axpy(const Tensor &a_t, const Tensor &h, const std::optional<
     return Nodes::make(*this, core::Op::axpy, {&a_t, &h, if_given(scores), if_given(rows)}, attrs);
 }
 
+Tensor ContextOps::sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t,
+                              const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
+                              const SparseFfnOptions &options) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("activation", static_cast<std::int64_t>(options.activation)),
+        core::Attr::of_int("by", static_cast<std::int64_t>(options.by)),
+        core::Attr::of_number("threshold", options.threshold),
+        core::Attr::of_int("first", static_cast<std::int64_t>(options.first)),
+    };
+    return Nodes::make(*this, core::Op::sparse_ffn, {&x, &gate, &up, &down_t, if_given(scores), if_given(rows)}, attrs);
+}
+
 Tensor add(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).add(a, b); }
 
 Tensor sub(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).sub(a, b); }
@@ -796,6 +808,12 @@ Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tens
 Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
             const AxpyOptions &options) {
     return Nodes::youngest_of({&a_t, &h, if_given(scores), if_given(rows)}).axpy(a_t, h, scores, rows, options);
+}
+
+Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t, const std::optional<Tensor> &scores,
+                  const std::optional<Tensor> &rows, const SparseFfnOptions &options) {
+    return Nodes::youngest_of({&x, &gate, &up, &down_t, if_given(scores), if_given(rows)})
+        .sparse_ffn(x, gate, up, down_t, scores, rows, options);
 }
 
 Tensor TensorOps::scale(double scale, const ScaleOptions &options) const {

@@ -30,8 +30,8 @@ struct CpuKernel : Kernel {
 // last one taking every legal input.
 namespace kernels {
 extern const std::span<const CpuKernel> arange, attention, axpy, bands, convolution, copies, counts, depthwise, gather, im2col, layout,
-    losses, mul_mat, mul_mat_id, norms, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse, sums, tiles,
-    upscale, windows;
+    losses, mul_mat, mul_mat_id, norms, optimisers, ordering, outer_products, pooling, random, rope, rows, scatter, sparse, sparse_blocks,
+    sums, tiles, upscale, windows;
 }
 
 // Rows below this many bytes of work are not worth a second thread: waking one takes a few microseconds, in which one

@@ -1,4 +1,5 @@
 // Rules of elementwise operations: arithmetic, functions of one operand, activations and gates.
+#include "gradients/activated.hpp"
 #include "gradients/rule.hpp"
 #include "ops/op_facts.hpp"
 
@@ -33,16 +34,11 @@ Value gelu_erf_derivative(const Value &x) {
     return below + x * ((x.op(Op::sqr) * -0.5).op(Op::exp) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2));
 }
 
-// What a gate does to one operand.
-struct Gate {
-    Value value, derivative;
-};
-
-Gate gate_of(const ops::GluAttrs &attrs, const Value &x) {
+Activated gate_of(const ops::GluAttrs &attrs, const Value &x) {
     switch (attrs.op) {
-        case ops::GluOp::reglu: return {x.op(Op::relu), above(x)};
-        case ops::GluOp::geglu: return {x.op(Op::gelu), gelu_derivative(x)};
-        case ops::GluOp::swiglu: return {x.op(Op::silu), swish_derivative(x, 1)};
+        case ops::GluOp::reglu: return activated(Op::relu, x);
+        case ops::GluOp::geglu: return activated(Op::gelu, x);
+        case ops::GluOp::swiglu: return activated(Op::silu, x);
         case ops::GluOp::geglu_erf: return {x.op(Op::gelu_erf), gelu_erf_derivative(x)};
         case ops::GluOp::geglu_quick: return {x.op(Op::gelu_quick), swish_derivative(x, 1.702)};
         case ops::GluOp::swiglu_oai: break;
@@ -58,7 +54,7 @@ void glu_build(Rule &r) {
     const std::int64_t n = r.node().layout.ne[0];
     const Value first = split ? r[0] : r[0].narrowed(0, 0, n).contiguous(), second = split ? r[1] : r[0].narrowed(0, n, n).contiguous();
     const Value &x = attrs.swapped ? second : first, &up = attrs.swapped ? first : second, g = r.g();
-    const Gate gate = gate_of(attrs, x);
+    const Activated gate = gate_of(attrs, x);
     Value d_gate = g * gate.derivative, d_up = g * gate.value;
     if (attrs.op == ops::GluOp::swiglu_oai) {
         const Value inside = up.op(Op::clamp, {}, {Attr::of_number("min", -attrs.limit), Attr::of_number("max", attrs.limit)});
@@ -182,3 +178,14 @@ constexpr GradientRule xielu{[](Rule &r) {
 constexpr GradientRule glu{glu_build};
 
 }  // namespace tensorlib::core::gradients::rules
+
+namespace tensorlib::core::gradients {
+
+Activated activated(Op activation, const Value &x) {
+    using namespace rules;
+    const Value value = x.op(activation);
+    if (activation == Op::relu) return {value, above(x)};
+    return {value, activation == Op::silu ? swish_derivative(x, 1) : gelu_derivative(x)};
+}
+
+}  // namespace tensorlib::core::gradients

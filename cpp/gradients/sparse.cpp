@@ -1,5 +1,6 @@
 // Rules of sparse products: which neurons are active counts as constant, so gradients flow through the active ones alone.
 #include "ops/sparse.hpp"
+#include "gradients/activated.hpp"
 #include "gradients/rule.hpp"
 
 namespace tensorlib::core::gradients::rules {
@@ -35,9 +36,18 @@ Mask mask_of(const Rule &r) {
 }
 
 // Of {N, T} the neurons that the weights have rows of, {n, T}.
-Value of_rows(const Rule &r, const Value &v) {
-    Tensor *rows = r.source(rows_at);
+Value of_rows(const Rule &r, const Value &v, std::size_t operand = rows_at) {
+    Tensor *rows = r.source(operand);
     return rows ? v.transposed().contiguous().op(Op::get_rows, {rows}).transposed() : v;
+}
+
+Activated gate_of(ops::SparseFfnActivation activation, const Value &x) {
+    switch (activation) {
+        case ops::SparseFfnActivation::relu: return activated(Op::relu, x);
+        case ops::SparseFfnActivation::silu: return activated(Op::silu, x);
+        case ops::SparseFfnActivation::gelu: break;
+    }
+    return activated(Op::gelu, x);
 }
 
 Value weights(const Rule &r) { return Value(r.nodes(), *r.source(0)); }
@@ -62,6 +72,37 @@ constexpr GradientRule axpy{[](Rule &r) {
         return weights(r).op(Op::mul_mat_sparse, {&r.g().tensor(), &tested.tensor(), r.source(rows_at)},
                              {mask.by_attr(), mask.threshold_attr(), Attr::of_int("exact", 1)});
     });
+}};
+
+// c = down_t z, z = mask (activation(G) U), G = gate^T x, U = up^T x: the block as the operations that it is made of, of the neurons that
+// the matrices have rows of.
+constexpr GradientRule sparse_ffn{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::SparseFfnAttrs>();
+    constexpr std::size_t scores_of = ops::ffn_operands.scores, rows_of = ops::ffn_operands.rows;
+    const Mask mask = mask_of<ops::SparseFfnAttrs>(r);
+    const auto matrix = [&](std::size_t operand) { return Value(r.nodes(), *r.source(operand)); };
+    const Value &x = r[0];
+    const bool up_first = attrs.first == ops::SparseFfnFirst::up;
+    const auto found = [&] {
+        const Value first = matrix(up_first ? 2 : 1).op(Op::mul_mat, {r.source(0)});
+        return up_first ? first : gate_of(attrs.activation, first).value;
+    };
+    const Value tested = r.has(scores_of) ? of_rows(r, r[scores_of], rows_of) : found();
+    // Products of the active rows by v, and their sums by weights.
+    const auto products = [&](std::size_t operand, const Value &v, bool exact) {
+        return matrix(operand).op(Op::mul_mat_sparse, {&v.tensor(), &tested.tensor(), nullptr},
+                                  {mask.by_attr(), mask.threshold_attr(), Attr::of_int("exact", exact)});
+    };
+    const auto sums = [&](std::size_t operand, const Value &h) {
+        return matrix(operand).op(Op::axpy, {&h.tensor(), &tested.tensor(), nullptr}, {mask.by_attr(), mask.threshold_attr()});
+    };
+    const Value pre = products(1, x, false), up = products(2, x, false);
+    const Activated gate = gate_of(attrs.activation, pre);
+    const Value dz = products(3, r.g(), true), d_up = dz * gate.value, d_gate = dz * up * gate.derivative;
+    r.give(0, [&] { return sums(1, d_gate) + sums(2, d_up); });
+    r.give(1, [&] { return x.op(Op::out_prod, d_gate); });
+    r.give(2, [&] { return x.op(Op::out_prod, d_up); });
+    r.give(3, [&] { return r.g().op(Op::out_prod, gate.value * up); });
 }};
 
 }  // namespace tensorlib::core::gradients::rules

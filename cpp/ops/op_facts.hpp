@@ -1585,6 +1585,35 @@ inline constexpr OpFacts axpy{
     .doc = "Sums of a_t's rows, each times the activation of its neuron, over the active ones",
 };
 
+inline constexpr Operand sparse_ffn_operands[] = {
+    {.name = "x", .role = Role::read},
+    {.name = "gate", .role = Role::read},
+    {.name = "up", .role = Role::read},
+    {.name = "down_t", .role = Role::read},
+    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+};
+inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
+inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};
+inline constexpr const char *sparse_ffn_first_values[] = {"gate", "up"};
+inline constexpr AttrDef sparse_ffn_attrs[] = {
+    {.name = "activation", .kind = AttrKind::text, .required = false, .values = sparse_ffn_activation_values},
+    {.name = "by", .kind = AttrKind::text, .required = false, .values = sparse_ffn_by_values},
+    {.name = "threshold", .kind = AttrKind::number, .required = false},
+    {.name = "first", .kind = AttrKind::text, .required = false, .values = sparse_ffn_first_values},
+};
+inline constexpr OpFacts sparse_ffn{
+    .op = Op::sparse_ffn,
+    .name = "sparse_ffn",
+    .operands = sparse_ffn_operands,
+    .attrs = sparse_ffn_attrs,
+    .result = ResultType::f32,
+    .gradient =
+        "that of what it is made of, mul_mat_sparse, the activation, mul and axpy; which neurons are active counts as constant, so scores "
+        "have none",
+    .doc = "A gated feed-forward block of the active neurons alone",
+};
+
 }  // namespace facts
 
 // Attributes, in structs that nodes keep: attrs_of() reads a node's.
@@ -2165,6 +2194,27 @@ struct AxpyAttrs {
     double threshold;
 
     explicit AxpyAttrs(const Attrs &given) : by(static_cast<AxpyBy>(given.integer("by", 0))), threshold(given.number("threshold", 0.0)) {}
+};
+
+enum class SparseFfnActivation : std::int32_t { relu, silu, gelu };
+
+enum class SparseFfnBy : std::int32_t { score, magnitude, positive };
+
+enum class SparseFfnFirst : std::int32_t { gate, up };
+
+struct SparseFfnAttrs {
+    static constexpr Op operation = Op::sparse_ffn;
+
+    SparseFfnActivation activation;
+    SparseFfnBy by;
+    double threshold;
+    SparseFfnFirst first;
+
+    explicit SparseFfnAttrs(const Attrs &given)
+        : activation(static_cast<SparseFfnActivation>(given.integer("activation", 0))),
+          by(static_cast<SparseFfnBy>(given.integer("by", 0))),
+          threshold(given.number("threshold", 0.0)),
+          first(static_cast<SparseFfnFirst>(given.integer("first", 0))) {}
 };
 
 }  // namespace tensorlib::core::ops

@@ -13,7 +13,8 @@ namespace {
 
 using By = SparseRule::By;
 static_assert(static_cast<int>(MulMatSparseBy::magnitude) == static_cast<int>(By::magnitude) &&
-              static_cast<int>(AxpyBy::positive) == static_cast<int>(By::positive));
+              static_cast<int>(AxpyBy::positive) == static_cast<int>(By::positive) &&
+              static_cast<int>(SparseFfnBy::positive) == static_cast<int>(By::positive));
 
 // One call's checks, each of which names the operation and all operands.
 class Checks {
@@ -151,6 +152,49 @@ void axpy_infer(std::span<Tensor *const> src, const AxpyAttrs &attrs, NodeSpec &
     result.layout = contiguous_layout("axpy", DType::f32, ne);
 }
 
+void sparse_ffn_infer(std::span<Tensor *const> src, const SparseFfnAttrs &attrs, NodeSpec &result) {
+    const Checks check(facts::sparse_ffn, src);
+    const auto [scores, rows] = ffn_operands;
+    const Layout &x = src[0]->layout, &gate = src[1]->layout, &down = src[3]->layout;
+    check.activations(0);
+    check.dims(0, 2);
+    for (int matrix = 1; matrix <= 3; matrix++) {
+        check.weights(matrix);
+        check.dims(matrix, 2);
+    }
+    check.extent(1, 0, x.ne[0], "as of x");
+    check.extent(2, 0, x.ne[0], "as of x");
+    check.extent(2, 1, gate.ne[1], "as many neurons as of gate");
+    check.extent(3, 1, gate.ne[1], "as many neurons as of gate");
+    check.rule(static_cast<By>(attrs.by), attrs.threshold);
+    if (check.has(scores)) {
+        check.scores(scores, x.ne[1], "x");
+        if (attrs.first != SparseFfnFirst::gate) {
+            check.fail_as(Status::invalid_argument, "first says what is tested without scores: leave it out, or scores");
+        }
+    }
+    if (check.has(rows)) {
+        if (!check.has(scores)) {
+            check.fail_as(Status::invalid_argument,
+                          "rows number neurons of scores, which are left out: without them there are no other neurons");
+        }
+        check.rows(rows, 1, check.layout(scores).ne[0]);
+    } else if (check.has(scores)) {
+        check.extent(scores, 0, gate.ne[1], "a score for each neuron, where there are no rows");
+    }
+    const std::array<std::int64_t, 2> ne{down.ne[0], x.ne[1]};
+    result.layout = contiguous_layout("sparse_ffn", DType::f32, ne);
+}
+
+// Three dense products'.
+Cost sparse_ffn_cost(const Tensor &node) {
+    const Layout &gate = node.src[1]->layout;
+    Cost cost = copy_cost(node);
+    cost.flops = 2.0 * static_cast<double>(gate.ne[1]) * static_cast<double>(2 * gate.ne[0] + node.layout.ne[0]) *
+                 static_cast<double>(node.layout.ne[1]);
+    return cost;
+}
+
 // What the dense product costs: how much less it is, the values say.
 Cost sparse_cost(const Tensor &node) {
     const Layout &a = node.src[0]->layout;
@@ -160,7 +204,7 @@ Cost sparse_cost(const Tensor &node) {
 }
 
 unsigned checked_rows(const Tensor &node) noexcept {
-    const int rows = sparse_operands.rows;
+    const int rows = sparse_operands_of(node.op).rows;
     return node.src[static_cast<std::size_t>(rows)] ? 1u << rows : 0;
 }
 std::string valid_rows(const Tensor &node, int) {
@@ -169,8 +213,14 @@ std::string valid_rows(const Tensor &node, int) {
 
 }  // namespace
 
+SparseOperands sparse_operands_of(Op op) noexcept { return op == Op::sparse_ffn ? ffn_operands : sparse_operands; }
+
 SparseRule sparse_rule(const Tensor &node) noexcept {
-    const bool scored = node.src[static_cast<std::size_t>(sparse_operands.scores)] != nullptr;
+    const bool scored = node.src[static_cast<std::size_t>(sparse_operands_of(node.op).scores)] != nullptr;
+    if (node.op == Op::sparse_ffn) {
+        const auto &attrs = attrs_of<SparseFfnAttrs>(node);
+        return {static_cast<By>(attrs.by), static_cast<float>(attrs.threshold), !scored};
+    }
     if (node.op == Op::axpy) {
         const auto &attrs = attrs_of<AxpyAttrs>(node);
         return {static_cast<By>(attrs.by), static_cast<float>(attrs.threshold), !scored};
@@ -179,7 +229,13 @@ SparseRule sparse_rule(const Tensor &node) noexcept {
     return {static_cast<By>(attrs.by), static_cast<float>(attrs.threshold), false};
 }
 
-std::int64_t sparse_neurons(const Tensor &node) noexcept { return node.op == Op::axpy ? node.src[1]->layout.ne[0] : node.layout.ne[0]; }
+std::int64_t sparse_neurons(const Tensor &node) noexcept {
+    if (node.op == Op::sparse_ffn) {
+        const Tensor *scores = node.src[static_cast<std::size_t>(ffn_operands.scores)];
+        return scores ? scores->layout.ne[0] : node.src[1]->layout.ne[1];
+    }
+    return node.op == Op::axpy ? node.src[1]->layout.ne[0] : node.layout.ne[0];
+}
 
 constexpr OpDef mul_mat_sparse{facts::mul_mat_sparse,
                                {.infer = with_attrs<MulMatSparseAttrs, mul_mat_sparse_infer>,
@@ -190,5 +246,11 @@ constexpr OpDef mul_mat_sparse{facts::mul_mat_sparse,
 constexpr OpDef axpy{
     facts::axpy,
     {.infer = with_attrs<AxpyAttrs, axpy_infer>, .cost = sparse_cost, .checked_operands = checked_rows, .valid_values = valid_rows}};
+
+constexpr OpDef sparse_ffn{facts::sparse_ffn,
+                           {.infer = with_attrs<SparseFfnAttrs, sparse_ffn_infer>,
+                            .cost = sparse_ffn_cost,
+                            .checked_operands = checked_rows,
+                            .valid_values = valid_rows}};
 
 }  // namespace tensorlib::core::ops

@@ -29,9 +29,10 @@ struct SparseRule {
 struct SparseOperands {
     int scores, rows;
 };
-constexpr SparseOperands sparse_operands{2, 3};
+// Of mul_mat_sparse and axpy, and of a block.
+constexpr SparseOperands sparse_operands{2, 3}, ffn_operands{4, 5};
+SparseOperands sparse_operands_of(Op op) noexcept;
 
-// Of a mul_mat_sparse or an axpy.
 SparseRule sparse_rule(const Tensor &node) noexcept;
 // How many neurons there are, of which `rows` are some.
 std::int64_t sparse_neurons(const Tensor &node) noexcept;

@@ -41,8 +41,9 @@ std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
     // A constant's packed copy serves all products of a part that read the same rows of it.
     std::vector<std::tuple<std::size_t, const Tensor *, std::size_t>> packed;
     for (const Step &step : plan.steps_) {
-        if (!step.plan.copy) continue;
-        const Tensor &a = *step.node->src[0];
+        if (step.plan.copy_bytes == 0) continue;
+        const auto is_constant = [](const Tensor *t) { return t && t->root->constant.load(std::memory_order_acquire); };
+        const Tensor &a = **std::ranges::find_if(step.node->src, step.node->src + step.node->n_src, is_constant);
         const std::tuple key(step.part, a.root, a.root_offset);
         if (std::ranges::find(packed, key) != packed.end()) continue;
         packed.push_back(key);

@@ -663,5 +663,15 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_axpy(ctx, s[0], s[1], s[2], s[3], &params);
         return true;
     }
+    if (strcmp(op, "sparse_ffn") == 0) {
+        operands(run, words, n, 6, s);
+        tl_sparse_ffn_params params = {.struct_size = sizeof params};
+        params.activation = case_choice(run, words, n, "activation", "relu silu gelu");
+        params.by = case_choice(run, words, n, "by", "score magnitude positive");
+        params.threshold = case_number(run, words, n, "threshold");
+        params.first = case_choice(run, words, n, "first", "gate up");
+        *made = tl_sparse_ffn(ctx, s[0], s[1], s[2], s[3], s[4], s[5], &params);
+        return true;
+    }
     return false;
 }

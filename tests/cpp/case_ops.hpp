@@ -266,5 +266,13 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
         options.threshold = attrs.number("threshold");
         return tl::axpy(s.at(0), s.at(1), s.at_if_given(2), s.at_if_given(3), options);
     }
+    if (op == "sparse_ffn") {
+        tl::SparseFfnOptions options;
+        options.activation = static_cast<tl::SparseFfnActivation>(attrs.choice("activation", {"relu", "silu", "gelu"}));
+        options.by = static_cast<tl::SparseFfnBy>(attrs.choice("by", {"score", "magnitude", "positive"}));
+        options.threshold = attrs.number("threshold");
+        options.first = static_cast<tl::SparseFfnFirst>(attrs.choice("first", {"gate", "up"}));
+        return tl::sparse_ffn(s.at(0), s.at(1), s.at(2), s.at(3), s.at_if_given(4), s.at_if_given(5), options);
+    }
     return std::nullopt;
 }

@@ -10,6 +10,8 @@
 
 namespace support::masks {
 
+namespace core = tl::core;
+
 using Random = std::mt19937;
 using Rows = std::vector<std::int32_t>;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
@@ -62,6 +64,13 @@ inline std::optional<tl::Tensor> numbers(const tl::Context &ctx, const std::opti
     const tl::Tensor t = ctx.zeros(tl::Type::i32, {static_cast<std::int64_t>(rows->size())});
     t.write<std::int32_t>(*rows);
     return t;
+}
+
+// What weights may be, but for F32.
+inline std::vector<core::DType> weights_and_floats() {
+    std::vector<core::DType> all = weights();
+    all.insert(all.end(), {core::DType::f16, core::DType::bf16, core::DType::f64});
+    return all;
 }
 
 inline void expect_zeros_without_a_sign(const std::vector<float> &got, const Expected &want) {

@@ -149,13 +149,7 @@ TEST(Sparse, rows_of_any_number) {
 
 class SparseTypes : public testing::TestWithParam<DType> {};
 
-std::vector<DType> types() {
-    std::vector<DType> all = support::weights();
-    all.insert(all.end(), {DType::f16, DType::bf16, DType::f64});
-    return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(all, SparseTypes, testing::ValuesIn(types()),
+INSTANTIATE_TEST_SUITE_P(all, SparseTypes, testing::ValuesIn(weights_and_floats()),
                          [](const auto &info) { return std::string(traits(info.param).name); });
 
 // Few active rows are gathered, many are read from a constant's panels.

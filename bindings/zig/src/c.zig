@@ -721,6 +721,34 @@ pub extern fn tl_axpy(
     rows: ?*tl_tensor,
     params: ?*const tl_axpy_params,
 ) ?*tl_tensor;
+pub const tl_sparse_ffn_activation = i32;
+pub const TL_SPARSE_FFN_ACTIVATION_RELU: tl_sparse_ffn_activation = 0;
+pub const TL_SPARSE_FFN_ACTIVATION_SILU: tl_sparse_ffn_activation = 1;
+pub const TL_SPARSE_FFN_ACTIVATION_GELU: tl_sparse_ffn_activation = 2;
+pub const tl_sparse_ffn_by = i32;
+pub const TL_SPARSE_FFN_BY_SCORE: tl_sparse_ffn_by = 0;
+pub const TL_SPARSE_FFN_BY_MAGNITUDE: tl_sparse_ffn_by = 1;
+pub const TL_SPARSE_FFN_BY_POSITIVE: tl_sparse_ffn_by = 2;
+pub const tl_sparse_ffn_first = i32;
+pub const TL_SPARSE_FFN_FIRST_GATE: tl_sparse_ffn_first = 0;
+pub const TL_SPARSE_FFN_FIRST_UP: tl_sparse_ffn_first = 1;
+pub const tl_sparse_ffn_params = extern struct {
+    struct_size: usize = @sizeOf(tl_sparse_ffn_params),
+    activation: tl_sparse_ffn_activation = 0,
+    by: tl_sparse_ffn_by = 0,
+    threshold: f64 = 0,
+    first: tl_sparse_ffn_first = 0,
+};
+pub extern fn tl_sparse_ffn(
+    ctx: ?*tl_context,
+    x: ?*tl_tensor,
+    gate: ?*tl_tensor,
+    up: ?*tl_tensor,
+    down_t: ?*tl_tensor,
+    scores: ?*tl_tensor,
+    rows: ?*tl_tensor,
+    params: ?*const tl_sparse_ffn_params,
+) ?*tl_tensor;
 // End of what `cargo xtask ops` writes.
 
 // Graphs

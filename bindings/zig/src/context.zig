@@ -271,6 +271,7 @@ pub const Context = struct {
     pub const optStepLion = op_functions.optStepLion;
     pub const mulMatSparse = op_functions.mulMatSparse;
     pub const axpy = op_functions.axpy;
+    pub const sparseFfn = op_functions.sparseFfn;
     // End of what `cargo xtask ops` writes.
 
     /// The matrix product: a {k, m, x, y} and b {k, n, X, Y} give f32 {m, n, X, Y}, each element the dot

@@ -1504,3 +1504,56 @@ pub fn axpy(
     };
     return self.construct(c.tl_axpy, .{ a_t.handle, h.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
 }
+
+/// Of gate; relu is the default.
+pub const SparseFfnActivation = enum(i32) { relu, silu, gelu };
+
+/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
+/// one of a projection is; score is the default.
+pub const SparseFfnBy = enum(i32) { score, magnitude, positive };
+
+/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+pub const SparseFfnFirst = enum(i32) { gate, up };
+
+/// What `sparseFfn` may be given.
+pub const SparseFfnOptions = struct {
+    /// Of gate; relu is the default.
+    activation: SparseFfnActivation = .relu,
+    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is
+    /// not, one of a projection is; score is the default.
+    by: SparseFfnBy = .score,
+    /// Of score and magnitude, rounded to f32.
+    threshold: f64 = 0.0,
+    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    first: SparseFfnFirst = .gate,
+};
+
+/// A gated feed-forward block of the active neurons alone.
+///
+/// The result c: c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
+/// up[k, i] x[k, t]) * down_t[j, i]. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c
+/// {m, T}: of each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
+/// these neurons' rows alone, in ascending order, of those that scores has. Without scores the block finds out by
+/// itself which neurons are active: it computes the first of both projections of all of them, as the attribute
+/// `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate, up and
+/// down_t each of any float type or weight format, x f32, f16 or bf16, scores f32, rows i32; x may be rounded as
+/// in `mulMat`. The result is f32. `scores` and `rows` may be `null`: left out. Computing fails with
+/// `error.InvalidArgument`, naming the place, for rows that do not ascend, or are no neuron's.
+pub fn sparseFfn(
+    self: Context,
+    x: Tensor,
+    gate: Tensor,
+    up: Tensor,
+    down_t: Tensor,
+    scores: ?Tensor,
+    rows: ?Tensor,
+    options: SparseFfnOptions,
+) Error!Tensor {
+    const params: c.tl_sparse_ffn_params = .{
+        .activation = @intFromEnum(options.activation),
+        .by = @intFromEnum(options.by),
+        .threshold = options.threshold,
+        .first = @intFromEnum(options.first),
+    };
+    return self.construct(c.tl_sparse_ffn, .{ x.handle, gate.handle, up.handle, down_t.handle, Tensor.handleOrNone(scores), Tensor.handleOrNone(rows), &params });
+}

@@ -89,6 +89,10 @@ pub const MulMatSparseBy = op_functions.MulMatSparseBy;
 pub const MulMatSparseOptions = op_functions.MulMatSparseOptions;
 pub const AxpyBy = op_functions.AxpyBy;
 pub const AxpyOptions = op_functions.AxpyOptions;
+pub const SparseFfnActivation = op_functions.SparseFfnActivation;
+pub const SparseFfnBy = op_functions.SparseFfnBy;
+pub const SparseFfnFirst = op_functions.SparseFfnFirst;
+pub const SparseFfnOptions = op_functions.SparseFfnOptions;
 // End of what `cargo xtask ops` writes.
 pub const version = status.version;
 pub const abiVersion = status.abiVersion;

@@ -113,6 +113,7 @@ const Name = enum {
     opt_step_lion,
     mul_mat_sparse,
     axpy,
+    sparse_ffn,
 };
 
 /// null where it is none of these.
@@ -227,6 +228,7 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .opt_step_lion => 4,
         .mul_mat_sparse => 4,
         .axpy => 4,
+        .sparse_ffn => 6,
     };
     if (src.len != n_src) return error.WrongNumberOfOperands;
     switch (name) {
@@ -438,6 +440,12 @@ pub fn make(ctx: tl.Context, op: case_file.Op, src: []const ?tl.Tensor) !?tl.Ten
         .axpy => return try ctx.axpy(src[0].?, src[1].?, src[2], src[3], .{
             .by = try op.choice(tl.AxpyBy, "by"),
             .threshold = try op.number("threshold"),
+        }),
+        .sparse_ffn => return try ctx.sparseFfn(src[0].?, src[1].?, src[2].?, src[3].?, src[4], src[5], .{
+            .activation = try op.choice(tl.SparseFfnActivation, "activation"),
+            .by = try op.choice(tl.SparseFfnBy, "by"),
+            .threshold = try op.number("threshold"),
+            .first = try op.choice(tl.SparseFfnFirst, "first"),
         }),
     }
 }

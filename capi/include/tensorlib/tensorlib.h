@@ -2023,6 +2023,90 @@ typedef struct tl_axpy_params {
 } tl_axpy_params;
 
 /**
+ * tl_sparse_ffn_activation: of gate; relu is the default.
+ */
+typedef int32_t tl_sparse_ffn_activation;
+
+/**
+ * relu.
+ */
+#define TL_SPARSE_FFN_ACTIVATION_RELU 0
+
+/**
+ * silu.
+ */
+#define TL_SPARSE_FFN_ACTIVATION_SILU 1
+
+/**
+ * gelu.
+ */
+#define TL_SPARSE_FFN_ACTIVATION_GELU 2
+
+/**
+ * tl_sparse_ffn_by: when a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0.
+ * A NaN of scores is not, one of a projection is; score is the default.
+ */
+typedef int32_t tl_sparse_ffn_by;
+
+/**
+ * score.
+ */
+#define TL_SPARSE_FFN_BY_SCORE 0
+
+/**
+ * magnitude.
+ */
+#define TL_SPARSE_FFN_BY_MAGNITUDE 1
+
+/**
+ * positive.
+ */
+#define TL_SPARSE_FFN_BY_POSITIVE 2
+
+/**
+ * tl_sparse_ffn_first: without scores: the projection that is computed of all neurons, and tested; gate is
+ * the default.
+ */
+typedef int32_t tl_sparse_ffn_first;
+
+/**
+ * gate.
+ */
+#define TL_SPARSE_FFN_FIRST_GATE 0
+
+/**
+ * up.
+ */
+#define TL_SPARSE_FFN_FIRST_UP 1
+
+/**
+ * What tl_sparse_ffn() may be given. Since 0.1.
+ */
+typedef struct tl_sparse_ffn_params {
+    /**
+     * sizeof(tl_sparse_ffn_params).
+     */
+    size_t struct_size;
+    /**
+     * Of gate; relu is the default.
+     */
+    tl_sparse_ffn_activation activation;
+    /**
+     * When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of
+     * scores is not, one of a projection is; score is the default.
+     */
+    tl_sparse_ffn_by by;
+    /**
+     * Of score and magnitude, rounded to F32.
+     */
+    double threshold;
+    /**
+     * Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+     */
+    tl_sparse_ffn_first first;
+} tl_sparse_ffn_params;
+
+/**
  * a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
  * Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
  * zero in a. Types: a and b each F32, F16 or BF16; computed in F32 and rounded once. The result is of
@@ -3041,6 +3125,23 @@ TL_API tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b,
  */
 TL_API tl_tensor *tl_axpy(tl_context *ctx, tl_tensor *a_t, tl_tensor *h, tl_tensor *scores, tl_tensor *rows,
         const tl_axpy_params *params);
+
+/**
+ * A gated feed-forward block of the active neurons alone. The result c: `c[j, t] = sum over the active
+ * i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) *
+ * down_t[j, i]`. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of
+ * each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
+ * these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
+ * finds out by itself which neurons are active: it computes the first of both projections of all of
+ * them, as the attribute `first` says, and tests the activation of gate, or up as it is. Then there
+ * are no rows. Types: gate, up and down_t each of any float type or weight format, x F32, F16 or BF16,
+ * scores F32, rows I32; x may be rounded as in tl_mul_mat(). The result is F32. `scores` and `rows`
+ * may be tl_none(): left out. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
+ * rows that do not ascend, or are no neuron's. `params` may be NULL. The context owns the result; NULL
+ * on failure. Since 0.1.
+ */
+TL_API tl_tensor *tl_sparse_ffn(tl_context *ctx, tl_tensor *x, tl_tensor *gate, tl_tensor *up,
+        tl_tensor *down_t, tl_tensor *scores, tl_tensor *rows, const tl_sparse_ffn_params *params);
 
 /* ====================================================================================================
  * Gradients

@@ -86,7 +86,7 @@ void ActiveRows::compact(std::byte *base) const noexcept {
 }
 
 void check_rows(const Step &step, const Slice &) noexcept {
-    constexpr int rows = ops::sparse_operands.rows;
+    const int rows = ops::sparse_operands_of(step.node->op).rows;
     if (step.node->src[rows]) ActiveRows::check_numbers(step, rows, ops::sparse_neurons(*step.node));
 }
 

@@ -97,7 +97,7 @@ inline Range places_of(std::int64_t chunk, std::int64_t per_chunk, const std::in
     return {place(first), place(first + per_chunk)};
 }
 
-// Of a mul_mat_sparse or axpy without results: its numbers are checked all the same.
+// Of a sparse product without results: its numbers are checked all the same.
 inline const char *refuse_unless_empty(const Problem &p) noexcept { return p.node.layout.n_elements() == 0 ? nullptr : "not empty"; }
 void check_rows(const Step &step, const Slice &) noexcept;
 

@@ -4,7 +4,7 @@
 //              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
 //              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
 //              may be read instead.
-//   floats     all others: rows of F32, F16 and BF16 are multiplied one by one where they lie, others decoded, four at a time.
+//   floats     all others: rows of F32, F16 and BF16 are multiplied where they lie, neighbours together, others decoded, four at a time.
 //
 // A group of 32 rows of 4,096 weights of Q4_0 is 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the order of k whatever
 // group it falls to, so its bits depend on neither threads nor chunks nor on which other rows are active.
@@ -56,7 +56,7 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
         columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
         row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
     }
-    tile_ = thread_.add<float>(columns * group_);
+    tile_ = thread_.add<float>(columns * group_ * (copy_ && columns <= at_once_ ? most_panels : 1));
 }
 
 void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept {
@@ -103,13 +103,18 @@ void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, 
     const DotTiles tiles = as_they_lie_ ? as_they_lie_ : leaf_.dot.f32;
     float *tile = at<float>(thread, tile_), *decoded = at<float>(thread, rows_);
     const auto column_stride = static_cast<std::ptrdiff_t>(decoded_floats(K_) * sizeof(float));
-    const std::int64_t height = as_they_lie_ ? 1 : leaf_.dot.rows;
-    for (std::int64_t i = 0; i < n; i += height) {
-        const std::int64_t here = std::min(height, n - i);
+    // Rows that are neighbours, as all are where nothing is sparse, are taken together where they lie.
+    const auto neighbours = [&](std::int64_t i) {
+        std::int64_t count = 1;
+        while (count < std::min<std::int64_t>(leaf_.dot.rows, n - i) && rows[i + count] == rows[i] + count) count++;
+        return count;
+    };
+    for (std::int64_t i = 0, here = 0; i < n; i += here) {
+        here = as_they_lie_ ? neighbours(i) : std::min<std::int64_t>(leaf_.dot.rows, n - i);
         const char *first = reinterpret_cast<const char *>(row_address(a, {rows[i], 0, 0}));
-        std::ptrdiff_t stride = 0;
+        auto stride = static_cast<std::ptrdiff_t>(a.nb[1]);
         if (as_they_lie_) {
-            if (i + 1 < n) fetch(row_address(a, {rows[i + 1], 0, 0}), std::min<std::size_t>(row_bytes_, 4096));
+            if (i + here < n) fetch(row_address(a, {rows[i + here], 0, 0}), std::min<std::size_t>(row_bytes_, 4096));
         } else {
             for (std::int64_t r = 0; r < here; r++) {
                 load_row(a, row_address(a, {rows[i + r], 0, 0}), 0, K_, decoded + static_cast<std::size_t>(r) * decoded_floats(K_), leaf_);
@@ -134,15 +139,16 @@ const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *
     return at<float>(thread, tile_);
 }
 
-const float *RowProducts::multiply_panel(std::int64_t number, const Round &round, std::byte *thread) const noexcept {
+const float *RowProducts::multiply_panels(std::int64_t number, std::int64_t count, const Round &round, std::byte *thread) const noexcept {
     float *tile = at<float>(thread, tile_);
-    const int rows = static_cast<int>(std::min(group_, M_ - number * group_));
+    const std::int64_t height = count * group_;
+    const int rows = static_cast<int>(std::min(height, M_ - number * group_));
     leaf::PackedPanel panel{reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(number) * copy_panel_, format_.levels, 0};
     for (std::int64_t j = 0; j < round.columns; j += at_once_) {
         const std::int64_t width = std::min(at_once_, round.columns - j);
         panel.ahead = leaf_.integer.fetched_ahead[width - 1];
         const auto kernel = layout_->one ? format_.gemm_packed_one : format_.gemm_packed[width - 1];
-        kernel(K_, panel, layout_->at(round.shared, j, width, 0), tile + j * group_, group_, rows);
+        kernel(K_, panel, layout_->at(round.shared, j, width, 0), tile + j * height, height, rows);
     }
     return tile;
 }

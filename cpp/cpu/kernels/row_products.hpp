@@ -25,6 +25,10 @@ public:
     bool reads_panels(std::int64_t count) const noexcept {
         return copy_ && static_cast<double>(count) > dense_part * static_cast<double>(M_);
     }
+    // Rows of a chunk that reads panels: some one after the other, but eight chunks a thread, so that a late one holds up little.
+    std::int64_t rows_of_panels(std::int64_t n_threads) const noexcept {
+        return group_ * std::clamp<std::int64_t>(ceil_div(M_, group_) / (8 * n_threads), 1, most_panels);
+    }
     // Bytes of the columns, which all threads share, and of a thread's.
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
@@ -39,11 +43,12 @@ public:
     // Column `first` + j of b as the products read it.
     void prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept;
 
-    // What rows of a list, ascending, come to: the tile [columns][group()] has those of places first to first + n - 1, row by row from 0
+    // What rows of a list, ascending, come to: the tile [columns][height] has those of places first to first + n - 1, row by row from 0
     // on, or where they are in a panel.
     struct Tile {
         const float *data;
         std::int64_t first, n, panel;  // -1: no panel
+        std::int64_t height;           // rows from one column to the next
         // The row of the tile that place first + i has.
         std::int64_t row(const std::int64_t *list, std::int64_t i) const noexcept { return panel < 0 ? i : list[first + i] - panel; }
     };
@@ -54,21 +59,26 @@ public:
         for (std::int64_t first = places.begin, end; first < places.end; first = end) {
             const std::int64_t number = list[first] / group_;
             end = first + 1;
-            while (end < places.end && (panels ? list[end] / group_ == number : end < first + group_)) end++;
-            const float *data = panels ? multiply_panel(number, round, thread) : multiply_rows(a, list + first, end - first, round, thread);
-            take(Tile{data, first, end - first, panels ? number * group_ : -1});
+            // Few columns go from one panel to the next without a stop.
+            const std::int64_t count = panels && round.columns <= at_once_ ? list[places.end - 1] / group_ - number + 1 : 1;
+            const std::int64_t behind = panels ? (number + count) * group_ : first + group_;
+            while (end < places.end && (panels ? list[end] : end) < behind) end++;
+            const float *data =
+                panels ? multiply_panels(number, count, round, thread) : multiply_rows(a, list + first, end - first, round, thread);
+            take(Tile{data, first, end - first, panels ? number * group_ : -1, panels ? count * group_ : group_});
         }
     }
 
 private:
-    // Rows that are gathered and unpacked cost about three times what they cost in panels (docs/performance/sparsity.md): so where more
+    // Rows that are gathered and unpacked cost up to five times what they cost in panels (docs/performance/sparsity.md): so where more
     // than this part of them is active, all panels are read.
-    static constexpr double dense_part = 0.35;
+    static constexpr double dense_part = 0.2;
+    static constexpr std::int64_t most_panels = 16;
 
     // Both give the thread's tile.
     const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
                                std::byte *thread) const noexcept;
-    const float *multiply_panel(std::int64_t number, const Round &round, std::byte *thread) const noexcept;
+    const float *multiply_panels(std::int64_t number, std::int64_t count, const Round &round, std::byte *thread) const noexcept;
     struct RowsOfA {
         const char *first;
         std::ptrdiff_t stride;

@@ -68,12 +68,13 @@ void find_active(const Blocking &b, const Step &step, const RowProducts::Round &
 // A tile to where its rows are active.
 void store(const Blocking &b, const Step &step, const RowProducts::Round &round, const RowProducts::Tile &tile,
            const std::int64_t *list) noexcept {
-    const bool scored = step.node->src[ops::sparse_operands.scores] != nullptr;
+    // (Of one column the list has what is active in it.)
+    const bool tests = step.node->src[ops::sparse_operands.scores] != nullptr && round.columns > 1;
     const ops::SparseRule rule = ops::sparse_rule(*step.node);
     const FloatColumns scores = b.scores_of(step);
     for (std::int64_t j = 0; j < round.columns; j++) {
         float *c = reinterpret_cast<float *>(step.dst.data) + (round.first + j) * step.dst.ne[0];
-        const float *s = scored ? scores.at(round.first, j) : nullptr, *from = tile.data + j * b.products.group();
+        const float *s = tests ? scores.at(round.first, j) : nullptr, *from = tile.data + j * tile.height;
         for (std::int64_t i = 0; i < tile.n; i++) {
             const std::int64_t neuron = b.active.neuron(step.workspace, list[tile.first + i]);
             if (!s || rule.active(s[neuron])) c[neuron] = from[tile.row(list, i)];
@@ -85,7 +86,8 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const RowProducts::Round round = b.round(step, slice);
     const std::int64_t *list = b.active.list(step.workspace), count = b.active.count(step.workspace);
     const bool panels = b.products.reads_panels(count);
-    const Range places = places_of(slice.chunk, b.products.group(), list, count, panels);
+    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0]) : b.products.group();
+    const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
     b.products.multiply(step.src[0], list, places, panels, round, b.thread(step, slice),
                         [&](const RowProducts::Tile &tile) { store(b, step, round, tile, list); });
 }

@@ -2,6 +2,7 @@
 // transposition of words of 4, done in registers W x W at a time, a piece of 256 elements of all rows after the other: 8 KiB, which
 // stay in the first-level cache.
 #include "cpu/leaf/panels_i8.hpp"
+#include "cpu/leaf/codes.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -18,19 +19,6 @@ inline void fetch_ahead(int64_t at, int64_t k, const char *blocks, ptrdiff_t row
     const int64_t next = at + 2 * piece;
     const char *ahead = blocks + (next < k ? r : panel_rows + r) * row_stride + (next < k ? next : next - k) / size * bytes;
     for (int line = 0; line < piece / size * bytes; line += 64) __builtin_prefetch(ahead + line, 0, 2);
-}
-
-// (In line, with all that it calls: out of line GCC 12 takes 3 times as long for some formats.)
-template <class Format>
-__attribute__((always_inline, flatten)) inline void codes_of(const typename Format::Block &block, uint8_t *codes) {
-    constexpr int runs = static_cast<int>(Format::block_size) / run_length;
-#pragma GCC unroll 32
-    for (int run = 0; run < runs; run++) {
-        // As in decode_block(): an array of its own.
-        uint8_t of_run[run_length];
-        Format::codes_run(block, run, of_run);
-        __builtin_memcpy(codes + run * run_length, of_run, run_length);
-    }
 }
 
 // Up to 256 elements of all rows: words [n / 4][rows].

@@ -26,7 +26,7 @@ constexpr std::int64_t slice = 128, few_columns = 8;
 
 // Whether there is nothing to compute, and no number to check.
 inline bool is_nothing(const Tensor &node) noexcept {
-    return node.layout.n_elements() == 0 && !node.src[static_cast<std::size_t>(ops::sparse_operands.rows)];
+    return node.layout.n_elements() == 0 && !node.src[static_cast<std::size_t>(ops::sparse_operands_of(node.op).rows)];
 }
 
 // The neurons that the weights' rows are of.

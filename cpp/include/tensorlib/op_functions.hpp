@@ -288,6 +288,29 @@ struct AxpyOptions {
     double threshold = 0.0;
 };
 
+// Of gate; relu is the default.
+enum class SparseFfnActivation : std::int32_t { relu, silu, gelu };
+
+// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of a projection is;
+// score is the default.
+enum class SparseFfnBy : std::int32_t { score, magnitude, positive };
+
+// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+enum class SparseFfnFirst : std::int32_t { gate, up };
+
+// What sparse_ffn() may be given.
+struct SparseFfnOptions {
+    // Of gate; relu is the default.
+    SparseFfnActivation activation = SparseFfnActivation::relu;
+    // When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one of a projection
+    // is; score is the default.
+    SparseFfnBy by = SparseFfnBy::score;
+    // Of score and magnitude, rounded to F32.
+    double threshold = 0.0;
+    // Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    SparseFfnFirst first = SparseFfnFirst::gate;
+};
+
 // Context's methods: the free functions of the same names, with the node in this context: that of a request, while the
 // operands are a model's.
 class ContextOps {
@@ -409,6 +432,8 @@ public:
                           const MulMatSparseOptions &options = {}) const;
     Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
                 const AxpyOptions &options = {}) const;
+    Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t, const std::optional<Tensor> &scores,
+                      const std::optional<Tensor> &rows, const SparseFfnOptions &options = {}) const;
 };
 
 // Tensor's methods: the free functions of one operand.
@@ -963,5 +988,15 @@ Tensor mul_mat_sparse(const Tensor &a, const Tensor &b, const std::optional<Tens
 // with Error(invalid_argument), naming the place, for rows that do not ascend, or are no neuron's.
 Tensor axpy(const Tensor &a_t, const Tensor &h, const std::optional<Tensor> &scores, const std::optional<Tensor> &rows,
             const AxpyOptions &options = {});
+// A gated feed-forward block of the active neurons alone. The result c: c[j, t] = sum over the active i of activation(sum over k of
+// gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) * down_t[j, i]. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores
+// {n, T}, c {m, T}: of each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have these neurons'
+// rows alone, in ascending order, of those that scores has. Without scores the block finds out by itself which neurons are active: it
+// computes the first of both projections of all of them, as the attribute first says, and tests the activation of gate, or up as it is.
+// Then there are no rows. Types: gate, up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32; x
+// may be rounded as in mul_mat. The result is F32. scores and rows may be std::nullopt: left out. Computing fails with
+// Error(invalid_argument), naming the place, for rows that do not ascend, or are no neuron's.
+Tensor sparse_ffn(const Tensor &x, const Tensor &gate, const Tensor &up, const Tensor &down_t, const std::optional<Tensor> &scores,
+                  const std::optional<Tensor> &rows, const SparseFfnOptions &options = {});
 
 }  // namespace tensorlib

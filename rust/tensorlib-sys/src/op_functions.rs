@@ -439,6 +439,50 @@ pub struct tl_axpy_params {
     pub threshold: f64,
 }
 
+/// tl_sparse_ffn_activation: of gate; relu is the default.
+pub type tl_sparse_ffn_activation = i32;
+/// relu.
+pub const TL_SPARSE_FFN_ACTIVATION_RELU: tl_sparse_ffn_activation = 0;
+/// silu.
+pub const TL_SPARSE_FFN_ACTIVATION_SILU: tl_sparse_ffn_activation = 1;
+/// gelu.
+pub const TL_SPARSE_FFN_ACTIVATION_GELU: tl_sparse_ffn_activation = 2;
+
+/// tl_sparse_ffn_by: when a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0.
+/// A NaN of scores is not, one of a projection is; score is the default.
+pub type tl_sparse_ffn_by = i32;
+/// score.
+pub const TL_SPARSE_FFN_BY_SCORE: tl_sparse_ffn_by = 0;
+/// magnitude.
+pub const TL_SPARSE_FFN_BY_MAGNITUDE: tl_sparse_ffn_by = 1;
+/// positive.
+pub const TL_SPARSE_FFN_BY_POSITIVE: tl_sparse_ffn_by = 2;
+
+/// tl_sparse_ffn_first: without scores: the projection that is computed of all neurons, and tested; gate is
+/// the default.
+pub type tl_sparse_ffn_first = i32;
+/// gate.
+pub const TL_SPARSE_FFN_FIRST_GATE: tl_sparse_ffn_first = 0;
+/// up.
+pub const TL_SPARSE_FFN_FIRST_UP: tl_sparse_ffn_first = 1;
+
+/// What tl_sparse_ffn() may be given. Since 0.1.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct tl_sparse_ffn_params {
+    /// sizeof(tl_sparse_ffn_params).
+    pub struct_size: usize,
+    /// Of gate; relu is the default.
+    pub activation: tl_sparse_ffn_activation,
+    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of
+    /// scores is not, one of a projection is; score is the default.
+    pub by: tl_sparse_ffn_by,
+    /// Of score and magnitude, rounded to F32.
+    pub threshold: f64,
+    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    pub first: tl_sparse_ffn_first,
+}
+
 extern "C" {
     /// a + b, element by element; b repeats into a. The result c: `c[i] = a[i] + b[i mod b's shape]`.
     /// Shapes: c has a's shape; each dimension of b is 1 or divides that of a, and a zero one meets only a
@@ -1399,5 +1443,28 @@ extern "C" {
         scores: *mut tl_tensor,
         rows: *mut tl_tensor,
         params: *const tl_axpy_params,
+    ) -> *mut tl_tensor;
+
+    /// A gated feed-forward block of the active neurons alone. The result c: `c[j, t] = sum over the active
+    /// i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of up[k, i] x[k, t]) *
+    /// down_t[j, i]`. Shapes: x {k, T}, gate {k, n}, up {k, n}, down_t {m, n}, scores {n, T}, c {m, T}: of
+    /// each matrix a row is a neuron's; the down projection is transposed. With rows {r} the matrices have
+    /// these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
+    /// finds out by itself which neurons are active: it computes the first of both projections of all of
+    /// them, as the attribute `first` says, and tests the activation of gate, or up as it is. Then there
+    /// are no rows. Types: gate, up and down_t each of any float type or weight format, x F32, F16 or BF16,
+    /// scores F32, rows I32; x may be rounded as in tl_mul_mat(). The result is F32. `scores` and `rows`
+    /// may be tl_none(): left out. Computing fails with TL_STATUS_INVALID_ARGUMENT, naming the place, for
+    /// rows that do not ascend, or are no neuron's. `params` may be NULL. The context owns the result; NULL
+    /// on failure. Since 0.1.
+    pub fn tl_sparse_ffn(
+        ctx: *mut tl_context,
+        x: *mut tl_tensor,
+        gate: *mut tl_tensor,
+        up: *mut tl_tensor,
+        down_t: *mut tl_tensor,
+        scores: *mut tl_tensor,
+        rows: *mut tl_tensor,
+        params: *const tl_sparse_ffn_params,
     ) -> *mut tl_tensor;
 }

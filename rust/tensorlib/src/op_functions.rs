@@ -1221,6 +1221,97 @@ impl AxpyOptions {
     }
 }
 
+/// Of gate; relu is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SparseFfnActivation {
+    /// `relu`.
+    Relu = sys::TL_SPARSE_FFN_ACTIVATION_RELU as isize,
+    /// `silu`.
+    Silu = sys::TL_SPARSE_FFN_ACTIVATION_SILU as isize,
+    /// `gelu`.
+    Gelu = sys::TL_SPARSE_FFN_ACTIVATION_GELU as isize,
+}
+
+/// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not, one
+/// of a projection is; score is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SparseFfnBy {
+    /// `score`.
+    Score = sys::TL_SPARSE_FFN_BY_SCORE as isize,
+    /// `magnitude`.
+    Magnitude = sys::TL_SPARSE_FFN_BY_MAGNITUDE as isize,
+    /// `positive`.
+    Positive = sys::TL_SPARSE_FFN_BY_POSITIVE as isize,
+}
+
+/// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SparseFfnFirst {
+    /// `gate`.
+    Gate = sys::TL_SPARSE_FFN_FIRST_GATE as isize,
+    /// `up`.
+    Up = sys::TL_SPARSE_FFN_FIRST_UP as isize,
+}
+
+/// What [`Context::sparse_ffn`] may be given; [`Default`] is what it does without.
+#[derive(Clone, Copy, Debug)]
+pub struct SparseFfnOptions {
+    raw: sys::tl_sparse_ffn_params,
+}
+
+impl Default for SparseFfnOptions {
+    fn default() -> Self {
+        let raw = sys::tl_sparse_ffn_params {
+            struct_size: size_of::<sys::tl_sparse_ffn_params>(),
+            activation: 0,
+            by: 0,
+            threshold: 0.0,
+            first: 0,
+        };
+        Self { raw }
+    }
+}
+
+impl SparseFfnOptions {
+    /// The defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Of gate; relu is the default.
+    #[must_use]
+    pub fn activation(mut self, activation: SparseFfnActivation) -> Self {
+        self.raw.activation = activation as i32;
+        self
+    }
+
+    /// When a neuron is active: what is tested is s >= threshold, |s| >= threshold, or s > 0. A NaN of scores is not,
+    /// one of a projection is; score is the default.
+    #[must_use]
+    pub fn by(mut self, by: SparseFfnBy) -> Self {
+        self.raw.by = by as i32;
+        self
+    }
+
+    /// Of score and magnitude, rounded to F32.
+    #[must_use]
+    pub fn threshold(mut self, threshold: f64) -> Self {
+        self.raw.threshold = threshold;
+        self
+    }
+
+    /// Without scores: the projection that is computed of all neurons, and tested; gate is the default.
+    #[must_use]
+    pub fn first(mut self, first: SparseFfnFirst) -> Self {
+        self.raw.first = first as i32;
+        self
+    }
+}
+
 impl Context {
     /// a + b, element by element; b repeats into a.
     ///
@@ -3022,6 +3113,64 @@ impl Context {
             },
         )
     }
+
+    /// A gated feed-forward block of the active neurons alone.
+    ///
+    /// The result c: `c[j, t] = sum over the active i of activation(sum over k of gate[k, i] x[k, t]) * (sum over k of
+    /// up[k, i] x[k, t]) * down_t[j, i]`. Shapes: x `[k, T]`, gate `[k, n]`, up `[k, n]`, down_t `[m, n]`, scores
+    /// `[n, T]`, c `[m, T]`: of each matrix a row is a neuron's; the down projection is transposed. With rows `[r]` the
+    /// matrices have these neurons' rows alone, in ascending order, of those that scores has. Without scores the block
+    /// finds out by itself which neurons are active: it computes the first of both projections of all of them, as the
+    /// attribute `first` says, and tests the activation of gate, or up as it is. Then there are no rows. Types: gate,
+    /// up and down_t each of any float type or weight format, x F32, F16 or BF16, scores F32, rows I32; x may be
+    /// rounded as in [`Context::mul_mat`]. The result is F32. `scores` and `rows` may be `None`: left out. Computing
+    /// fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for rows that do not
+    /// ascend, or are no neuron's.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, SparseFfnBy, SparseFfnOptions};
+    /// let ctx = Context::new();
+    /// let x = ctx.tensor([2], &[1f32, 2.])?;
+    /// // Three neurons; the second one's gate is below 0.
+    /// let gate = ctx.tensor([2, 3], &[1f32, 0., -1., 0., 0., 1.])?;
+    /// let up = ctx.tensor([2, 3], &[0f32, 1., 5., 5., 1., 1.])?;
+    /// let down_t = ctx.tensor([1, 3], &[10f32, 1000., 1.])?;
+    /// let c = x.sparse_ffn(&gate, &up, &down_t, None, None, SparseFfnOptions::new().by(SparseFfnBy::Positive))?;
+    /// Backend::cpu()?.compute(&[&c])?;
+    /// assert_eq!(c.to_vec::<f32>()?, [26.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    #[allow(clippy::too_many_arguments)]
+    pub fn sparse_ffn(
+        &self,
+        x: &Tensor,
+        gate: &Tensor,
+        up: &Tensor,
+        down_t: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: SparseFfnOptions,
+    ) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[Some(x), Some(gate), Some(up), Some(down_t), scores, rows]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe {
+                sys::tl_sparse_ffn(
+                    ctx,
+                    x.raw(),
+                    gate.raw(),
+                    up.raw(),
+                    down_t.raw(),
+                    raw_or_none(scores),
+                    raw_or_none(rows),
+                    &options.raw,
+                )
+            },
+        )
+    }
 }
 
 /// [`Context`]'s operations, with the node in the operands' context; where these differ, in the one that was made last.
@@ -3912,5 +4061,22 @@ impl Tensor {
         options: AxpyOptions,
     ) -> Result<Tensor> {
         youngest(self, &[Some(h), scores, rows]).axpy(self, h, scores, rows, options)
+    }
+
+    /// [`Context::sparse_ffn`] with this tensor as x.
+    ///
+    /// # Errors
+    /// As [`Context::sparse_ffn`].
+    pub fn sparse_ffn(
+        &self,
+        gate: &Tensor,
+        up: &Tensor,
+        down_t: &Tensor,
+        scores: Option<&Tensor>,
+        rows: Option<&Tensor>,
+        options: SparseFfnOptions,
+    ) -> Result<Tensor> {
+        let context = youngest(self, &[Some(gate), Some(up), Some(down_t), scores, rows]);
+        context.sparse_ffn(self, gate, up, down_t, scores, rows, options)
     }
 }

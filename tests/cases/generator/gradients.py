@@ -344,6 +344,21 @@ def sparse():
     yield from Differentiated("mul_mat_sparse_q8_0", product(rules["score"], dtype="q8_0")).cases()
     yield from Differentiated("axpy_q8_0", sums(rules["magnitude"], dtype="q8_0")).cases()
 
+    def block(attrs, rows=None, with_scores=True):
+        def make(c):
+            m = len(rows) if rows else 5
+            x, gate, up, down_t = c.leaf(3, 2), c.leaf(3, m), c.leaf(3, m), c.leaf(4, m)
+            numbers = c.numbers(*rows) if rows else None
+            return c.sparse("sparse_ffn", x, gate, up, down_t, scored(c, 5, 2) if with_scores else None, numbers, **attrs), x, gate, up, down_t
+
+        return make
+
+    yield from Differentiated("sparse_ffn_relu", block({"by": "positive"}, with_scores=False)).cases()
+    yield from Differentiated("sparse_ffn_silu", block({"activation": "silu", "by": "magnitude", "threshold": 1.5}, with_scores=False)).cases()
+    yield from Differentiated("sparse_ffn_up", block({"activation": "gelu", "threshold": 1.5, "first": "up"}, with_scores=False)).cases()
+    yield from Differentiated("sparse_ffn_scored", block({"activation": "gelu", "threshold": 0.5})).cases()
+    yield from Differentiated("sparse_ffn_rows", block({"activation": "silu", "by": "positive"}, rows=(0, 2, 3))).cases()
+
     def rows_alone(c):
         a, b = c.leaf(4, 3), c.leaf(4, 2)
         return c.sparse("mul_mat_sparse", a, b, None, c.numbers(1, 2, 6), n=7), a, b

@@ -5,6 +5,7 @@ each 128 of them."""
 import math
 
 from . import tensors
+from .formulas import Formula
 from .numbers import ROUND, TINY
 
 
@@ -65,4 +66,47 @@ def axpy(ident, a_t, h, scores, rows, by="score", threshold=0.0):
     return tensors.Tensor(ident, "f32", (a_t.ne[0], h.ne[1], 1, 1), [x for x in (a_t, h, scores, rows) if x], at)
 
 
-BY_NAME = {"mul_mat_sparse": mul_mat_sparse, "axpy": axpy}
+def times(x, y):
+    """A product of two floats that are off, rounded once."""
+    size = (abs(x[0]) + x[1]) * (abs(y[0]) + y[1])
+    value = x[0] * y[0]
+    return value, abs(x[0]) * y[1] + x[1] * abs(y[0]) + x[1] * y[1] + size * 2.0**-23 + TINY["f32"] if math.isfinite(size) else 0.0
+
+
+def is_open(found, by, threshold):
+    """Whether the bound of what is tested leaves it open if it is active."""
+    s, error = found
+    if math.isnan(s) or error == 0:
+        return False
+    return abs((abs(s) if by == "magnitude" else s) - (0.0 if by == "positive" else ROUND["f32"](threshold))) <= error
+
+
+def sparse_ffn(ident, x, gate, up, down_t, scores, rows, activation="relu", by="score", threshold=0.0, first="gate"):
+    n = scores.ne[0] if scores else gate.ne[1]
+    places = places_of(rows, n)
+    dots = [tensors.dot_products(matrix, x, exact=False) for matrix in (gate, up)]
+    known = {}
+
+    def neurons(t):
+        """Of a token: what each active neuron's row is multiplied by, its row, and whether it may as well be none."""
+        if t not in known:
+            known[t] = []
+            for i, place in places.items():
+                g, u = (dot((place, 0, 0), (t, 0, 0)) for dot in dots)
+                a = Formula(activation, {}).at([g])
+                tested = scores.get((i, t, 0, 0)) if scores else u if first == "up" else a
+                maybe = is_open(tested, by, threshold)
+                if maybe or is_active(tested, by, threshold, scores is None):
+                    known[t].append((times(a, u), place, maybe))
+        return known[t]
+
+    def at(index):
+        j, t, _, _ = index
+        terms = [(z, down_t.get((j, place, 0, 0)), maybe) for z, place, maybe in neurons(t)]
+        total, bound = weighted_sum([term[:2] for term in terms if term[0] != (0.0, 0.0)], n)
+        return total, bound + sum((abs(z) + ez) * (abs(w) + ew) for (z, ez), (w, ew), maybe in terms if maybe)
+
+    return tensors.Tensor(ident, "f32", (down_t.ne[0], x.ne[1], 1, 1), [s for s in (x, gate, up, down_t, scores, rows) if s], at)
+
+
+BY_NAME = {"mul_mat_sparse": mul_mat_sparse, "axpy": axpy, "sparse_ffn": sparse_ffn}

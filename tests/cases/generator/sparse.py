@@ -1,4 +1,4 @@
-"""mul_mat_sparse and axpy: rules and ties, masks of each token, all and no neurons, rows, every type, views, special values, refusals."""
+"""mul_mat_sparse, axpy and sparse_ffn: rules and ties, masks of each token, all and no neurons, rows, every type, views, special values, refusals."""
 
 from .formats import FORMATS
 from .model import Case
@@ -132,6 +132,80 @@ def special():
     yield c.out(c.sparse("axpy", a, c.leaf(4, 2, put={1: -0.0, 5: 2.0}), c.leaf(4, 2, put={i: 1.0 if i != 5 else -1.0 for i in range(8)}), None))
 
 
+def block(name, k, n, m, tokens, rule=("positive", 0), rows=None, scored=False, dtypes=("f32",) * 3, activation=None, first=None, put=None):
+    c = Case(f"sparse/ffn_{name}")
+    count = n if rows is None else len(rows)
+
+    def matrix(dtype, *ne):
+        return c.leaf(*ne, dtype=dtype) if dtype in ("f32", "f16", "bf16", "f64") else c.blocks(dtype, *ne)
+
+    x, gate, up = c.leaf(k, tokens, put=put), matrix(dtypes[0], k, count), matrix(dtypes[1], k, count)
+    down_t, scores = matrix(dtypes[2], m, count), c.leaf(n, tokens) if scored else None
+    numbers = c.numbers(*rows) if rows is not None else None
+    return c.out(c.sparse("sparse_ffn", x, gate, up, down_t, scores, numbers, activation=activation, first=first, **of(*rule)))
+
+
+def blocks_of_neurons():
+    for k, n, m, tokens in [(1, 1, 1, 1), (33, 7, 5, 1), (17, 40, 9, 2), (12, 140, 17, 9), (5, 20, 4, 130), (8, 30, 1030, 1)]:
+        yield block(f"{k}x{n}x{m}x{tokens}", k, n, m, tokens)
+        yield block(f"{k}x{n}x{m}x{tokens}_scored", k, n, m, tokens, ("score", 0.5), scored=True)
+    for activation in ("relu", "silu", "gelu"):
+        named = None if activation == "relu" else activation
+        for first in ("gate", "up"):
+            for by, threshold in (("score", 1.5), ("magnitude", 2.5), ("positive", 0)):
+                yield block(f"{activation}_{first}_{by}", 11, 20, 6, 3, (by, threshold), activation=named, first=None if first == "gate" else first)
+        yield block(f"{activation}_scored", 11, 20, 6, 3, ("magnitude", 1.5), scored=True, activation=named)
+    for label, numbers in [("none", []), ("one", [17]), ("every_second", ascending(20, 2)), ("all", ascending(20, 1))]:
+        yield block(f"rows_{label}", 9, 20, 4, 3, ("positive", 0), rows=numbers, scored=True)
+    yield block("all", 9, 20, 4, 2, ("magnitude", 0), activation="silu")
+    yield block("none", 9, 20, 4, 2, ("score", 4.5), scored=True)
+    for name, (size, *_) in FORMATS.items():
+        # Weights of large scales make a neuron's bound reach the threshold: by score alone is left.
+        yield block(f"{name}_scored", size, 12, size, 1, ("score", 0.5), scored=True, dtypes=(name,) * 3)
+    for dtypes in (("q8_0", "q8_0", "q8_0"), ("q4_0", "f32", "f16"), ("f16", "q8_0", "bf16"), ("bf16", "f64", "f32")):
+        for tokens in (1, 3):
+            yield block(f"{'_'.join(dtypes)}_{tokens}", 32, 40, 32, tokens, dtypes=dtypes)
+    # Two parts of the neurons on two devices, and an add.
+    c = Case("sparse/parts_of_ffn")
+    low, high = [i for i in range(24) if i % 3 == 0], [i for i in range(24) if i % 3]
+    x, scores = c.leaf(10, 2), c.leaf(24, 2)
+    parts = [c.sparse("sparse_ffn", x, c.leaf(10, len(p)), c.leaf(10, len(p)), c.leaf(7, len(p)), scores, c.numbers(*p), by="positive") for p in (low, high)]
+    yield c.out(c.add(*parts))
+    yield block("nan_in_x", 5, 9, 4, 3, put={7: NAN})
+    yield block("nan_in_x_scored", 5, 9, 4, 3, ("score", 0.5), scored=True, put={7: NAN})
+    for k, n, m, tokens in [(0, 5, 3, 2), (4, 0, 3, 2), (4, 5, 0, 2), (4, 5, 3, 0)]:
+        yield block(f"empty_{k}x{n}x{m}x{tokens}", k, n, m, tokens)
+        yield block(f"empty_{k}x{n}x{m}x{tokens}_scored", k, n, m, tokens, ("score", 0.5), scored=True)
+
+    def wrong(label, status, words, x, gate, up, down_t, scores=None, rows=None, **attrs):
+        c = Case(f"sparse/error_ffn_{label}")
+        made = [c.leaf(*ne[1:], dtype=ne[0]) if ne else None for ne in (x, gate, up, down_t, scores, rows)]
+        return c.fails(status, ("sparse_ffn", *words), "sparse_ffn", *made, **attrs)
+
+    def f(*ne):
+        return ("f32", *ne)
+
+    shape, types, value = "SHAPE_MISMATCH", "TYPE_MISMATCH", "INVALID_ARGUMENT"
+    good = (f(4, 2), f(4, 3), f(4, 3), f(5, 3))
+    yield wrong("gate", shape, ("x is [4, 2] f32", "dimension 0 of gate must be 4"), f(4, 2), f(6, 3), f(4, 3), f(5, 3))
+    yield wrong("up", shape, ("dimension 0 of up must be 4",), f(4, 2), f(4, 3), f(6, 3), f(5, 3))
+    yield wrong("up_neurons", shape, ("dimension 1 of up must be 3",), f(4, 2), f(4, 3), f(4, 2), f(5, 3))
+    yield wrong("down", shape, ("dimension 1 of down_t must be 3",), f(4, 2), f(4, 3), f(4, 3), f(5, 4))
+    yield wrong("scores", shape, ("dimension 0 of scores must be 3",), *good, f(4, 2))
+    yield wrong("tokens", shape, ("dimension 1 of scores must be 2",), *good, f(3, 3))
+    yield wrong("rows", value, ("rows number neurons of scores",), *good, None, ("i32", 3))
+    yield wrong("rows_of_another_number", shape, ("dimension 0 of rows must be 3",), *good, f(7, 2), ("i32", 2))
+    yield wrong("x_type", types, ("x must be f32, f16 or bf16",), ("f64", 4, 2), *good[1:])
+    yield wrong("down_type", types, ("down_t must be of a float type or a weight format",), *good[:3], ("i32", 5, 3))
+    yield wrong("x_of_3_dimensions", shape, ("x must have 2 dimensions",), f(4, 2, 2), *good[1:])
+    yield wrong("threshold", value, ("threshold is 2", "positive"), *good, by="positive", threshold=2)
+    yield wrong("first", value, ("first says what is tested without scores",), *good, f(3, 2), first="up")
+    for k, m in ((32, 5), (0, 5), (32, 0)):
+        c = Case(f"sparse/error_rows_ffn_{k}_{m}")
+        made = c.sparse("sparse_ffn", c.leaf(k, 2), c.leaf(k, 3), c.leaf(k, 3), c.leaf(m, 3), c.leaf(8, 2), c.numbers(1, 6, 6))
+        yield c.fails_computing(made, "INVALID_ARGUMENT", ("sparse_ffn", "element 2 of rows is 6", "rows must ascend, each number once, from 0 to 7"))
+
+
 def empty():
     for k, n, tokens in [(0, 5, 3), (6, 0, 3), (6, 5, 0), (0, 0, 0)]:
         yield product(f"empty_{k}x{n}x{tokens}", k, n, tokens)
@@ -202,5 +276,5 @@ def numbers_that_are_none():
 
 
 def cases():
-    for part in (sizes, rows, formats, strided, special, empty, refusals, numbers_that_are_none):
+    for part in (sizes, rows, formats, strided, special, blocks_of_neurons, empty, refusals, numbers_that_are_none):
         yield from part()

@@ -405,6 +405,31 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             let options = options.threshold(attrs.number("threshold"));
             s[0].axpy(&s[1], s.if_given(2), s.if_given(3), options)
         }
+        "sparse_ffn" => {
+            let options = tensorlib::SparseFfnOptions::new();
+            let activation = match attrs.text("activation") {
+                "" | "relu" => tensorlib::SparseFfnActivation::Relu,
+                "silu" => tensorlib::SparseFfnActivation::Silu,
+                "gelu" => tensorlib::SparseFfnActivation::Gelu,
+                other => panic!("activation: {other} is none of its words"),
+            };
+            let options = options.activation(activation);
+            let by = match attrs.text("by") {
+                "" | "score" => tensorlib::SparseFfnBy::Score,
+                "magnitude" => tensorlib::SparseFfnBy::Magnitude,
+                "positive" => tensorlib::SparseFfnBy::Positive,
+                other => panic!("by: {other} is none of its words"),
+            };
+            let options = options.by(by);
+            let options = options.threshold(attrs.number("threshold"));
+            let first = match attrs.text("first") {
+                "" | "gate" => tensorlib::SparseFfnFirst::Gate,
+                "up" => tensorlib::SparseFfnFirst::Up,
+                other => panic!("first: {other} is none of its words"),
+            };
+            let options = options.first(first);
+            s[0].sparse_ffn(&s[1], &s[2], &s[3], s.if_given(4), s.if_given(5), options)
+        }
         _ => return None,
     })
 }
