@@ -1,13 +1,7 @@
-//! What a model may take of each device, and which tensors go where.
+//! What a model may take of each device, and tensors that are put on one, on the command line.
 
-use crate::args::Place;
-use crate::failure::{Exit, Failure, Outcome};
-use crate::pattern::fits;
 use crate::text::parse_size;
-use std::path::Path;
 use std::str::FromStr;
-use tensorlib::{Backend, DType};
-use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, Outline, Placement};
 
 /// `--budget DEVICE=SIZE`.
 #[derive(Clone, Debug)]
@@ -48,73 +42,6 @@ impl FromStr for Put {
         };
         Ok(Put { pattern: pattern.into(), device: device.into() })
     }
-}
-
-/// Whether all devices that budgets and patterns name are the backend's.
-pub fn check(options: &Place, backend: &Backend) -> Outcome<()> {
-    let named = options.budget.iter().map(|b| ("--budget", &b.device));
-    for (option, name) in named.chain(options.put.iter().map(|p| ("--put", &p.device))) {
-        number(backend, name).ok_or_else(|| {
-            let message = format!("{option} {name}: is none of the devices {}", backend.devices().join(", "));
-            Failure::new(Exit::Usage, message).hint("name all of them with --device, as --device cuda:0,cpu")
-        })?;
-    }
-    Ok(())
-}
-
-fn number(backend: &Backend, device: &str) -> Option<usize> {
-    backend.devices().iter().position(|name| name.eq_ignore_ascii_case(device))
-}
-
-/// Of each device: what was said, nine tenths of what a GPU has free, and all of the CPU's.
-pub fn budgets(options: &Place, backend: &Backend) -> Vec<Option<u64>> {
-    let said = |name: &str| options.budget.iter().find(|b| b.device.eq_ignore_ascii_case(name)).map(|b| b.bytes);
-    let free = |name: &str| {
-        let device = tensorlib::devices().into_iter().find(|d| d.name == name && d.capability > 0)?;
-        Some(device.memory_free / 10 * 9)
-    };
-    backend.devices().iter().map(|name| said(name).or_else(|| free(name))).collect()
-}
-
-/// A placement by which a language model fits into the budgets.
-pub fn fit_decoder(
-    options: &Place,
-    backend: &Backend,
-    model: &Path,
-    how: &DecoderOptions,
-    cache: DType,
-) -> Outcome<(Placement, Outline)> {
-    fit_by(options, backend, |placement| {
-        let how = how.clone().placement(placement.clone());
-        // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user.
-        unsafe { Decoder::outline(model, backend, &how, cache) }
-    })
-}
-
-/// The same of an encoder.
-pub fn fit_encoder(
-    options: &Place,
-    backend: &Backend,
-    model: &Path,
-    how: &EncoderOptions,
-) -> Outcome<(Placement, Outline)> {
-    fit_by(options, backend, |placement| {
-        let how = how.clone().placement(placement.clone());
-        // SAFETY: as above.
-        unsafe { Encoder::outline(model, backend, &how) }
-    })
-}
-
-fn fit_by(
-    options: &Place,
-    backend: &Backend,
-    outline: impl FnMut(&Placement) -> tensorlib_models::Result<Outline>,
-) -> Outcome<(Placement, Outline)> {
-    let chosen = |tensor: &str| {
-        let put = options.put.iter().find(|put| fits(&put.pattern, tensor))?;
-        number(backend, &put.device)
-    };
-    Ok(fit(backend, &budgets(options, backend), chosen, outline)?)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! `tensorlib embed`: lines of text to vectors.
 
 use crate::args::Embed;
-use crate::budget;
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::models;
 use crate::progress::lines_bar;
 use crate::signals;
+use crate::spread;
 use crate::text::count;
 use std::io::{self, BufRead, Write};
 use tensorlib_models::{Encoder, EncoderOptions};
@@ -25,7 +25,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let backend = models::backend(&options.place)?;
     if backend.devices().len() > 1 {
-        let (placement, _) = budget::fit_encoder(&options.place, &backend, &options.model, &how)?;
+        let (placement, _) = spread::fit_encoder(&options.place, &backend, &options.model, &how)?;
         how = how.placement(placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files

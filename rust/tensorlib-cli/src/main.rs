@@ -32,6 +32,7 @@ mod progress;
 mod quantize;
 mod quantize_report;
 mod signals;
+mod spread;
 mod text;
 mod types;
 

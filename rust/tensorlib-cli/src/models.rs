@@ -1,8 +1,8 @@
 //! Where a model computes, and the texts that it is given.
 
 use crate::args::{Place, Products};
-use crate::budget;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::spread;
 use crate::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
 pub fn backend(options: &Place) -> Outcome<Backend> {
     let devices = options.device.replace(',', "+");
     let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
-    budget::check(options, &backend)?;
+    spread::check(options, &backend)?;
     Ok(backend)
 }
 
@@ -41,7 +41,7 @@ pub fn placed(
     if backend.devices().len() == 1 {
         return Ok(how.clone());
     }
-    let (placement, _) = budget::fit_decoder(options, backend, model, how, cache)?;
+    let (placement, _) = spread::fit_decoder(options, backend, model, how, cache)?;
     Ok(how.clone().placement(placement))
 }
 

@@ -1,9 +1,9 @@
 //! `tensorlib place`: which device each tensor of a model would lie on, and what it takes of each.
 
 use crate::args::PlaceModel;
-use crate::budget;
 use crate::failure::{Exit, Outcome};
 use crate::models;
+use crate::spread;
 use crate::text::{bytes, count, Table};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     let backend = models::backend(&options.place)?;
     let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
     let how = how.expert_slots(options.place.expert_slots.into());
-    let (placement, outline) = budget::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
-    let (devices, budgets) = (backend.devices(), budget::budgets(&options.place, &backend));
+    let (placement, outline) = spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
+    let (devices, budgets) = (backend.devices(), spread::budgets(&options.place, &backend));
     if options.json {
         let of = |i: usize| {
             let there = || outline.tensors.iter().filter(|(name, _)| placement.device(name) == i);

@@ -4,11 +4,28 @@
 //! results are added; each way gets -1 for what is the other's (`mul_mat_id`). Slots change between runs only, so a graph
 //! never waits for a copy, and a plan stays as it is: which expert is where are numbers in three tables.
 
-use super::experts::{ExpertFfn, Way};
 use super::shape::Shape;
 use crate::weights::Home;
 use crate::Result;
 use tensorlib::{Context, Tensor};
+
+/// A layer's matrices, [.., .., experts]: gate, up and down.
+pub type Matrices<'a> = [&'a Tensor; 3];
+
+/// Where some of a layer's experts are computed.
+pub struct Way<'a> {
+    pub matrices: Matrices<'a>,
+    /// The numbers that these have of each token's experts, [used, tokens], and the experts' own; -1 for those of another way.
+    pub ids: Tensor,
+    pub own: Tensor,
+}
+
+impl<'a> Way<'a> {
+    /// All of them where they lie.
+    pub fn at_home(matrices: Matrices<'a>, ids: &Tensor) -> Self {
+        Way { matrices, ids: ids.clone(), own: ids.clone() }
+    }
+}
 
 /// The slots of all layers; none of a layer whose experts lie on the first device.
 pub struct ExpertCache {
@@ -58,43 +75,50 @@ impl Lru {
 
 impl ExpertCache {
     /// `slots` for each of these layers, on the first device.
-    pub fn new(layers: &[Option<&ExpertFfn>], slots: usize, shape: &Shape, home: &Home) -> Result<Self> {
+    pub fn new(layers: &[Option<Matrices>], slots: usize, shape: &Shape, home: &Home) -> Result<Self> {
         let contexts = home.contexts("experts")?;
         let count = shape.experts.as_ref().map_or(0, |experts| experts.count);
-        let layer = |(number, ffn): (usize, &Option<&ExpertFfn>)| {
-            let Some(ffn) = ffn.filter(|_| home.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0) else {
+        let layer = |(number, matrices): (usize, &Option<Matrices>)| {
+            let Some(matrices) = matrices.filter(|_| home.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0)
+            else {
                 return Ok(None);
             };
             let n = slots.min(usize::try_from(count).unwrap_or(0));
-            (n > 0).then(|| Slots::new(&contexts[0], ffn, n, count, home)).transpose()
+            (n > 0).then(|| Slots::new(&contexts[0], matrices, n, count, home)).transpose()
         };
         let layers = layers.iter().enumerate().map(layer).collect::<Result<_>>()?;
         Ok(ExpertCache { layers, hits: 0, misses: 0 })
     }
 
     /// How a layer's experts are computed that are in slots, and the others: for each token's experts, [used, tokens].
-    pub fn ways<'a>(&'a self, ctx: &Context, layer: usize, ffn: &'a ExpertFfn, ids: &Tensor) -> Result<Vec<Way<'a>>> {
+    pub fn ways<'a>(
+        &'a self,
+        ctx: &Context,
+        layer: usize,
+        matrices: Matrices<'a>,
+        ids: &Tensor,
+    ) -> Result<Vec<Way<'a>>> {
         let Some(slots) = self.layers.get(layer).and_then(Option::as_ref) else {
-            return Ok(vec![ffn.way(ids)]);
+            return Ok(vec![Way::at_home(matrices, ids)]);
         };
         let (shape, n) = (ids.shape(), ids.n_elements() as i64);
         let flat = ctx.reshape(ids, [n])?;
         let of = |table: &Tensor| -> Result<Tensor> { Ok(ctx.reshape(&ctx.get_rows(table, &flat)?, &shape)?) };
         let at_home = of(&slots.at_home)?;
         let (slot, in_slot) = (of(&slots.slot)?, of(&slots.in_slot)?);
-        let hot = Way { gate: &slots.gate, up: &slots.up, down: &slots.down, ids: slot, own: in_slot };
-        Ok(vec![hot, ffn.way(&at_home)])
+        let hot = Way { matrices: slots.matrices(), ids: slot, own: in_slot };
+        Ok(vec![hot, Way::at_home(matrices, &at_home)])
     }
 
     /// After a run: these experts of a layer were used, in this order. What is not in a slot takes one.
-    pub fn used(&mut self, layer: usize, ffn: &ExpertFfn, experts: &[i32]) -> Result<()> {
+    pub fn used(&mut self, layer: usize, matrices: Matrices, experts: &[i32]) -> Result<()> {
         let Some(slots) = &mut self.layers[layer] else { return Ok(()) };
         let before = slots.lru.expert.clone();
         for expert in experts {
             let there = slots.lru.touch(usize::try_from(*expert).unwrap_or(0));
             *if there { &mut self.hits } else { &mut self.misses } += 1;
         }
-        if let Err(error) = slots.load(ffn, &before) {
+        if let Err(error) = slots.load(matrices, &before) {
             // Half a load is none: what slots hold is unknown.
             slots.lru = Lru::new(before.len());
             slots.write_tables()?;
@@ -116,12 +140,12 @@ impl ExpertCache {
 }
 
 impl Slots {
-    fn new(ctx: &Context, ffn: &ExpertFfn, n: usize, count: i64, home: &Home) -> Result<Self> {
+    fn new(ctx: &Context, matrices: Matrices, n: usize, count: i64, home: &Home) -> Result<Self> {
         let room = |weight: &Tensor| {
             let shape = weight.shape();
             Ok::<_, crate::Error>(ctx.zeros(weight.dtype(), [shape[0], shape[1], n as i64])?)
         };
-        let [gate, up, down] = ffn.matrices();
+        let [gate, up, down] = matrices;
         let table = || home.numbers(ctx, &vec![-1; usize::try_from(count).unwrap_or(0)]);
         let slots = Slots {
             gate: room(gate)?,
@@ -138,11 +162,15 @@ impl Slots {
         Ok(slots)
     }
 
+    fn matrices(&self) -> Matrices<'_> {
+        [&self.gate, &self.up, &self.down]
+    }
+
     /// Copies the experts that are new in their slots.
-    fn load(&self, ffn: &ExpertFfn, before: &[Option<usize>]) -> Result<()> {
+    fn load(&self, matrices: Matrices, before: &[Option<usize>]) -> Result<()> {
         for (slot, expert) in self.lru.expert.iter().enumerate() {
             let Some(expert) = expert.filter(|e| before[slot] != Some(*e)) else { continue };
-            for (from, to) in ffn.matrices().into_iter().zip([&self.gate, &self.up, &self.down]) {
+            for (from, to) in matrices.into_iter().zip(self.matrices()) {
                 let n = to.nbytes() / self.lru.expert.len();
                 let mut bytes = vec![0; n];
                 from.read_bytes(expert * n, &mut bytes)?;

@@ -1,5 +1,6 @@
 //! Feed-forward parts of which each token uses some.
 
+use super::expert_cache::{Matrices, Way};
 use super::run::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
 use crate::adapter::LowRank;
@@ -49,16 +50,6 @@ impl ExpertLinear {
     }
 }
 
-/// Where some of a layer's experts are computed.
-pub struct Way<'a> {
-    pub gate: &'a Tensor,
-    pub up: &'a Tensor,
-    pub down: &'a Tensor,
-    /// The numbers that these have of each token's experts, [used, tokens], and the experts' own; -1 for those of another way.
-    pub ids: Tensor,
-    pub own: Tensor,
-}
-
 /// A layer's experts and their router.
 pub struct ExpertFfn {
     number: usize,
@@ -85,14 +76,8 @@ impl ExpertFfn {
         })
     }
 
-    /// All of them where they lie.
-    pub fn way(&self, ids: &Tensor) -> Way<'_> {
-        let [gate, up, down] = self.matrices();
-        Way { gate, up, down, ids: ids.clone(), own: ids.clone() }
-    }
-
     /// Gate, up and down, [.., .., experts].
-    pub fn matrices(&self) -> [&Tensor; 3] {
+    pub fn matrices(&self) -> Matrices<'_> {
         [&self.gate.weight, &self.up.weight, &self.down.weight]
     }
 
@@ -101,8 +86,9 @@ impl ExpertFfn {
         let of = |part: &ExpertLinear, weight: &Tensor| {
             part.with_bias(run, part.of(run, weight, x, &way.ids, &way.own)?, ids)
         };
-        let hidden = gated(run.ctx, run.shape.activation, &of(&self.gate, way.gate)?, &of(&self.up, way.up)?)?;
-        self.down.of(run, way.down, &hidden, &way.ids, &way.own)
+        let [gate, up, down] = way.matrices;
+        let hidden = gated(run.ctx, run.shape.activation, &of(&self.gate, gate)?, &of(&self.up, up)?)?;
+        self.down.of(run, down, &hidden, &way.ids, &way.own)
     }
 
     /// Of x, [width, tokens].
@@ -121,8 +107,8 @@ impl ExpertFfn {
         }
         let x = ctx.reshape(x, [run.shape.width, 1, n])?;
         let ways = match run.experts {
-            Some(cache) => cache.ways(ctx, self.number, self, &ids)?,
-            None => vec![self.way(&ids)],
+            Some(cache) => cache.ways(ctx, self.number, self.matrices(), &ids)?,
+            None => vec![Way::at_home(self.matrices(), &ids)],
         };
         if ways.len() > 1 {
             run.chosen.borrow_mut().push((self.number, ids.clone()));

@@ -2,6 +2,7 @@
 
 use super::cache::Cache;
 use super::expert_cache::ExpertCache;
+use super::experts::ExpertFfn;
 use super::layer::Layer;
 use super::run::Run;
 use super::shape::Shape;
@@ -101,14 +102,14 @@ impl Network {
 
     /// A cache of experts with so many slots a layer, where the experts lie on another device than the first.
     pub fn expert_cache(&self, slots: usize, home: &Home) -> Result<ExpertCache> {
-        let layers: Vec<_> = self.layers.iter().map(Layer::experts).collect();
+        let layers: Vec<_> = self.layers.iter().map(|layer| layer.experts().map(ExpertFfn::matrices)).collect();
         ExpertCache::new(&layers, slots, &self.shape, home)
     }
 
     /// After a run: which experts a layer has used.
     pub fn used(&self, cache: &mut ExpertCache, layer: usize, experts: &[i32]) -> Result<()> {
         match self.layers[layer].experts() {
-            Some(ffn) => cache.used(layer, ffn, experts),
+            Some(ffn) => cache.used(layer, ffn.matrices(), experts),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{devices, encoder, training};
+use crate::suites::{encoder, training};
 
 /// What the quickstart of every language prints.
 pub const QUICKSTART: &str = "60 55 50 110\n90 54 54 126\n42 29 28 64\n";
@@ -18,7 +18,7 @@ pub const DIGITS: &str = "examples/data/digits.csv";
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     levels::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
-    cases(run, &build, &devices::JOINED_CPUS)?;
+    cases(run, &build, &super::JOINED_CPUS)?;
     digits(run, "C digits", &build.join("examples/c/tl_c_digits"))?;
     let ws = run.ws;
     training::everything(run, "C", |name| ws.cmd(build.join(format!("examples/c/tl_c_{name}"))))

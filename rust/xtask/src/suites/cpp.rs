@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{devices, encoder, training};
+use crate::suites::{encoder, training};
 
 /// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
 /// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
@@ -31,7 +31,7 @@ const ONCE: [&str; 14] = [
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     each_level(run, &build, &[])?;
-    some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[devices::JOINED_CPUS.to_vec()])?;
+    some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[super::JOINED_CPUS.to_vec()])?;
     encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
     super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
     let ws = run.ws;

@@ -32,10 +32,6 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     programs.iter().try_for_each(|(language, program)| encoder::vectors(run, language, program, &envs))
 }
 
-/// Three virtual CPUs, joined: each language's suite runs the cases on them, with leafs on each in turn.
-pub const JOINED_CPUS: [(&str, &str); 2] =
-    [("TENSORLIB_DEVICE", "cpu:0+cpu:1+cpu:2"), ("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")];
-
 /// The cases in the five languages with leafs on each of these devices in turn, which compute joined.
 pub fn joined_cases(run: &mut Run, build: &Path, prefix: &Path, devices: &str) -> Result<(), String> {
     let envs = [("TENSORLIB_DEVICE", devices)];

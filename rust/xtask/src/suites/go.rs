@@ -9,7 +9,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{devices, encoder, training};
+use crate::suites::{encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -22,7 +22,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let race = ["test", "-race", "-v", "./..."];
     run.tests("tests with the race detector", Style::Go, go.at("bindings/go").args(race))?;
     levels::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
-    go.cases(run, &devices::JOINED_CPUS)?;
+    go.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
     go.digits(run, "cpu");
     for example in ["encoder", "value_and_gradient", "digits_network"] {

@@ -40,6 +40,10 @@ const fn deep(name: &'static str, about: &'static str, run: fn(&mut crate::suite
     Suite { name, about, deep: true, run }
 }
 
+/// Three virtual CPUs, joined: each language's suite runs the cases on them, with leafs on each in turn.
+pub const JOINED_CPUS: [(&str, &str); 2] =
+    [("TENSORLIB_DEVICE", "cpu:0+cpu:1+cpu:2"), ("TENSORLIB_CPU_VIRTUAL_DEVICES", "3")];
+
 /// Seconds for one native test program: each takes well under a minute, sanitizers and long runs included under
 /// ten, so more is a hang.
 pub const TEST_LIMIT: u64 = 600;

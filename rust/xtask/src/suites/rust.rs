@@ -8,7 +8,7 @@ use crate::levels;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{devices, encoder, training};
+use crate::suites::{encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -46,7 +46,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         ];
         run.tests(&format!("training {isa}"), Style::Cargo, objects::cargo(ws).args(training).env("TENSORLIB_ISA", isa))
     })?;
-    cases(run, objects::cargo(ws), &[], &devices::JOINED_CPUS)?;
+    cases(run, objects::cargo(ws), &[], &super::JOINED_CPUS)?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;

@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{devices, encoder, training};
+use crate::suites::{encoder, training};
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -17,7 +17,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let tests = ["test", "--summary", "all"];
     run.tests("tests", Style::Zig, zig.build("bindings/zig", &tests))?;
     levels::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
-    zig.cases(run, &devices::JOINED_CPUS)?;
+    zig.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
     zig.digits(run, "cpu");
     let program = zig.encoder(run)?;
