@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 12] = [
     "inspect",
     "quantize",
     "compare",
@@ -14,6 +14,7 @@ const COMMANDS: [&str; 11] = [
     "generate",
     "logits",
     "perplexity",
+    "place",
     "devices",
     "bench",
     "completions",
@@ -134,7 +135,7 @@ fn man_pages_know_all() {
 #[test]
 fn help_tells_of_exit_codes() {
     tool(&["--help"]).expect(0, &COMMANDS).expect(0, &["Exit codes", "70"]);
-    for command in &COMMANDS[..9] {
+    for command in &COMMANDS[..10] {
         tool(&[command, "--help"]).expect(0, &["Exit codes", "Usage"]);
         tool(&[command, "-h"]).expect(0, &["Usage"]);
     }
