@@ -61,8 +61,9 @@ static void test_device(size_t index) {
     const char *name = tl_device_name(index);
     tl_device_props props = {.struct_size = sizeof props};
     ACCEPTED(tl_device_get_props(index, &props, &err));
-    CHECK(props.description[0] && props.memory_total >= props.memory_free && props.memory_free > 0);
     bool is_gpu = strncmp(name, "cuda:", 5) == 0;
+    /* (What a CPU has, the portable fallback does not know.) */
+    CHECK(props.description[0] && props.memory_total >= props.memory_free && (props.memory_free > 0 || !is_gpu));
     CHECK(is_gpu ? props.capability >= 75 && props.capability < 1000 : props.capability == 0);
     tl_backend_params options;
     tl_backend_params_init(&options, sizeof options);
