@@ -84,10 +84,10 @@ const std::byte *ConstantCopies::find_or_make(const Tensor &root, DeviceMemory &
         fail(Status::out_of_memory, "graph_compute: a copy on %s of constant %s, which lies on %s: %zu bytes asked, which it does not have",
              memory.device(), tensor_text(root).c_str(), root.context->memory().device(), bytes);
     }
-    // By pieces, from wherever its bytes are: an original may have been dropped.
+    // By whole rows, from wherever its bytes are: an original may have been dropped. (Rows may be empty.)
     StridedReader reader(root);
-    std::vector<std::byte> stage(
-        std::min(bytes, stage_bytes / root.layout.row_bytes() * root.layout.row_bytes() + root.layout.row_bytes()));
+    const std::size_t row = std::max<std::size_t>(root.layout.row_bytes(), 1);
+    std::vector<std::byte> stage(std::min(bytes, std::max<std::size_t>(stage_bytes / row, 1) * row));
     for (std::size_t at = 0; at < bytes; at += stage.size()) {
         const std::size_t n = std::min(stage.size(), bytes - at);
         reader.read(stage.data(), at, n);

@@ -338,6 +338,19 @@ TEST(Constants, are_copied_once_and_gone_with_their_context) {
     EXPECT_EQ(joined.packed_memory(), 32u * 8 * 4);
 }
 
+TEST(Constants, may_be_empty) {
+    const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b});
+    for (const tl::Shape &shape : {tl::Shape{0, 8}, tl::Shape{8, 0}, tl::Shape{0, 0}}) {
+        const tl::Context weights(a), ctx(b);
+        const auto w = weights.zeros(tl::Type::f32, shape);
+        w.set_constant();
+        const auto y = ctx.exp(w);
+        y.place("cpu:1");
+        joined.compute({y});
+        EXPECT_TRUE(y.read_f32().empty());
+    }
+}
+
 TEST(Constants, whose_original_was_dropped_go_to_other_devices_too) {
     const tl::Backend cpu("cpu", {1}), b("cpu:1", {1}), joined = tl::Backend::join({b, cpu});
     const tl::Context weights(cpu), ctx(b);

@@ -3,6 +3,7 @@
 #include "cpu/cpu_backend.hpp"
 #include "graph/graph.hpp"
 #include "graph/tensor_data.hpp"
+#include "joined_devices.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
 #include "support.hpp"
@@ -18,23 +19,10 @@ using support::leaf;
 
 namespace {
 
-// Memory of another device, which happens to be the host's.
-class OtherMemory final : public core::DeviceMemory {
-public:
-    const char *device() const noexcept override { return "other:0"; }
-    bool host_accessible() const noexcept override { return false; }
-    std::size_t alignment() const noexcept override { return 256; }
-    void *acquire(std::size_t size) noexcept override { return core::platform::allocate_pages(size); }
-    void release(void *p, std::size_t size) noexcept override { core::platform::free_pages(p, size); }
-    void zero(void *p, std::size_t size) override { core::host_memory().zero(p, size); }
-    void write(void *to, const void *from, std::size_t size) override { core::host_memory().write(to, from, size); }
-    void read(void *to, const void *from, std::size_t size) override { core::host_memory().read(to, from, size); }
-};
-
 core::Layout layout(std::vector<std::int64_t> ne) { return core::contiguous_layout("test", core::DType::f32, ne); }
 
 TEST(Devices, operands_outputs_and_backends_of_different_devices_are_told_apart) {
-    OtherMemory memory;
+    support::StrangeMemory memory("other:0");
     core::ContextParams params;
     params.memory = &memory;
     const auto there = core::Context::create(params), here = core::Context::create({});
@@ -53,7 +41,7 @@ TEST(Devices, operands_outputs_and_backends_of_different_devices_are_told_apart)
 }
 
 TEST(Devices, data_elsewhere_goes_in_and_out_but_is_not_mapped) {
-    OtherMemory memory;
+    support::StrangeMemory memory("other:0");
     core::ContextParams params;
     params.memory = &memory;
     params.mem_limit = 4096;
