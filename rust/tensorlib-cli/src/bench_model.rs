@@ -78,7 +78,7 @@ pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
 
 fn measure(options: &Bench, model: &Path, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let decoder = models::decoder_on(backend, model, &how)?;
+    let decoder = models::decoder_on(&options.place, backend, model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let mut speeds = Vec::new();
     if options.prompt > 0 {

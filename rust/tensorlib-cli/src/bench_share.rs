@@ -44,7 +44,7 @@ pub fn measure(options: &Bench, model: &Path) -> Outcome<Shares> {
     }
     let backend = backend?;
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let decoder = models::decoder_on(&backend, model, &how)?;
+    let decoder = models::decoder_on(&options.place, &backend, model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
     // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.

@@ -25,31 +25,25 @@ pub fn how(options: &Products) -> DecoderOptions {
 
 /// Opens a language model there, with room for a cache of this type.
 pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions, cache: DType) -> Outcome<Decoder> {
-    let backend = backend(options)?;
-    let how = &how.clone().expert_slots(options.expert_slots.into());
-    decoder_on(&backend, model, &placed(options, &backend, model, how, cache)?)
+    decoder_on(options, &backend(options)?, model, how, cache)
 }
 
-/// The options with a placement, where there are several devices.
-pub fn placed(
+/// The same on this backend: of several devices on those where it fits.
+pub fn decoder_on(
     options: &Place,
     backend: &Backend,
     model: &Path,
     how: &DecoderOptions,
     cache: DType,
-) -> Outcome<DecoderOptions> {
-    if backend.devices().len() == 1 {
-        return Ok(how.clone());
+) -> Outcome<Decoder> {
+    let mut how = how.clone().expert_slots(options.expert_slots.into());
+    if backend.devices().len() > 1 {
+        let (placement, _) = spread::fit_decoder(options, backend, model, &how, cache)?;
+        how = how.placement(placement);
     }
-    let (placement, _) = spread::fit_decoder(options, backend, model, how, cache)?;
-    Ok(how.clone().placement(placement))
-}
-
-/// Opens a language model on this backend.
-pub fn decoder_on(backend: &Backend, model: &Path, how: &DecoderOptions) -> Outcome<Decoder> {
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    Ok(unsafe { Decoder::open_mapped(model, backend, how)? })
+    Ok(unsafe { Decoder::open_mapped(model, backend, &how)? })
 }
 
 /// With --verbose: where it was computed, and what the weights took.

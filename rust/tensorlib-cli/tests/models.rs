@@ -4,7 +4,7 @@ mod common;
 #[path = "../../tensorlib-models/tests/common/mod.rs"]
 mod models;
 
-use common::{command, tool, Ended, Folder};
+use common::{command, ended, tool, Ended, Folder};
 use models::architectures::all;
 use models::encoder;
 use models::tiny::{tokenizer_json, vocabulary, Random, Tensors};
@@ -390,9 +390,7 @@ fn many_lines_stay_in_their_order() {
 
 /// The tool with two virtual CPUs beside the CPU.
 fn on_two(args: &[&str]) -> Ended {
-    let out = command(args).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "2").output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
+    ended(command(args).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "2"))
 }
 
 #[test]
@@ -425,6 +423,9 @@ fn models_spread_over_devices_within_budgets() {
         let spread = text(&[&two, more].concat());
         assert_eq!((spread.code, &spread.out), (Some(0), &alone.out), "{more:?}: {spread:?}");
     }
+    let bench = |more: &[&str]| on_two(&[&["bench", &path, "-p", "4", "-n", "2"][..], &two, more].concat());
+    bench(&["--budget", &budget]).expect(0, &["cpu:0+cpu"]);
+    bench(&["--budget", "cpu:0=1"]).expect(5, &["cpu:0 has a budget of 1 bytes"]);
     text(&[&two[..], &["--verbose"]].concat()).expect(0, &["device: cpu:0+cpu ("]);
 
     place(&["--budget", "cpu:0=1K"]).expect(5, &["cpu:0 has a budget of 1024 bytes", "more", "hint"]);

@@ -69,7 +69,12 @@ pub fn command(args: &[&str]) -> Command {
 
 /// Runs the tool to its end.
 pub fn tool(args: &[&str]) -> Ended {
-    let out = command(args).output().unwrap();
+    ended(&mut command(args))
+}
+
+/// Runs a command to its end.
+pub fn ended(command: &mut Command) -> Ended {
+    let out = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ended { code: out.status.code(), out: text(out.stdout), err: text(out.stderr) }
 }
