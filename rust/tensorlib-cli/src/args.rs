@@ -7,7 +7,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 use tensorlib::DType;
-use tensorlib_models::Pooling;
+use tensorlib_models::{Pooling, Tested};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -47,6 +47,13 @@ pub enum Command {
     /// stopped leaves nothing. Never more than a few pieces of a tensor are in memory.
     #[command(after_long_help = EXIT_CODES)]
     Quantize(Quantize),
+    /// Transpose a model's down projections, which sparse products read by neurons
+    ///
+    /// `blk.N.ffn_down.weight` becomes `blk.N.ffn_down_t.weight`, a row for each neuron: decoders then read the rows of active
+    /// neurons alone (`tensorlib activity`). All else is copied as it is. It is done before a model is quantised, as blocks would
+    /// run across the rows: quantise OUT afterwards.
+    #[command(after_long_help = EXIT_CODES)]
+    TransposeDown(TransposeDown),
     /// Compare the tensors of two files: error per tensor
     ///
     /// Tensors are matched by name. Exit code 1 where one is missing, has another shape, has a NaN or infinity that its
@@ -76,6 +83,13 @@ pub enum Command {
     /// to the mean of -ln of the tokens' probabilities: less is better.
     #[command(after_long_help = EXIT_CODES)]
     Perplexity(Perplexity),
+    /// Measure how often each neuron of a language model is active, for sparse products
+    ///
+    /// Runs FILE's text through the model, finds for each layer the threshold that SHARE of its neurons reach, and counts how often
+    /// each does. OUT is JSON, or safetensors where its name ends so. The other commands take it by --activity. It is MODEL as it
+    /// is, or as `tensorlib transpose-down` made it; quantised or not.
+    #[command(after_long_help = EXIT_CODES)]
+    Activity(Activity),
     /// List devices, instruction-set levels and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
@@ -169,6 +183,26 @@ pub struct Quantize {
     pub quiet: bool,
 }
 
+/// `transpose-down`
+#[derive(Args)]
+pub struct TransposeDown {
+    /// The model to read: GGUF with matrices in f32, f16 or bf16; any part stands for all
+    #[arg(value_name = "IN")]
+    pub input: PathBuf,
+    /// The GGUF file to write; - is standard output
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    /// Replace OUT if it exists; where OUT is a symbolic link, the file that it leads to
+    #[arg(long)]
+    pub force: bool,
+    /// One line for each tensor on standard error
+    #[arg(long, short)]
+    pub verbose: bool,
+    /// Neither progress bar nor summary
+    #[arg(long, short, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
 /// `compare`
 #[derive(Args)]
 pub struct Compare {
@@ -208,6 +242,16 @@ pub struct Place {
     /// Say where it computes, and what memory the model took
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+/// Which neurons of a language model are computed.
+#[derive(Args)]
+pub struct Neurons {
+    /// Leave out neurons that stay below the thresholds in FILE, which `tensorlib activity` made, and divide those of a model that
+    /// does not fit on the first device by how often they are active; or divide them as a split file of PowerInfer says. The model's
+    /// down projections must be transposed
+    #[arg(long, value_name = "FILE")]
+    pub activity: Option<PathBuf>,
 }
 
 /// How a language model's products are made.
@@ -289,6 +333,8 @@ pub struct Generate {
     pub cache: DType,
     #[command(flatten)]
     pub products: Products,
+    #[command(flatten)]
+    pub neurons: Neurons,
     /// JSON: an object a token, one to a line, then the totals
     #[arg(long)]
     pub json: bool,
@@ -309,6 +355,8 @@ pub struct Logits {
     pub cache: DType,
     #[command(flatten)]
     pub products: Products,
+    #[command(flatten)]
+    pub neurons: Neurons,
     /// JSON: an array of arrays
     #[arg(long)]
     pub json: bool,
@@ -331,7 +379,39 @@ pub struct Perplexity {
     pub cache: DType,
     #[command(flatten)]
     pub products: Products,
+    #[command(flatten)]
+    pub neurons: Neurons,
     /// JSON instead of a line
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `activity`
+#[derive(Args)]
+pub struct Activity {
+    /// A GGUF file, or a folder as model hubs lay it out
+    pub model: PathBuf,
+    /// The text
+    pub file: PathBuf,
+    /// The file to write: JSON, or safetensors
+    #[arg(value_name = "OUT")]
+    pub output: PathBuf,
+    #[command(flatten)]
+    pub place: Place,
+    /// What is compared with thresholds: `gate`, the activated gate; `hidden`, what the down projection takes; `positive`, whether the
+    /// gate is above 0, without one [default: positive of a model with ReLU, else gate]
+    #[arg(long, value_name = "WHAT", value_parser = parse_tested)]
+    pub by: Option<Tested>,
+    /// How much of a layer's neurons reach its threshold, on average over the tokens
+    #[arg(long, value_name = "SHARE", default_value = "0.5")]
+    pub share: f64,
+    /// Take at most N tokens of the text
+    #[arg(long = "tokens", short = 'n', value_name = "N", default_value = "16384")]
+    pub limit: usize,
+    /// Replace OUT if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// JSON instead of a table
     #[arg(long)]
     pub json: bool,
 }
@@ -343,6 +423,8 @@ pub struct PlaceModel {
     pub model: PathBuf,
     #[command(flatten)]
     pub place: Place,
+    #[command(flatten)]
+    pub neurons: Neurons,
     /// Room for N tokens [default: the model's own, at most 4096]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub ctx: Option<u32>,
@@ -387,6 +469,8 @@ pub struct Bench {
     pub exact: bool,
     #[command(flatten)]
     pub place: Place,
+    #[command(flatten)]
+    pub neurons: Neurons,
     /// Without a model: types to measure
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',', ignore_case = true, value_parser = storage_types(),
           default_value = "f32,f16,q8_0,q4_K,q6_K", conflicts_with = "model")]
@@ -436,6 +520,11 @@ fn parse_pooling(text: &str) -> Result<Pooling, String> {
         "cls" => Ok(Pooling::Cls),
         _ => Err("mean and cls are valid".into()),
     }
+}
+
+fn parse_tested(text: &str) -> Result<Tested, String> {
+    let found = Tested::ALL.into_iter().find(|tested| tested.name() == text);
+    found.ok_or_else(|| "gate, hidden and positive are valid".into())
 }
 
 fn parse_limit(text: &str) -> Result<f64, String> {

@@ -5,6 +5,7 @@ use crate::bench_machine::Machine;
 use crate::bench_share::{self, Shares};
 use crate::failure::{Exit, Outcome};
 use crate::models;
+use crate::neurons::How;
 use crate::signals;
 use crate::text::{self, Table};
 use serde_json::json;
@@ -78,6 +79,7 @@ pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
 
 fn measure(options: &Bench, model: &Path, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
+    let how = How::new(how, &options.neurons)?;
     let decoder = models::decoder_on(&options.place, backend, model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let mut speeds = Vec::new();

@@ -4,6 +4,7 @@ use crate::args::Bench;
 use crate::bench_model::{context, some_tokens};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::models;
+use crate::neurons::How;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use tensorlib_models::DecoderOptions;
@@ -44,6 +45,7 @@ pub fn measure(options: &Bench, model: &Path) -> Outcome<Shares> {
     }
     let backend = backend?;
     let how = DecoderOptions::new().exact(options.exact).context(context(options));
+    let how = How::new(how, &options.neurons)?;
     let decoder = models::decoder_on(&options.place, &backend, model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);

@@ -25,7 +25,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     })
     .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
-    let how = models::how(&options.products).context(options.ctx.unwrap_or(0) as usize);
+    let how = models::how(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
     let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     if options.temp > 0.0 && !options.json {

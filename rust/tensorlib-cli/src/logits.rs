@@ -7,7 +7,7 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
-    let how = models::how(&options.products).context(options.tokens.len());
+    let how = models::how(&options.products, &options.neurons, options.tokens.len())?;
     let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let logits = session.feed_all(&options.tokens)?;

@@ -1,5 +1,6 @@
 //! `tensorlib`: model files on the command line. README.md shows each command; `args.rs` is where options are said.
 
+mod activity;
 mod args;
 mod bench;
 mod bench_machine;
@@ -21,6 +22,7 @@ mod logits;
 mod manual;
 mod memory;
 mod models;
+mod neurons;
 mod open;
 mod output;
 mod pattern;
@@ -34,6 +36,7 @@ mod quantize_report;
 mod signals;
 mod spread;
 mod text;
+mod transpose_down;
 mod types;
 
 use args::{Arguments, Command};
@@ -60,11 +63,13 @@ fn run(command: &Command) -> Outcome<Exit> {
     let exit = match command {
         Command::Inspect(options) => inspect::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),
+        Command::TransposeDown(options) => transpose_down::run(options, &mut out),
         Command::Compare(options) => compare::run(options, &mut out),
         Command::Embed(options) => embed::run(options, &mut out),
         Command::Generate(options) => generate::run(options, &mut out),
         Command::Logits(options) => logits::run(options, &mut out),
         Command::Perplexity(options) => perplexity::run(options, &mut out),
+        Command::Activity(options) => activity::run(options, &mut out),
         Command::Place(options) => place::run(options, &mut out),
         Command::Devices(options) => devices::run(options, &mut out),
         Command::Bench(options) => bench::run(options, &mut out),

@@ -1,7 +1,8 @@
 //! Where a model computes, and the texts that it is given.
 
-use crate::args::{Place, Products};
+use crate::args::{Neurons, Place, Products};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::neurons::How;
 use crate::spread;
 use crate::text::{bytes, count};
 use std::io::{self, Write};
@@ -18,32 +19,27 @@ pub fn backend(options: &Place) -> Outcome<Backend> {
 }
 
 /// How a language model is to be opened.
-pub fn how(options: &Products) -> DecoderOptions {
-    let how = DecoderOptions::new().exact(options.exact);
-    options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0))
+pub fn how(options: &Products, neurons: &Neurons, context: usize) -> Outcome<How> {
+    let how = DecoderOptions::new().exact(options.exact).context(context);
+    How::new(options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0)), neurons)
 }
 
 /// Opens a language model there, with room for a cache of this type.
-pub fn decoder(options: &Place, model: &Path, how: &DecoderOptions, cache: DType) -> Outcome<Decoder> {
+pub fn decoder(options: &Place, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
     decoder_on(options, &backend(options)?, model, how, cache)
 }
 
 /// The same on this backend: of several devices on those where it fits.
-pub fn decoder_on(
-    options: &Place,
-    backend: &Backend,
-    model: &Path,
-    how: &DecoderOptions,
-    cache: DType,
-) -> Outcome<Decoder> {
-    let mut how = how.clone().expert_slots(options.expert_slots.into());
+pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
+    how.check_devices(backend.devices().len())?;
+    let mut opened = how.options.clone().expert_slots(options.expert_slots.into());
     if backend.devices().len() > 1 {
-        let (placement, _) = spread::fit_decoder(options, backend, model, &how, cache)?;
-        how = how.placement(placement);
+        let how = How { options: opened.clone(), split: how.split.clone() };
+        opened = opened.placement(spread::fit_decoder(options, backend, model, &how, cache)?.placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    Ok(unsafe { Decoder::open_mapped(model, backend, &how)? })
+    Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
 }
 
 /// With --verbose: where it was computed, and what the weights took.

@@ -1,10 +1,9 @@
-//! Where `quantize` writes. What would go wrong at the end is said at the beginning.
+//! Where a command writes a model. What would go wrong at the end is said at the beginning.
 //!
 //! The engine gives a file its name when it is whole. A symbolic link is followed first, or that would put a file in the
 //! link's place and leave the one that it led to as it was. Standard output gets the bytes of a file in a folder of its
 //! own: nothing of a model that cannot be finished.
 
-use crate::args::Quantize;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::signals;
 use std::fs::File;
@@ -15,6 +14,18 @@ use tensorlib_models::files::parsed;
 /// What is copied to standard output at once.
 const COPIED: usize = 1 << 20;
 
+/// What a command was asked to write.
+pub struct Target<'a> {
+    /// OUT.
+    pub path: &'a Path,
+    /// Whether it is cut into parts.
+    pub split: bool,
+    /// Whether what is there may be replaced.
+    pub force: bool,
+    /// Nothing is to be written.
+    pub dry_run: bool,
+}
+
 /// A place that can be written to.
 pub struct Output {
     path: PathBuf,
@@ -24,13 +35,12 @@ pub struct Output {
 
 impl Output {
     /// Looks at OUT; `inputs` are the files that are read meanwhile.
-    pub fn check(options: &Quantize, inputs: &[PathBuf]) -> Outcome<Self> {
-        if options.output == Path::new("-") {
-            return Self::standard(options);
+    pub fn check(target: &Target, inputs: &[PathBuf]) -> Outcome<Self> {
+        if target.path == Path::new("-") {
+            return Self::standard(target);
         }
-        let split = options.split_size.is_some();
         // Parts have names of their own: a link's name is of no use to them.
-        let path = if split { options.output.clone() } else { followed(&options.output)? };
+        let path = if target.split { target.path.to_path_buf() } else { followed(target.path)? };
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
             let what = format!("there is no folder {}", folder.display());
@@ -40,28 +50,28 @@ impl Output {
             return Err(io_error(&path, "is a folder").hint("name the file to write in it"));
         }
         let mut there = vec![path.clone()];
-        if split {
+        if target.split {
             there.extend(parts_of(&path, folder));
         }
         for other in there.iter().filter(|other| other.exists() || other.is_symlink()) {
-            check_taken(options, other, inputs)?;
+            check_taken(target, other, inputs)?;
         }
         Ok(Output { path, folder: None })
     }
 
-    fn standard(options: &Quantize) -> Outcome<Self> {
+    fn standard(target: &Target) -> Outcome<Self> {
         let usage = |what: &str| Failure::new(Exit::Usage, format!("-: {what}"));
-        if options.split_size.is_some() {
+        if target.split {
             return Err(
                 usage("standard output is one file: it has no parts").hint("leave --split-size out, or name a file")
             );
         }
-        if !options.dry_run && io::stdout().is_terminal() {
+        if !target.dry_run && io::stdout().is_terminal() {
             return Err(usage("standard output is a terminal: a model is no text")
                 .hint("send it to a file or a program: - > FILE"));
         }
-        if options.dry_run {
-            return Ok(Output { path: options.output.clone(), folder: None });
+        if target.dry_run {
+            return Ok(Output { path: target.path.to_path_buf(), folder: None });
         }
         let folder = Folder::new()?;
         Ok(Output { path: folder.0.join("model.gguf"), folder: Some(folder) })
@@ -75,6 +85,16 @@ impl Output {
     /// Whether standard output is the model's, and other words are for standard error.
     pub fn is_standard(&self) -> bool {
         self.folder.is_some()
+    }
+
+    /// Brings a finished file to where it was asked for, and says these words where they do not disturb it.
+    pub fn deliver_and_say(self, words: &str, out: &mut dyn Write) -> Outcome<()> {
+        if self.is_standard() {
+            self.deliver(out)?;
+            let _ = io::stderr().write_all(words.as_bytes()); // no one to tell if that fails
+            return Ok(());
+        }
+        Ok(out.write_all(words.as_bytes())?)
     }
 
     /// Brings a finished file to where it was asked for.
@@ -109,7 +129,7 @@ fn followed(path: &Path) -> Outcome<PathBuf> {
 }
 
 /// What is there already and would be replaced.
-fn check_taken(options: &Quantize, path: &Path, inputs: &[PathBuf]) -> Outcome<()> {
+fn check_taken(target: &Target, path: &Path, inputs: &[PathBuf]) -> Outcome<()> {
     let real = path.canonicalize().ok();
     if real.is_some() && inputs.iter().any(|input| input.canonicalize().ok() == real) {
         let message = format!("{}: is the input as well", path.display());
@@ -122,7 +142,7 @@ fn check_taken(options: &Quantize, path: &Path, inputs: &[PathBuf]) -> Outcome<(
         let what = "is a symbolic link: a part would be written in its place";
         return Err(io_error(path, what).hint("remove the link, or give OUT another name"));
     }
-    if !options.force && !options.dry_run {
+    if !target.force && !target.dry_run {
         return Err(io_error(path, "exists already").hint("give OUT another name, or say --force to replace it"));
     }
     Ok(())

@@ -13,7 +13,7 @@ pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let text = models::text_of(&options.file)?;
     let window = options.ctx as usize;
-    let how = models::how(&options.products).context(window);
+    let how = models::how(&options.products, &options.neurons, window)?;
     let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let tokens = decoder.tokenizer().encode(&text, true, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());

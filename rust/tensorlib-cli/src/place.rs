@@ -3,59 +3,65 @@
 use crate::args::PlaceModel;
 use crate::failure::{Exit, Outcome};
 use crate::models;
-use crate::spread;
+use crate::neurons::How;
+use crate::spread::{self, Fitted};
 use crate::text::{bytes, count, Table};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Write;
-use tensorlib_models::{DecoderOptions, Outline, Placement};
+use tensorlib_models::{DecoderOptions, Outline, Placed};
 
 /// Runs the command.
 pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     let backend = models::backend(&options.place)?;
     let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
-    let how = how.expert_slots(options.place.expert_slots.into());
-    let (placement, outline) = spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
+    let how = How::new(how.expert_slots(options.place.expert_slots.into()), &options.neurons)?;
+    how.check_devices(backend.devices().len())?;
+    let Fitted { outline, hot, .. } =
+        spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
     let (devices, budgets) = (backend.devices(), spread::budgets(&options.place, &backend));
+    let on = |i: usize| outline.tensors.iter().filter(move |placed| placed.device == i);
+    let bytes_on = |i: usize| on(i).map(|placed| placed.bytes).sum::<usize>();
     if options.json {
         let of = |i: usize| {
-            let there = || outline.tensors.iter().filter(|(name, _)| placement.device(name) == i);
-            json!({ "device": devices[i], "budget": budgets[i], "bytes": outline.bytes[i], "tensors": there().count(),
-                    "tensor_bytes": there().map(|(_, bytes)| bytes).sum::<usize>() })
+            json!({ "device": devices[i], "budget": budgets[i], "bytes": outline.bytes[i], "tensors": on(i).count(),
+                    "tensor_bytes": bytes_on(i) })
         };
-        let tensors = outline.tensors.iter();
-        let tensors: Vec<_> = tensors
-            .map(|(name, n)| json!({ "name": name, "bytes": n, "device": devices[placement.device(name)] }))
-            .collect();
-        let devices: Vec<_> = (0..devices.len()).map(of).collect();
-        writeln!(out, "{:#}", json!({ "devices": devices, "tensors": tensors }))?;
+        let tensor = |t: &Placed| json!({ "name": t.name, "bytes": t.bytes, "device": devices[t.device] });
+        let tensors: Vec<_> = outline.tensors.iter().map(tensor).collect();
+        let neurons = hot.map(|hot| json!({ "bytes": hot.bytes, "served": hot.served, "bound": hot.bound }));
+        let all: Vec<_> = (0..devices.len()).map(of).collect();
+        writeln!(out, "{:#}", json!({ "devices": all, "neurons": neurons, "tensors": tensors }))?;
         return Ok(Exit::Success);
     }
     for (i, device) in devices.iter().enumerate() {
-        let there: Vec<_> = outline.tensors.iter().filter(|(name, _)| placement.device(name) == i).collect();
-        let weights: usize = there.iter().map(|(_, bytes)| bytes).sum();
         let budget = budgets[i].map_or("no bound".into(), |b| format!("budget {}", bytes(b)));
-        let (weights, all) = (bytes(weights as u64), bytes(outline.bytes[i] as u64));
+        let (tensors, weights) = (count(on(i).count(), "tensor"), bytes(bytes_on(i) as u64));
+        let all = bytes(outline.bytes[i] as u64);
+        writeln!(out, "{device}: {tensors}, {weights}; {all} with cache and intermediates ({budget})")?;
+    }
+    if let Some(hot) = &hot {
+        let (size, served, bound) = (bytes(hot.bytes), 100.0 * hot.served, 100.0 * hot.bound);
+        let device = &devices[0];
         writeln!(
             out,
-            "{device}: {}, {weights}; {all} with cache and intermediates ({budget})",
-            count(there.len(), "tensor")
+            "{device} has {size} of neurons: {served:.1} % of what tokens read of all (at most {bound:.1} %)"
         )?;
     }
-    print_groups(&placement, &outline, &devices, out)?;
+    print_groups(&outline, &devices, out)?;
     Ok(Exit::Success)
 }
 
 /// Tensors of one name in several layers on one device as a line.
-fn print_groups(placement: &Placement, outline: &Outline, devices: &[String], out: &mut dyn Write) -> Outcome<()> {
+fn print_groups(outline: &Outline, devices: &[String], out: &mut dyn Write) -> Outcome<()> {
     let mut groups: BTreeMap<(usize, String), (Vec<u64>, usize)> = BTreeMap::new();
-    for (name, n) in &outline.tensors {
+    for Placed { name, device, bytes } in &outline.tensors {
         let layer = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.'));
         let layer = layer.and_then(|(number, part)| Some((number.parse::<u64>().ok()?, format!("blk.*.{part}"))));
         let (number, pattern) = layer.map_or((None, name.clone()), |(number, pattern)| (Some(number), pattern));
-        let group = groups.entry((placement.device(name), pattern)).or_default();
+        let group = groups.entry((*device, pattern)).or_default();
         group.0.extend(number);
-        group.1 += n;
+        group.1 += bytes;
     }
     let mut table = Table::new(&["device", "tensors", "layers", "size"]);
     for ((device, pattern), (mut layers, n)) in groups {

@@ -5,14 +5,14 @@ use crate::choice::choose;
 use crate::failure::{warn, Exit, Outcome};
 use crate::importance::Importance;
 use crate::open;
-use crate::output::Output;
+use crate::output::{Output, Target};
 use crate::pipeline::{self, Job};
 use crate::plan::{plan, Step, Wishes};
 use crate::progress::Progress;
 use crate::quantize_report::{print_plan, summary, warn_of_losses};
 use crate::signals;
 use crate::types::{file_type, is_quantised};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::Path;
 use tensorlib::{Array, BackendOptions, GgufWriter, GgufWriterOptions, Value};
 use tensorlib_models::files::Source;
@@ -25,7 +25,13 @@ const QUANTIZATION_VERSION: u32 = 2;
 /// Runs the command.
 pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     let source = open::source(&options.input)?;
-    let output = Output::check(options, &source.paths(&options.input))?;
+    let target = Target {
+        path: &options.output,
+        split: options.split_size.is_some(),
+        force: options.force,
+        dry_run: options.dry_run,
+    };
+    let output = Output::check(&target, &source.paths(&options.input))?;
     let mut choice = choose(source.entries(), &options.skip, &options.keep)?;
     let wishes = Wishes { dtype: options.dtype, keep: &options.keep, requantize: options.allow_requantize };
     let steps = plan(std::mem::take(&mut choice.taken), &wishes)?;
@@ -40,12 +46,7 @@ pub fn run(options: &Quantize, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let (parts, seconds) = write(options, &source, &steps, &importance, output.path())?;
     let words = if options.quiet { String::new() } else { summary(options, &steps, &choice.left_out, parts, seconds) };
-    if output.is_standard() {
-        output.deliver(out)?;
-        let _ = io::stderr().write_all(words.as_bytes()); // no one to tell if that fails
-    } else {
-        out.write_all(words.as_bytes())?;
-    }
+    output.deliver_and_say(&words, out)?;
     Ok(Exit::Success)
 }
 

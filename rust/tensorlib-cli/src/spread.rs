@@ -2,10 +2,11 @@
 
 use crate::args::Place;
 use crate::failure::{Exit, Failure, Outcome};
+use crate::neurons::How;
 use crate::pattern::fits;
 use std::path::Path;
 use tensorlib::{Backend, DType};
-use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, Outline, Placement};
+use tensorlib_models::{fit, fit_neurons, fit_split, Decoder, Encoder, EncoderOptions, HotNeurons, Outline, Placement};
 
 /// Whether all devices that budgets and patterns name are the backend's.
 pub fn check(options: &Place, backend: &Backend) -> Outcome<()> {
@@ -33,19 +34,35 @@ pub fn budgets(options: &Place, backend: &Backend) -> Vec<Option<u64>> {
     backend.devices().iter().map(|name| said(name).or_else(|| free(name))).collect()
 }
 
+/// A placement, and what is known of it.
+pub struct Fitted {
+    /// Where tensors lie.
+    pub placement: Placement,
+    /// What each device has to take.
+    pub outline: Outline,
+    /// The neurons on the first device, where they were chosen for a budget.
+    pub hot: Option<HotNeurons>,
+}
+
 /// A placement by which a language model fits into the budgets.
-pub fn fit_decoder(
-    options: &Place,
-    backend: &Backend,
-    model: &Path,
-    how: &DecoderOptions,
-    cache: DType,
-) -> Outcome<(Placement, Outline)> {
-    fit_by(options, backend, |placement| {
-        let how = how.clone().placement(placement.clone());
+pub fn fit_decoder(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Fitted> {
+    let outline = |placement: &Placement| {
+        let how = how.options.clone().placement(placement.clone());
         // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user.
         unsafe { Decoder::outline(model, backend, &how, cache) }
-    })
+    };
+    let (budgets, chosen) = (budgets(options, backend), |tensor: &str| chosen(options, backend, tensor));
+    if let Some(split) = &how.split {
+        let (placement, outline) = fit_split(backend, &budgets, chosen, split, outline)?;
+        return Ok(Fitted { placement, outline, hot: None });
+    }
+    let Some(activity) = how.options.its_activity() else {
+        let (placement, outline) = fit(backend, &budgets, chosen, outline)?;
+        return Ok(Fitted { placement, outline, hot: None });
+    };
+    let frequencies: Vec<&[f32]> = activity.layers().iter().map(|layer| &layer.frequencies[..]).collect();
+    let (placement, outline, hot) = fit_neurons(backend, &budgets, chosen, &frequencies, outline)?;
+    Ok(Fitted { placement, outline, hot })
 }
 
 /// The same of an encoder.
@@ -55,21 +72,16 @@ pub fn fit_encoder(
     model: &Path,
     how: &EncoderOptions,
 ) -> Outcome<(Placement, Outline)> {
-    fit_by(options, backend, |placement| {
+    let outline = |placement: &Placement| {
         let how = how.clone().placement(placement.clone());
         // SAFETY: as above.
         unsafe { Encoder::outline(model, backend, &how) }
-    })
+    };
+    Ok(fit(backend, &budgets(options, backend), |tensor| chosen(options, backend, tensor), outline)?)
 }
 
-fn fit_by(
-    options: &Place,
-    backend: &Backend,
-    outline: impl FnMut(&Placement) -> tensorlib_models::Result<Outline>,
-) -> Outcome<(Placement, Outline)> {
-    let chosen = |tensor: &str| {
-        let put = options.put.iter().find(|put| fits(&put.pattern, tensor))?;
-        number(backend, &put.device)
-    };
-    Ok(fit(backend, &budgets(options, backend), chosen, outline)?)
+/// The device that a tensor was put on by hand.
+fn chosen(options: &Place, backend: &Backend, tensor: &str) -> Option<usize> {
+    let put = options.put.iter().find(|put| fits(&put.pattern, tensor))?;
+    number(backend, &put.device)
 }

@@ -438,6 +438,112 @@ fn models_spread_over_devices_within_budgets() {
     on_two(&["place", &folder.path("none")]).expect(3, &["none"]);
 }
 
+/// A model with ReLU, as it is and with transposed down projections.
+fn with_neurons(folder: &Folder) -> (String, String) {
+    let (plain, turned) = (folder.path("plain.gguf"), folder.path("turned.gguf"));
+    let model = all().into_iter().find(|model| model.name == "llama with relu").unwrap();
+    model.spec.tensors(3, DType::F32).write_gguf(Path::new(&plain), &model.metadata());
+    tool(&["transpose-down", &plain, &turned]).expect(0, &["3 down projections"]);
+    (plain, turned)
+}
+
+#[test]
+fn neurons_that_are_not_active_are_left_out() {
+    let folder = Folder::new("models-activity");
+    let (plain, turned) = with_neurons(&folder);
+    let (text, file) = (folder.path("text.txt"), folder.path("a.json"));
+    std::fs::write(&text, "abc defg hi. jk lmnop qrs tuv wx yz! abc defg hi. jk lmnop qrs tuv wx yz!").unwrap();
+    let activity = |model: &str, out: &str, more: &[&str]| tool(&[&["activity", model, &text, out][..], more].concat());
+    activity(&plain, &file, &[]).expect(0, &["threshold", "active", "tested: positive", "a.json"]);
+    let logits =
+        |model: &str, more: &[&str]| rows(&tool(&[&["logits", model, "--tokens", "5,9,12,33"][..], more].concat()));
+    let near = |a: &[Vec<f64>], b: &[Vec<f64>]| {
+        a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) < 1e-4
+    };
+    let dense = logits(&plain, &[]);
+    assert!(near(&logits(&turned, &[]), &dense) && near(&logits(&turned, &["--activity", &file]), &dense));
+    // Thresholds change something; safetensors and JSON the same.
+    let (json, tensors) = (folder.path("b.json"), folder.path("b.safetensors"));
+    let how = ["--by", "gate", "--share", "0.1", "--tokens", "40"];
+    let found = activity(&turned, &json, &[&how[..], &["--json"]].concat()).json();
+    assert_eq!((found["tested"].as_str(), found["tokens"].as_u64()), (Some("gate"), Some(40)));
+    let active = found["layers"][2]["active"].as_f64().unwrap();
+    assert!((0.099..0.13).contains(&active), "{found}");
+    activity(&turned, &tensors, &how).expect(0, &["tested: gate"]);
+    let sparse = logits(&turned, &["--activity", &json]);
+    assert!(!near(&sparse, &dense) && sparse == logits(&turned, &["--activity", &tensors]));
+    let perplexity = |more: &[&str]| {
+        tool(&[&["perplexity", &turned, &text, "--ctx", "32", "--json"][..], more].concat()).json()["perplexity"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(perplexity(&["--activity", &json]) != perplexity(&[]));
+    tool(&["generate", &turned, "abc", "-n", "3", "--activity", &json]).expect(0, &[]);
+    tool(&["bench", &turned, "-p", "4", "-n", "2", "--activity", &json]).expect(0, &["generation"]);
+
+    activity(&plain, &file, &[]).expect(3, &["exists already"]);
+    activity(&plain, &file, &["--force", "--share", "0"]).expect(1, &["above 0 and up to 1"]);
+    activity(&plain, &file, &["--by", "up"]).expect(2, &["gate, hidden and positive are valid"]);
+    activity(&plain, &text, &["--force"]).expect(2, &["is the input as well"]);
+    tool(&["logits", &plain, "--tokens", "1", "--activity", &json])
+        .expect(1, &["'blk.0.ffn_down_t.weight' is missing", "transpose-down"]);
+    let (mut model, other) =
+        (all().into_iter().find(|model| model.name == "llama").unwrap(), folder.path("other.gguf"));
+    model.spec.layers = 2;
+    model.spec.tensors(3, DType::F32).write_gguf(Path::new(&other), &model.metadata());
+    tool(&["logits", &other, "--tokens", "1", "--activity", &json]).expect(1, &["it has 3 layers, this one 2", "hint"]);
+    tool(&["logits", &turned, "--tokens", "1", "--activity", &text]).expect(4, &["text.txt", "is no JSON"]);
+    tool(&["logits", &turned, "--tokens", "1", "--activity", &folder.path("none")]).expect(3, &["none"]);
+}
+
+#[test]
+fn hot_neurons_go_to_the_first_device() {
+    let folder = Folder::new("models-hot");
+    let (_, turned) = with_neurons(&folder);
+    let (text, file) = (folder.path("text.txt"), folder.path("a.json"));
+    std::fs::write(&text, "abc defg hi. jk lmnop qrs tuv wx yz!").unwrap();
+    tool(&["activity", &turned, &text, &file]).expect(0, &[]);
+    let two = ["--device", "cpu:0,cpu", "--activity", &file];
+    let place = |more: &[&str]| on_two(&[&["place", &turned, "--ctx", "64"][..], &two, more].concat());
+    let whole = place(&["--json"]).json();
+    assert!(whole["neurons"].is_null());
+    let budget = format!("cpu:0={}", whole["devices"][0]["bytes"].as_u64().unwrap() * 8 / 10);
+    let json = place(&["--json", "--budget", &budget]).json();
+    let of = |key: &str| json["neurons"][key].as_f64().unwrap();
+    assert!(of("served") > 0.2 && of("served") <= of("bound") && of("bound") < 1.0, "{json}");
+    place(&["--budget", &budget]).expect(0, &["cpu:0 has ", "% of what tokens read of all (at most "]);
+    let logits = |more: &[&str]| rows(&on_two(&[&["logits", &turned, "--tokens", "5,9,12,33"][..], more].concat()));
+    let divided = logits(&[&two[..], &["--budget", &budget]].concat());
+    let worst =
+        divided.iter().flatten().zip(logits(&[]).iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-4, "{worst:e}");
+
+    // As PowerInfer's files say it.
+    let split = folder.path("split");
+    let ctx = tensorlib::Context::new();
+    let mut writer = tensorlib::GgufWriter::create(&split).unwrap();
+    writer.set("general.architecture", "generic.gpu_index").unwrap();
+    for layer in 0..3 {
+        let flags: Vec<i32> = (0..96).map(|i| i32::from(i % 3 == layer)).collect();
+        let leaf = ctx.zeros(DType::I32, [96]).unwrap();
+        leaf.write(&flags).unwrap();
+        leaf.set_name(&format!("blk.{layer}.gpu_idx")).unwrap();
+        writer.add(&leaf).unwrap();
+    }
+    writer.finish().unwrap();
+    let by_file = ["--device", "cpu:0,cpu", "--activity", &split];
+    let worst =
+        logits(&by_file).iter().flatten().zip(divided.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    assert!(worst < 1e-4, "{worst:e}");
+    let there = on_two(&[&["place", &turned, "--json"][..], &by_file].concat()).json();
+    let tensors = there["tensors"].as_array().unwrap();
+    let parts: Vec<_> =
+        tensors.iter().filter(|t| t["name"] == "blk.1.ffn_up.weight").map(|t| t["bytes"].as_u64().unwrap()).collect();
+    assert_eq!(parts, [32 * 256, 64 * 256]);
+    tool(&["logits", &turned, "--tokens", "1", "--activity", &split])
+        .expect(2, &["over two devices, and there is one", "--device"]);
+}
+
 #[test]
 fn encoders_spread_over_devices() {
     let folder = Folder::new("models-place-encoder");

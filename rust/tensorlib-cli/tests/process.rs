@@ -6,14 +6,16 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 14] = [
     "inspect",
     "quantize",
+    "transpose-down",
     "compare",
     "embed",
     "generate",
     "logits",
     "perplexity",
+    "activity",
     "place",
     "devices",
     "bench",
@@ -120,7 +122,7 @@ fn man_pages_know_all() {
     let folder = Folder::new("process-man");
     let page = tool(&["man"]);
     page.expect(0, &[".TH", "Exit codes"])
-        .expect(0, &COMMANDS.map(|c| format!("tensorlib\\-{c}")).each_ref().map(|s| s.as_str()));
+        .expect(0, &COMMANDS.map(|c| format!("tensorlib\\-{}", c.replace('-', "\\-"))).each_ref().map(|s| s.as_str()));
     let dir = folder.path("man1");
     tool(&["man", "--dir", &dir]).expect(0, &COMMANDS);
     let quantize = std::fs::read_to_string(folder.path("man1/tensorlib-quantize.1")).unwrap();

@@ -2,6 +2,7 @@
 //! [`tensorlib`].
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
+mod activity;
 mod adapter;
 mod architecture;
 mod decoder;
@@ -18,6 +19,7 @@ mod settings;
 pub mod tokenizer;
 mod weights;
 
+pub use activity::{Activity, LayerActivity, Tested};
 pub use decoder::{Cost, Decoder, DecoderOptions, Session};
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
@@ -25,4 +27,6 @@ pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptio
 pub use originals::Memory;
 pub use package::Pooling;
 pub use perplexity::{perplexity, Perplexity};
-pub use placement::{fit, Outline, Placement};
+pub use placement::{
+    fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,
+};

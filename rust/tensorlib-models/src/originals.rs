@@ -1,6 +1,7 @@
 //! The memory of a model's weights. Products by a CPU are made with packed copies of them; once those are there the
 //! originals are given back, so that a model takes its size once and not twice.
 
+use crate::weights::Loaded;
 use std::sync::Mutex;
 use tensorlib::{Backend, Context, Tensor};
 
@@ -40,8 +41,8 @@ struct State {
 
 impl Originals {
     /// Of these weights in these contexts.
-    pub fn new(loaded: Vec<(String, Tensor)>, contexts: &[Context], backend: &Backend) -> Self {
-        let left: Vec<Tensor> = loaded.into_iter().map(|(_, tensor)| tensor).collect();
+    pub fn new(loaded: Vec<Loaded>, contexts: &[Context], backend: &Backend) -> Self {
+        let left: Vec<Tensor> = loaded.into_iter().map(|loaded| loaded.tensor).collect();
         Originals {
             backend: backend.clone(),
             contexts: contexts.to_vec(),

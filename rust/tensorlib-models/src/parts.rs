@@ -1,8 +1,8 @@
 //! What layers are made of: products with weights, norms.
 
 use crate::adapter::LowRank;
-use crate::weights::Weights;
-use crate::Result;
+use crate::weights::{Rows, Weights};
+use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 
 /// Whether a product with this matrix must not round x. With BF16 it never may: columns of 8 bits' precision cost a
@@ -30,12 +30,31 @@ pub struct Linear {
 impl Linear {
     /// `NAME.weight`, [inputs, outputs], and `NAME.bias`, [outputs], where it is there.
     pub fn load(weights: &Weights, name: &str, inputs: i64, outputs: i64) -> Result<Self> {
+        Self::load_rows(weights, name, inputs, outputs, None)
+    }
+
+    /// The same of these rows alone, or of all.
+    pub fn load_rows(weights: &Weights, name: &str, inputs: i64, outputs: i64, rows: Option<&Rows>) -> Result<Self> {
         let (matrix, shape) = (format!("{name}.weight"), [inputs, outputs]);
-        Ok(Linear {
-            weight: weights.get(&matrix, &shape)?,
-            additions: weights.additions(&matrix, &shape)?,
-            bias: weights.find(&format!("{name}.bias"), &[outputs])?,
-        })
+        if rows.is_some() && weights.shape_of(&format!("{name}.bias")).is_some() {
+            let message = format!("tensor '{name}.bias': matrices whose rows lie on two devices have none");
+            return Err(Error::unsupported(message).with_hint("put the layer on one device"));
+        }
+        let weight = weights.rows(&matrix, &shape, rows)?;
+        let (additions, bias) =
+            (weights.additions(&matrix, &shape)?, weights.find(&format!("{name}.bias"), &[outputs])?);
+        Ok(Linear { weight, additions, bias })
+    }
+
+    /// Whether an adapter adds to it.
+    pub fn has_additions(&self) -> bool {
+        !self.additions.is_empty()
+    }
+
+    /// The matrix, where the product with it is all that there is, and may round x unless `exact` asks for none of that.
+    pub fn plain(&self, exact: bool) -> Option<&Tensor> {
+        let is_plain = self.additions.is_empty() && self.bias.is_none() && !is_exact(&self.weight, exact);
+        is_plain.then_some(&self.weight)
     }
 
     /// Of x's columns. `exact`: no kernel may round them.

@@ -1,8 +1,8 @@
 //! A model's tensors as leafs, by the names that GGUF files have for them.
 
 use crate::adapter::{Adapter, LowRank};
-use crate::files::{dims, pieces, Entry, SafeSet, Source};
-use crate::placement::Placement;
+use crate::files::{dims, nbytes, pieces, Entry, SafeSet, Source};
+use crate::placement::{Placed, Placement, SplitLayer};
 use crate::{Error, Result};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -29,6 +29,30 @@ pub struct HubNames {
     pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
     /// Whether the factors of norms are stored less 1.
     pub norms_less_one: bool,
+}
+
+/// A tensor, or some rows of it.
+#[derive(Clone)]
+pub struct Loaded {
+    /// Its name in GGUF.
+    pub name: String,
+    /// The number of its device.
+    pub device: usize,
+    pub tensor: Tensor,
+}
+
+impl Loaded {
+    /// Where it lies, and what it takes there.
+    pub fn placed(&self) -> Placed {
+        Placed { name: self.name.clone(), device: self.device, bytes: self.tensor.nbytes() }
+    }
+}
+
+/// Some rows of matrices, on a device of this number.
+pub struct Rows {
+    /// Ascending.
+    pub numbers: Vec<i32>,
+    pub device: usize,
 }
 
 enum Files {
@@ -96,7 +120,7 @@ pub struct Weights {
     /// One on each device.
     contexts: Vec<Context>,
     stored_as: Option<DType>,
-    loaded: RefCell<Vec<(String, Tensor)>>,
+    loaded: RefCell<Vec<Loaded>>,
     /// The files' names of what was found so far.
     taken: RefCell<HashSet<String>>,
     adapters: Vec<Adapter>,
@@ -158,8 +182,69 @@ impl Weights {
         Ok(leaf)
     }
 
+    /// The rows of a layer's feed-forward matrices on each of the first two devices, where the placement splits them.
+    pub fn neurons(&self, layer: usize, count: i64) -> Result<Option<[Rows; 2]>> {
+        let Some(SplitLayer { hot, neurons }) = self.home.placement.divided(layer) else { return Ok(None) };
+        let refuse = |what: String| Err(Error::invalid(format!("the neurons of layer {layer}: {what}")));
+        if *neurons as i64 != count {
+            return refuse(format!("{neurons} are divided, the model has {count}: the division is another model's"));
+        }
+        if self.home.parts.len() < 2 {
+            return refuse("they are divided over two devices, and there is one".into());
+        }
+        let is_ascending = hot.windows(2).all(|pair| pair[0] < pair[1]);
+        if let Some(row) = hot.iter().find(|row| !is_ascending || !(0..count).contains(&i64::from(**row))) {
+            return refuse(format!("{row} among those on the first device: ascending numbers below {count} are valid"));
+        }
+        let mut is_hot = vec![false; usize::try_from(count).unwrap_or(0)];
+        hot.iter().for_each(|row| is_hot[*row as usize] = true);
+        let cold = (0..).zip(&is_hot).filter(|(_, hot)| !**hot).map(|(row, _)| row).collect();
+        Ok(Some([Rows { numbers: hot.clone(), device: 0 }, Rows { numbers: cold, device: 1 }]))
+    }
+
+    /// The tensor of this name and shape, or some of its rows. Only GGUF files have tensors that are asked for by rows.
+    pub fn rows(&self, name: &str, shape: &[i64], rows: Option<&Rows>) -> Result<Tensor> {
+        let Some(rows) = rows else { return self.get(name, shape) };
+        let Files::Gguf(file) = &self.files else {
+            return Err(Error::unsupported(format!("tensor '{name}': rows of it alone are read from GGUF files")));
+        };
+        let Some(info) = file.tensor_info(name) else {
+            return Err(Error::format(format!("tensor '{name}' is missing: {shape:?} is expected")));
+        };
+        check(name, &info.shape, info.dtype.name(), shape)?;
+        self.taken.borrow_mut().insert(name.to_string());
+        let (from, to) = (info.dtype, self.wanted(name, info.dtype, shape).unwrap_or(info.dtype));
+        let ctx = &self.contexts[rows.device];
+        let leaf = ctx.zeros(to, [shape[0], rows.numbers.len() as i64])?;
+        leaf.set_name(name)?;
+        if self.home.outline {
+            self.keep(name, rows.device, &leaf);
+            return Ok(leaf);
+        }
+        let row_bytes = usize::try_from(nbytes(from, shape[0] as u64)).unwrap_or(0);
+        let mut at = 0;
+        for run in rows.numbers.chunk_by(|a, b| a + 1 == *b) {
+            let first = run[0] as usize * row_bytes;
+            let data = &info.data[first..first + run.len() * row_bytes];
+            let converted = match from == to {
+                true => None,
+                false => Some(to.quantize(&from.dequantize(data)?, shape[0] as usize, None)?),
+            };
+            let bytes = converted.as_deref().unwrap_or(data);
+            leaf.write_bytes(at, bytes)?;
+            at += bytes.len();
+        }
+        let leaf = self.constant(leaf)?;
+        self.keep(name, rows.device, &leaf);
+        Ok(leaf)
+    }
+
+    fn keep(&self, name: &str, device: usize, leaf: &Tensor) {
+        self.loaded.borrow_mut().push(Loaded { name: name.to_string(), device, tensor: leaf.clone() });
+    }
+
     /// What was found so far, each once.
-    pub fn loaded(&self) -> Vec<(String, Tensor)> {
+    pub fn loaded(&self) -> Vec<Loaded> {
         self.loaded.borrow().clone()
     }
 
@@ -197,7 +282,7 @@ impl Weights {
                 self.load(set, name, &parts, shape, plus)?
             }
         };
-        self.loaded.borrow_mut().push((name.to_string(), leaf.clone()));
+        self.keep(name, self.home.device(name), &leaf);
         Ok(Some(leaf))
     }
 

@@ -127,6 +127,28 @@ fn logits_are_those_of_matrices_merged_in_double_precision() {
 }
 
 #[test]
+fn adapters_add_to_transposed_down_projections() {
+    let matrices = ["blk.0.ffn_gate.weight", "blk.1.ffn_up.weight", "blk.1.ffn_down.weight", "blk.2.ffn_down.weight"];
+    for name in ["llama", "llama with relu"] {
+        let (folder, model) = (Folder::new("lora-transposed"), model(name));
+        let plain = model.spec.tensors(5, DType::F16);
+        let adapter = adapter(&plain, &matrices, 9);
+        let path = model_files(&folder, &model, &plain.with_transposed_downs(DType::F16));
+        let how = DecoderOptions::new().adapter(adapter_files(&folder, &model, &adapter, ""), 1.0);
+        let mut merged = plain.clone();
+        matrices.iter().for_each(|name| merged.merge(name, &adapter, ALPHA / RANK as f64));
+        let want = model.spec.logits(&merged, &TOKENS).concat();
+        let worst = error(&logits(&path, &how), &want);
+        assert!(worst < 1e-4, "{name}: {worst:e}");
+        let decoder = Decoder::open(&path, &backend(), &how).unwrap();
+        let mut session = decoder.session(DType::F32).unwrap();
+        let one_by_one: Vec<f32> = TOKENS.iter().flat_map(|token| session.feed(&[*token]).unwrap()).collect();
+        let worst = error(&one_by_one, &want);
+        assert!(worst < 1e-4, "{name}, one by one: {worst:e}");
+    }
+}
+
+#[test]
 fn the_file_alone_stands_for_its_folder_and_alpha_0_for_none() {
     let (folder, model) = (Folder::new("lora-file"), model("llama of a folder"));
     let plain = model.spec.tensors(5, DType::F32);

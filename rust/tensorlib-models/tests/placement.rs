@@ -9,7 +9,7 @@ use common::tiny::Random;
 use common::Folder;
 use std::path::{Path, PathBuf};
 use tensorlib::{Backend, BackendOptions, DType};
-use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, Outline, Placement};
+use tensorlib_models::{fit, Decoder, DecoderOptions, Encoder, EncoderOptions, ErrorKind, Outline, Placed, Placement};
 
 /// Two devices. Before anything in this process asks for them.
 fn joined() -> Backend {
@@ -47,7 +47,7 @@ fn logits_are_those_of_one_device_wherever_tensors_lie() {
         let want = Decoder::open(&path, &alone, &how).unwrap().session(DType::F32).unwrap().feed_all(&tokens).unwrap();
         for round in 0..6 {
             let mut placement = Placement::default();
-            for (tensor, _) in outline(&path, &backend, &how, &placement).tensors {
+            for Placed { name: tensor, .. } in outline(&path, &backend, &how, &placement).tensors {
                 // All on the second one, then by chance.
                 placement.put(&tensor, if round == 0 { 1 } else { usize::from(random.next() < 0.0) });
             }
@@ -72,16 +72,16 @@ fn a_model_fits_into_its_budgets_or_says_what_is_missing() {
     for (name, path) in files(&folder) {
         let all_here = outline(&path, &backend, &how, &Placement::default());
         assert_eq!(all_here.bytes[1], 0, "{name}");
-        let weights: usize = all_here.tensors.iter().map(|(_, bytes)| bytes).sum();
+        let weights: usize = all_here.tensors.iter().map(|placed| placed.bytes).sum();
         assert!(all_here.bytes[0] > weights, "{name}");
         let mut there = 0;
         for tenths in (3..=10).rev() {
             let budget = all_here.bytes[0] * tenths / 10;
             let by = |placement: &Placement| Ok(outline(&path, &backend, &how, placement));
             match fit(&backend, &[Some(budget as u64), None], |_| None, by) {
-                Ok((placement, found)) => {
+                Ok((_, found)) => {
                     assert!(found.bytes[0] <= budget, "{name}: {:?} of {budget}", found.bytes);
-                    let moved = found.tensors.iter().filter(|(tensor, _)| placement.device(tensor) == 1).count();
+                    let moved = found.tensors.iter().filter(|placed| placed.device == 1).count();
                     assert!(
                         moved >= there && (moved == 0) == (tenths == 10),
                         "{name}, {tenths}: {moved} after {there}"
@@ -99,7 +99,7 @@ fn a_model_fits_into_its_budgets_or_says_what_is_missing() {
         let by = |placement: &Placement| Ok(outline(&path, &backend, &how, placement));
         let chosen = |tensor: &str| tensor.contains("ffn_").then_some(1);
         let (placement, _) = fit(&backend, &[None, None], chosen, by).unwrap();
-        for (tensor, _) in &all_here.tensors {
+        for Placed { name: tensor, .. } in &all_here.tensors {
             assert_eq!(placement.device(tensor), usize::from(tensor.contains("ffn_")), "{name}: {tensor}");
         }
         let error = fit(&backend, &[Some(1000), Some(1000)], |_| None, by).map(drop).unwrap_err();
@@ -150,7 +150,7 @@ fn copies_of_experts_change_no_result() {
     for (name, path, dtype) in models(DType::Q8_0).chain(models(DType::F32)) {
         let mut placement = Placement::default();
         let how = DecoderOptions::new().context(64);
-        for (tensor, _) in outline(&path, &backend, &how, &placement).tensors {
+        for Placed { name: tensor, .. } in outline(&path, &backend, &how, &placement).tensors {
             placement.put(&tensor, usize::from(tensor.contains("_exps.")));
         }
         let how = how.placement(placement.clone());

@@ -1,7 +1,8 @@
 //! What a token costs at least.
 
 use super::shape::Shape;
-use tensorlib::{DType, Tensor};
+use crate::weights::Loaded;
+use tensorlib::DType;
 
 /// What a machine must do for each token, whatever the program.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,10 +21,10 @@ pub struct Cost {
 }
 
 impl Cost {
-    pub(super) fn new(loaded: &[(String, Tensor)], shape: &Shape, tied: bool) -> Self {
+    pub(super) fn new(loaded: &[Loaded], shape: &Shape, tied: bool) -> Self {
         let mut cost =
             Cost { weight_bytes: 0.0, operations: 0.0, operations_inside: 0.0, cache_elements: [0.0; 2], window: None };
-        for (name, tensor) in loaded {
+        for Loaded { name, tensor, .. } in loaded {
             let is_embeddings = name == "token_embd.weight";
             if is_embeddings && !tied {
                 continue;

@@ -14,3 +14,4 @@ pub const EPS: Key = Key("attention.layer_norm_rms_epsilon", "rms_norm_eps");
 pub const WINDOW: Key = Key("attention.sliding_window", "sliding_window");
 pub const LAYER_TYPES: Key = Key("", "layer_types");
 pub const EXPERTS_USED: Key = Key("expert_used_count", "num_experts_per_tok");
+pub const ACTIVATION: Key = Key("feed_forward_activation", "hidden_act");

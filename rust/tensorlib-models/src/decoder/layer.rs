@@ -1,11 +1,13 @@
 //! One layer of a decoder: attention and feed-forward.
 
 use super::experts::ExpertFfn;
+use super::neurons::NeuronFfn;
 use super::run::{gated, glu_of, Run};
 use super::shape::Shape;
+use crate::activity::Activity;
 use crate::parts::{Linear, Norm, NormKind};
 use crate::weights::Weights;
-use crate::Result;
+use crate::{Error, Result};
 use tensorlib::{FlashAttnExtOptions, GluOptions, RopeOptions, Tensor};
 
 enum Projections {
@@ -16,6 +18,7 @@ enum Projections {
 enum Ffn {
     Gated { gate: Linear, up: Linear, down: Linear },
     Fused { gate_up: Linear, down: Linear },
+    Neurons(Box<NeuronFfn>),
     Experts(Box<ExpertFfn>),
 }
 
@@ -38,7 +41,13 @@ pub struct Layer {
 
 impl Layer {
     /// The tensors `blk.NUMBER.*`; `factors` are those of its rotation.
-    pub fn load(weights: &Weights, shape: &Shape, number: usize, factors: Option<Tensor>) -> Result<Self> {
+    pub fn load(
+        weights: &Weights,
+        shape: &Shape,
+        number: usize,
+        factors: Option<Tensor>,
+        activity: Option<&Activity>,
+    ) -> Result<Self> {
         let name = |part: &str| format!("blk.{number}.{part}");
         let norm = |part: &str, n| Norm::load(weights, &name(part), n, NormKind::Rms, shape.eps);
         let linear = |part: &str, inputs, outputs| Linear::load(weights, &name(part), inputs, outputs);
@@ -54,6 +63,14 @@ impl Layer {
         };
         let ffn = match (&shape.experts, shape.fused) {
             (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
+            _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {
+                Ffn::Neurons(Box::new(NeuronFfn::load(weights, shape, number, activity)?))
+            }
+            _ if activity.is_some() => {
+                let down = NeuronFfn::down_of(number);
+                let message = format!("tensor '{down}' is missing, of which active neurons' rows would be read");
+                return Err(Error::unsupported(message).with_hint("`tensorlib transpose-down` makes such a model"));
+            }
             (None, true) => {
                 Ffn::Fused { gate_up: linear("ffn_up", width, 2 * ffn)?, down: linear("ffn_down", ffn, width)? }
             }
@@ -157,13 +174,18 @@ impl Layer {
         let linear = |part: &Linear, x: &Tensor| part.of(ctx, x, run.exact);
         match &self.ffn {
             Ffn::Gated { gate, up, down } => {
-                let hidden = gated(ctx, run.shape.activation, &linear(gate, x)?, &linear(up, x)?)?;
+                let (gate, up) = (linear(gate, x)?, linear(up, x)?);
+                let hidden = gated(ctx, run.shape.activation, &gate, &up)?;
+                run.observe(self.number, &gate, &hidden)?;
                 linear(down, &hidden)
             }
             Ffn::Fused { gate_up, down } => {
                 let both = linear(gate_up, x)?;
-                linear(down, &ctx.glu(&both, None, glu_of(run.shape.activation), GluOptions::new())?)
+                let hidden = ctx.glu(&both, None, glu_of(run.shape.activation), GluOptions::new())?;
+                run.observe(self.number, &ctx.narrow(&both, 0, 0, run.shape.ffn)?, &hidden)?;
+                linear(down, &hidden)
             }
+            Ffn::Neurons(neurons) => neurons.of(run, x),
             Ffn::Experts(experts) => experts.of(run, x),
         }
     }

@@ -8,24 +8,27 @@ mod experts;
 mod keys;
 mod layer;
 mod network;
+mod neurons;
 mod rope;
 mod run;
 mod shape;
 
+use crate::activity::{Activity, Tested};
 use crate::adapter::Adapter;
 use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Home, HubNames, Weights};
+use crate::weights::{Home, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
 
 use cache::Cache;
 use expert_cache::ExpertCache;
-use network::{Logits, Network};
-use shape::Shape;
+use network::{Logits, Network, Wanted};
+use shape::{Activation, Shape};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tensorlib::{Backend, Context, DType, Graph};
 
 /// Tokens of a prompt that are computed together.
@@ -40,6 +43,7 @@ pub struct DecoderOptions {
     adapters: Vec<(PathBuf, f64)>,
     placement: Placement,
     expert_slots: usize,
+    activity: Option<Arc<Activity>>,
 }
 
 impl DecoderOptions {
@@ -94,17 +98,36 @@ impl DecoderOptions {
         self
     }
 
+    /// Feed-forward neurons are left out of a token's sums where they stay below the activity's thresholds: fewer weights are read, and
+    /// results change by as much as the thresholds allow. With [`Tested::Positive`] they do not change. The model's down projections
+    /// have to be transposed (`tensorlib transpose-down`).
+    #[must_use]
+    pub fn activity(mut self, activity: Activity) -> Self {
+        self.activity = Some(Arc::new(activity));
+        self
+    }
+
+    /// What [`DecoderOptions::activity`] was given.
+    pub fn its_activity(&self) -> Option<&Activity> {
+        self.activity.as_deref()
+    }
+
     fn load(&self, package: Package, shape: Shape, names: HubNames, home: &Home) -> Result<(Weights, Network)> {
         let context = match self.context {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
         };
+        let activity = self.activity.as_deref();
+        if let Some(activity) = activity {
+            let (layers, neurons) = shape.neurons()?;
+            activity.check(package.settings.architecture(), layers, neurons)?;
+        }
         let adapters = self.adapters.iter();
         let adapters = adapters
             .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, home))
             .collect::<Result<_>>()?;
         let weights = Weights::new(package.files, names, home.clone(), self.stored_as)?.with_adapters(adapters);
-        let network = Network::load(&weights, shape, context, self.exact)?;
+        let network = Network::load(&weights, shape, context, self.exact, activity)?;
         weights.finish()?;
         Ok((weights, network))
     }
@@ -112,12 +135,15 @@ impl DecoderOptions {
 
 /// A language model. It never changes: any number of sessions, in any threads, may use it.
 pub struct Decoder {
+    architecture: String,
     network: Network,
     cost: Cost,
     originals: Originals,
     tokenizer: Tokenizer,
     home: Home,
     expert_slots: usize,
+    /// Whether an activity says which neurons are computed.
+    is_sparse: bool,
     backend: Backend,
 }
 
@@ -148,11 +174,13 @@ impl Decoder {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let home = Home::new(backend, &options.placement);
+        let architecture = package.settings.architecture().to_string();
         let (weights, network) = options.load(package, shape, names, &home)?;
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
         let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
         let (expert_slots, backend) = (options.expert_slots, backend.clone());
-        Ok(Decoder { network, cost, originals, tokenizer, home, expert_slots, backend })
+        let is_sparse = options.activity.is_some();
+        Ok(Decoder { architecture, network, cost, originals, tokenizer, home, expert_slots, is_sparse, backend })
     }
 
     /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
@@ -179,14 +207,33 @@ impl Decoder {
         cache.set_used((network.context - tokens.len()) as i64);
         let ctx = Context::on(backend);
         let experts = network.expert_cache(options.expert_slots, &home)?;
-        let graph = graph_of(&network.logits(&ctx, (&cache, Some(&experts)), &tokens, false)?)?;
-        let tensors = weights.loaded().into_iter().map(|(name, tensor)| (name, tensor.nbytes())).collect();
+        let graph = graph_of(&network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?)?;
+        let tensors = weights.loaded().iter().map(Loaded::placed).collect();
         Ok(Outline { tensors, bytes: graph.plan_bytes(backend)? })
     }
 
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
+    }
+
+    /// The name of the model's architecture, as its files say it.
+    pub fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
+    /// Layers, and neurons of each one's feed-forward part, of a model that can be observed.
+    pub(crate) fn neurons(&self) -> Result<(usize, usize)> {
+        if self.is_sparse {
+            let message = "the model was opened with an activity, by which neurons are left out";
+            return Err(Error::unsupported(message).with_hint("open it without one"));
+        }
+        self.network.shape.neurons()
+    }
+
+    /// Whether gates go through a ReLU.
+    pub(crate) fn has_relu(&self) -> bool {
+        self.network.shape.activation == Activation::Relu
     }
 
     /// How many tokens there are, and logits.
@@ -235,7 +282,8 @@ pub struct Session<'a> {
 }
 
 fn graph_of(run: &Logits) -> Result<Graph> {
-    let outputs: Vec<_> = std::iter::once(&run.logits).chain(run.chosen.iter().map(|(_, ids)| ids)).collect();
+    let beside = run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor);
+    let outputs: Vec<_> = std::iter::once(&run.logits).chain(beside).collect();
     Ok(Graph::new(&outputs)?)
 }
 
@@ -280,7 +328,7 @@ impl<'a> Session<'a> {
         self.check(tokens)?;
         let mut logits = Vec::new();
         for part in tokens.chunks(BATCH) {
-            logits = self.compute(part, false)?;
+            logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
         }
         Ok(logits)
     }
@@ -293,9 +341,21 @@ impl<'a> Session<'a> {
         self.check(tokens)?;
         let mut logits = Vec::new();
         for part in tokens.chunks(BATCH) {
-            logits.extend(self.compute(part, true)?);
+            logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
         }
         Ok(logits)
+    }
+
+    /// Takes these tokens in, and calls take(layer, of each token what its neurons are) for each layer.
+    pub(crate) fn feed_observed(
+        &mut self,
+        tokens: &[u32],
+        tested: Tested,
+        take: &mut dyn FnMut(usize, &[f32]),
+    ) -> Result<()> {
+        self.check(tokens)?;
+        let wanted = Wanted { all: false, observed: Some(tested) };
+        tokens.chunks(BATCH).try_for_each(|part| self.compute(part, wanted, take).map(drop))
     }
 
     /// Whether [`Session::feed`] would take these.
@@ -317,15 +377,18 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn compute(&mut self, tokens: &[u32], all: bool) -> Result<Vec<f32>> {
+    fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
         self.ctx.reset()?;
         let network = &self.decoder.network;
-        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, all)?;
+        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
         graph_of(&run)?.compute(&self.decoder.backend)?;
         self.decoder.originals.give_back();
         let values = run.logits.to_vec::<f32>()?;
         for (layer, ids) in &run.chosen {
             network.used(&mut self.experts, *layer, &ids.to_vec::<i32>()?)?;
+        }
+        for (layer, neurons) in &run.neurons {
+            observe(*layer, &neurons.to_vec::<f32>()?);
         }
         self.cache.set_used(self.cache.used() + tokens.len() as i64);
         Ok(values)

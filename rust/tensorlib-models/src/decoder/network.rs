@@ -6,6 +6,7 @@ use super::experts::ExpertFfn;
 use super::layer::Layer;
 use super::run::Run;
 use super::shape::Shape;
+use crate::activity::{Activity, Tested};
 use crate::parts::{product, Linear, Norm, NormKind};
 use crate::weights::{Home, Weights};
 use crate::Result;
@@ -29,7 +30,13 @@ pub struct Network {
 
 impl Network {
     /// Of these weights, for sessions of so many tokens.
-    pub fn load(weights: &Weights, shape: Shape, context: usize, exact: bool) -> Result<Self> {
+    pub fn load(
+        weights: &Weights,
+        shape: Shape,
+        context: usize,
+        exact: bool,
+        activity: Option<&Activity>,
+    ) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
         let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
         let output = weights.shape_of("output.weight");
@@ -41,7 +48,7 @@ impl Network {
         };
         let layer = |i: usize| {
             let factors = if shape.is_windowed(i) { &window_factors } else { &factors };
-            Layer::load(weights, &shape, i, factors.clone())
+            Layer::load(weights, &shape, i, factors.clone(), activity)
         };
         let layers = (0..usize::try_from(shape.layers).unwrap_or(0)).map(layer).collect::<Result<_>>()?;
         let norm = Norm::load(weights, "output_norm", shape.width, NormKind::Rms, shape.eps)?;
@@ -59,7 +66,7 @@ impl Network {
         ctx: &Context,
         (cache, experts): (&Cache, Option<&ExpertCache>),
         tokens: &[u32],
-        all: bool,
+        wanted: Wanted,
     ) -> Result<Logits> {
         let (shape, first, n) = (&self.shape, cache.used(), tokens.len() as i64);
         let ids: Vec<i32> = tokens.iter().map(|id| *id as i32).collect();
@@ -77,6 +84,8 @@ impl Network {
             exact: self.exact,
             experts,
             chosen: RefCell::default(),
+            observed: wanted.observed,
+            neurons: RefCell::default(),
         };
         let mut x = ctx.get_rows(&self.embeddings, &ctx.tensor_of([n], &ids)?)?;
         if shape.embedding_scale != 1.0 {
@@ -85,7 +94,7 @@ impl Network {
         for layer in &self.layers {
             x = layer.of(&run, &x)?;
         }
-        if !all {
+        if !wanted.all {
             x = ctx.narrow(&x, 1, n - 1, 1)?;
         }
         x = self.norm.of(ctx, &x)?;
@@ -97,7 +106,7 @@ impl Network {
             let small = ctx.tanh(&ctx.scale(&logits, 1.0 / shape.final_softcap, ScaleOptions::new())?)?;
             logits = ctx.scale(&small, shape.final_softcap, ScaleOptions::new())?;
         }
-        Ok(Logits { logits, chosen: run.chosen.into_inner() })
+        Ok(Logits { logits, chosen: run.chosen.into_inner(), neurons: run.neurons.into_inner() })
     }
 
     /// A cache of experts with so many slots a layer, where the experts lie on another device than the first.
@@ -115,11 +124,22 @@ impl Network {
     }
 }
 
+/// What is asked of a run.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted {
+    /// Logits behind each token, not behind the last one alone.
+    pub all: bool,
+    /// What of each layer's neurons is to be known beside.
+    pub observed: Option<Tested>,
+}
+
 /// What a run is to compute.
 pub struct Logits {
     pub logits: Tensor,
     /// The experts that tokens use, of layers with copies of some.
     pub chosen: Vec<(usize, Tensor)>,
+    /// What is to be known of neurons: of each layer, [neurons, tokens].
+    pub neurons: Vec<(usize, Tensor)>,
 }
 
 /// 0 where a token sees a key, -infinity elsewhere: keys up to its own, the last `window` of them.

@@ -4,13 +4,14 @@
 use super::keys::*;
 use super::rope::Rope;
 use crate::settings::{Key, Settings};
-use crate::Result;
+use crate::{Error, Result};
 
 /// What gates go through.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Activation {
     Silu,
     Gelu,
+    Relu,
     /// gpt-oss' own.
     SwigluOai,
 }
@@ -157,6 +158,15 @@ impl Shape {
         let ffn = settings.count_if(ffn)?.unwrap_or(self.ffn);
         self.experts = Some(Experts { count: count_of, used, ffn, routing });
         Ok(self)
+    }
+
+    /// Layers, and neurons of each one's feed-forward part, where each token goes through all of them.
+    pub fn neurons(&self) -> Result<(usize, usize)> {
+        if self.experts.is_some() {
+            return Err(Error::unsupported("a model with experts: its router says what is computed, not its neurons"));
+        }
+        let count = |n: i64| usize::try_from(n).unwrap_or(0);
+        Ok((count(self.layers), count(self.ffn)))
     }
 
     /// Whether a layer has a window.

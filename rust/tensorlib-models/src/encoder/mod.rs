@@ -12,9 +12,9 @@ pub use options::EncoderOptions;
 use crate::originals::{Memory, Originals};
 use crate::package::{Package, Pooling};
 use crate::parts::{Norm, NormKind};
-use crate::placement::Outline;
+use crate::placement::{Outline, Placed};
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Home, Weights};
+use crate::weights::{Home, Loaded, Weights};
 use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
@@ -42,7 +42,7 @@ pub struct Encoder {
     exact: bool,
     originals: Originals,
     /// Its tensors and their bytes.
-    loaded: Vec<(String, usize)>,
+    loaded: Vec<Placed>,
     backend: Backend,
 }
 
@@ -129,7 +129,7 @@ impl Encoder {
             max_tokens,
             exact: options.exact,
             originals: Originals::new(weights.loaded(), weights.contexts(), backend),
-            loaded: weights.loaded().iter().map(|(name, tensor)| (name.clone(), tensor.nbytes())).collect(),
+            loaded: weights.loaded().iter().map(Loaded::placed).collect(),
             backend: backend.clone(),
             shape,
         };

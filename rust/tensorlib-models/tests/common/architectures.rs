@@ -173,6 +173,18 @@ pub fn all() -> Vec<Model> {
     let oss_factor = 1.0 + 0.1 * 32f64.ln();
     vec![
         Model { name: "llama", spec: base(), gguf: Some(("llama", vec![])), hub: None },
+        Model {
+            name: "llama with relu",
+            spec: Spec { gate: Gate::Relu, ..base() },
+            gguf: Some(("llama", vec![("feed_forward_activation", "relu".into())])),
+            hub: None,
+        },
+        Model {
+            name: "llama with relu of a folder",
+            spec: Spec { gate: Gate::Relu, ..neox(base()) },
+            gguf: None,
+            hub: Some(("llama", r#", "hidden_act": "relu""#)),
+        },
         Model { name: "llama of a folder", spec: neox(base()), gguf: None, hub: Some(("llama", "")) },
         Model {
             name: "llama 3.1",

@@ -2,13 +2,26 @@
 
 use super::math::*;
 use super::tiny::{Random, Tensors};
+use std::cell::RefCell;
 use tensorlib::DType;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Gate {
     Silu,
     Gelu,
+    Relu,
     Oai,
+}
+
+/// Which neurons' products are 0.
+#[derive(Clone, Debug, Default)]
+pub enum Left {
+    #[default]
+    None,
+    /// Where the activated gate is below its layer's threshold.
+    SmallGates(Vec<f64>),
+    /// Where the product itself is.
+    SmallProducts(Vec<f64>),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -53,6 +66,9 @@ pub struct Spec {
     pub sinks: bool,
     pub ffn_norm: &'static str,
     pub tied: bool,
+    pub left: Left,
+    /// What feed() has seen: layer, activated gates, products.
+    pub seen: RefCell<Vec<(usize, Row, Row)>>,
 }
 
 impl Spec {
@@ -86,6 +102,8 @@ impl Spec {
             sinks: false,
             ffn_norm: "ffn_norm",
             tied: false,
+            left: Left::None,
+            seen: RefCell::default(),
         }
     }
 
@@ -256,6 +274,7 @@ impl Spec {
         let of = |(g, u): (&f64, &f64)| match self.gate {
             Gate::Silu => silu(*g) * u,
             Gate::Gelu => gelu(*g) * u,
+            Gate::Relu => g.max(0.0) * u,
             Gate::Oai => {
                 let (g, u) = (g.min(7.0), u.clamp(-7.0, 7.0));
                 g / (1.0 + (-1.702 * g).exp()) * (u + 1.0)
@@ -267,12 +286,29 @@ impl Spec {
     fn feed(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {
         let name = |part: &str| format!("blk.{layer}.{part}");
         let up = self.linear(t, &name("ffn_up"), x);
-        let hidden = if self.fused {
-            self.gated(&up[..self.ffn], &up[self.ffn..])
-        } else {
-            self.gated(&self.linear(t, &name("ffn_gate"), x), &up)
+        let (gate, up) = match self.fused {
+            true => (up[..self.ffn].to_vec(), up[self.ffn..].to_vec()),
+            false => (self.linear(t, &name("ffn_gate"), x), up),
         };
-        self.linear(t, &name("ffn_down"), &hidden)
+        let mut hidden = self.gated(&gate, &up);
+        if self.gate != Gate::Oai {
+            let gates = self.gated(&gate, &vec![1.0; gate.len()]);
+            let (tested, threshold) = match &self.left {
+                Left::None => (&gates, 0.0),
+                Left::SmallGates(thresholds) => (&gates, thresholds[layer]),
+                Left::SmallProducts(thresholds) => (&hidden.clone(), thresholds[layer]),
+            };
+            hidden.iter_mut().zip(tested).filter(|(_, s)| s.abs() < threshold).for_each(|(h, _)| *h = 0.0);
+            self.seen.borrow_mut().push((layer, gates.clone(), hidden.clone()));
+        }
+        let Some(down_t) = t.find(&name("ffn_down_t.weight")) else {
+            return self.linear(t, &name("ffn_down"), &hidden);
+        };
+        let mut out = vec![0.0; self.width];
+        for (h, row) in hidden.iter().zip(down_t.chunks(self.width)) {
+            out.iter_mut().zip(row).for_each(|(o, w)| *o += h * w);
+        }
+        out
     }
 
     fn mixture(&self, t: &Tensors, layer: usize, x: &[f64]) -> Row {

@@ -65,6 +65,21 @@ impl Tensors {
         }
     }
 
+    /// The same with transposed down projections, of this type.
+    pub fn with_transposed_downs(&self, dtype: DType) -> Tensors {
+        let mut made = self.clone();
+        for name in self.all.keys().filter(|name| name.ends_with(".ffn_down.weight")) {
+            let Stored { shape, values, .. } = made.all.remove(name).unwrap();
+            let (columns, rows) = (shape[0] as usize, shape[1] as usize);
+            let turned: Vec<f32> = (0..values.len()).map(|i| values[i % rows * columns + i / rows] as f32).collect();
+            let bytes = dtype.quantize(&turned, rows, None).unwrap();
+            let values = dtype.dequantize(&bytes).unwrap().into_iter().map(f64::from).collect();
+            let stored = Stored { shape: vec![shape[1], shape[0]], dtype, bytes, values };
+            made.all.insert(name.replace("ffn_down", "ffn_down_t"), stored);
+        }
+        made
+    }
+
     fn leaf(ctx: &Context, name: &str, shape: &[i64], dtype: DType, bytes: &[u8]) -> Tensor {
         let leaf = ctx.zeros(dtype, shape).unwrap();
         leaf.set_name(name).unwrap();

@@ -40,6 +40,7 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
 fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let tests = cargo.args(["test", "--release", "--no-fail-fast"]).args(PACKAGE).args(features);
     let tests =
-        tests.args(["--test", "decoders", "--test", "encoders", "--test", "adapters", "--", "double_precision"]);
+        ["decoders", "encoders", "adapters", "neurons"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
+    let tests = tests.args(["--", "double_precision"]);
     run.tests(&format!("models {}", super::c::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

@@ -1,11 +1,12 @@
 //! Llama, Mistral and Mixtral.
 
 use super::names;
+use crate::decoder::keys::ACTIVATION;
 use crate::decoder::rope::Rope;
-use crate::decoder::shape::{Routing, Shape};
+use crate::decoder::shape::{Activation, Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
-use crate::Result;
+use crate::{Error, Result};
 
 const EXPERTS: Key = Key("expert_count", "num_local_experts");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
@@ -14,7 +15,20 @@ const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 pub fn shape(settings: &Settings) -> Result<Shape> {
     let rope = Rope::read(settings, Shape::head(settings)?, false)?;
     let shape = Shape::read(settings, rope)?.with_window(settings, |_| true)?;
+    let shape = Shape { activation: activation(settings)?, ..shape };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)
+}
+
+/// SiLU but for models that were trained again with ReLU. GGUF has no key of its own for it: `feed_forward_activation` is tensorlib's.
+fn activation(settings: &Settings) -> Result<Activation> {
+    match settings.text_if(ACTIVATION)?.as_deref() {
+        None | Some("silu") => Ok(Activation::Silu),
+        Some("relu") => Ok(Activation::Relu),
+        Some(other) => {
+            let what = format!("is '{other}': silu and relu are known");
+            Err(Error::unsupported(format!("{}: {what}", settings.name(ACTIVATION))))
+        }
+    }
 }
 
 /// Mixtral's experts are matrices by themselves.

@@ -5,14 +5,21 @@
 //! feed-forward matrices, the largest first; attention, with its layer's keys and values; the matrix of the logits. Within a kind the
 //! last layers go first, so that few borders are crossed.
 
+mod hot_neurons;
+mod split_file;
+
 use crate::{Error, Result};
 use std::collections::HashMap;
 use tensorlib::Backend;
+
+pub use hot_neurons::{fit_neurons, fit_split, hottest, HotNeurons};
+pub use split_file::{read_split, SplitLayer};
 
 /// The device of each tensor of a model, by its number in the order of joining.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placement {
     of: HashMap<String, usize>,
+    divided: HashMap<usize, SplitLayer>,
 }
 
 impl Placement {
@@ -25,13 +32,43 @@ impl Placement {
     pub fn put(&mut self, tensor: &str, device: usize) {
         self.of.insert(tensor.to_string(), device);
     }
+
+    /// Divides a layer's feed-forward matrices by their neurons, of a model with transposed down projections: rows of these ascending
+    /// numbers go to the first device, all others to the second. All or none of them count as put there whole.
+    pub fn put_neurons(&mut self, layer: usize, hot: Vec<i32>, neurons: usize) {
+        if hot.is_empty() || hot.len() == neurons {
+            let device = usize::from(hot.is_empty());
+            NEURON_MATRICES.iter().for_each(|part| self.put(&format!("blk.{layer}.{part}.weight"), device));
+            return;
+        }
+        self.divided.insert(layer, SplitLayer { hot, neurons });
+    }
+
+    /// How a layer is divided, where it is.
+    pub fn divided(&self, layer: usize) -> Option<&SplitLayer> {
+        self.divided.get(&layer)
+    }
+}
+
+/// The matrices with a row for each neuron.
+const NEURON_MATRICES: [&str; 3] = ["ffn_gate", "ffn_up", "ffn_down_t"];
+
+/// A tensor, or some rows of it, on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Its name in GGUF.
+    pub name: String,
+    /// The number of its device.
+    pub device: usize,
+    /// What it takes there.
+    pub bytes: usize,
 }
 
 /// What a model takes of each device, found out without loading it.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// The tensors that it would load, and their bytes.
-    pub tensors: Vec<(String, usize)>,
+    /// The tensors that it would load; one whose rows are divided is there twice.
+    pub tensors: Vec<Placed>,
     /// Of each device, in the order of joining: weights, keys and values, intermediates, copies.
     pub bytes: Vec<usize>,
 }
@@ -53,7 +90,7 @@ pub fn fit(
     let mut placement = Placement::default();
     let mut found = outline(&placement)?;
     let mut free = Vec::new();
-    for (name, bytes) in &found.tensors {
+    for Placed { name, bytes, .. } in &found.tensors {
         match chosen(name) {
             Some(device) => placement.put(name, device),
             None => free.push((name.clone(), *bytes)),
@@ -78,13 +115,7 @@ pub fn fit(
         let (mut too_few, mut enough) = (0, here.len());
         let mut best = outline(&without(enough))?;
         if best.bytes[device] as u64 > budget {
-            let (name, needed) = (&devices[device], best.bytes[device] as u64);
-            let message = format!(
-                "{name} has a budget of {budget} bytes: {needed} are needed there at least, {} more",
-                needed - budget
-            );
-            let hint = "give it more, join another device, or ask for a shorter context";
-            return Err(Error::memory(message).with_hint(hint));
+            return Err(too_much(&devices[device], budget, best.bytes[device] as u64));
         }
         while too_few + 1 < enough {
             let tried = too_few + (enough - too_few) / 2;
@@ -98,6 +129,25 @@ pub fn fit(
         (placement, found) = (without(enough), best);
     }
     Ok((placement, found))
+}
+
+/// An error where a device takes more than its budget.
+fn over_budget(backend: &Backend, budgets: &[Option<u64>], outline: &Outline) -> Result<()> {
+    for ((device, budget), bytes) in backend.devices().iter().zip(budgets).zip(&outline.bytes) {
+        let (Some(budget), needed) = (*budget, *bytes as u64) else { continue };
+        if needed > budget {
+            return Err(too_much(device, budget, needed));
+        }
+    }
+    Ok(())
+}
+
+fn too_much(device: &str, budget: u64, needed: u64) -> Error {
+    let message = format!(
+        "{device} has a budget of {budget} bytes: {needed} are needed there at least, {} more",
+        needed - budget
+    );
+    Error::memory(message).with_hint("give it more, join another device, or ask for a shorter context")
 }
 
 /// What goes to the next device first: by kind, then the largest, then the last layer.

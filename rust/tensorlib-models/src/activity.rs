@@ -1,0 +1,332 @@
+//! How often each neuron of a model's feed-forward parts is active: measured on a text, and kept in a file.
+//!
+//! A file is JSON, or safetensors where its name ends so:
+//!
+//! ```text
+//! {"architecture": "llama", "tested": "gate", "tokens": 4096, "layers": [{"threshold": 0.02, "frequencies": [0.9, ..]}, ..]}
+//! ```
+//!
+//! Safetensors have `blk.N.frequencies` and `blk.N.threshold`, F32, and the rest as texts beside them.
+
+use crate::files::{SafeSet, Stored};
+use crate::settings::read_json;
+use crate::{Decoder, Error, Result};
+use serde_json::{json, Value as Json};
+use std::path::Path;
+use tensorlib::{safetensors, Context, DType};
+
+/// The most bytes of such a file: 200 layers of 2^16 neurons have 300 MB of digits.
+const MAX_FILE: u64 = 1 << 30;
+/// Magnitudes are counted by their first bits: 8 of the exponent and 9 digits, so that those of a bin differ by 1/512 at most.
+const BINS: usize = 1 << 17;
+const BITS_LEFT: u32 = 14;
+/// Tokens that are computed together, by themselves.
+const WINDOW: usize = 512;
+
+/// What is compared with a threshold. A tie is active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tested {
+    /// Whether the gate is above 0: of a ReLU.
+    Positive,
+    /// The magnitude of the activated gate (CATS).
+    Gate,
+    /// The magnitude of what the down projection takes: the activated gate times the rest (TEAL).
+    Hidden,
+}
+
+impl Tested {
+    /// All of them.
+    pub const ALL: [Tested; 3] = [Tested::Positive, Tested::Gate, Tested::Hidden];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tested::Positive => "positive",
+            Tested::Gate => "gate",
+            Tested::Hidden => "hidden",
+        }
+    }
+
+    fn named(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|tested| tested.name() == name);
+        found.ok_or_else(|| Error::format(format!("'tested' is '{name}': positive, gate and hidden are valid")))
+    }
+}
+
+/// A layer's neurons.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerActivity {
+    /// From this on a neuron is active; 0 of [`Tested::Positive`].
+    pub threshold: f32,
+    /// Of each neuron, in how many of the tokens it was, from 0 to 1.
+    pub frequencies: Vec<f32>,
+}
+
+/// How often each neuron of a model is active.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Activity {
+    architecture: String,
+    tested: Tested,
+    tokens: u64,
+    layers: Vec<LayerActivity>,
+}
+
+impl Activity {
+    /// Runs tokens through a model, in windows of up to 512, and counts. `tested`: nothing for what suits the model: the gate's sign of
+    /// a ReLU, else its magnitude. Each layer's threshold is one that `share` of its neurons reach, over all tokens, within 1/512
+    /// of the threshold; two runs are made for that, but for [`Tested::Positive`]. `progress(tokens done, of all)` is called after each
+    /// window; `false` stops.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, a share outside of 0 to 1, or a stop;
+    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model with experts, or one that was opened with an activity; as
+    /// [`Session::feed`](crate::Session::feed).
+    pub fn measure(
+        decoder: &Decoder,
+        tokens: &[u32],
+        tested: Option<Tested>,
+        share: f64,
+        mut progress: impl FnMut(usize, usize) -> bool,
+    ) -> Result<Self> {
+        if !(share > 0.0 && share <= 1.0) {
+            return Err(Error::invalid(format!("a share of {share}: above 0 and up to 1 is valid")));
+        }
+        if tokens.is_empty() {
+            return Err(Error::invalid("no tokens: at least one is valid"));
+        }
+        let (layers, neurons) = decoder.neurons()?;
+        let tested = tested.unwrap_or(if decoder.has_relu() { Tested::Positive } else { Tested::Gate });
+        let all = if tested == Tested::Positive { tokens.len() } else { 2 * tokens.len() };
+        let mut done = 0;
+        let mut each = |take: &mut dyn FnMut(usize, &[f32])| -> Result<()> {
+            let mut session = decoder.session(DType::F32)?;
+            for part in tokens.chunks(WINDOW.min(decoder.context())) {
+                session.truncate(0);
+                session.feed_observed(part, tested, take)?;
+                done += part.len();
+                if !progress(done, all) {
+                    return Err(Error::invalid(format!("stopped after {done} of {all} tokens")));
+                }
+            }
+            Ok(())
+        };
+        let mut thresholds = vec![0f32; layers];
+        if tested != Tested::Positive {
+            let mut bins = vec![vec![0u64; BINS]; layers];
+            each(&mut |layer, values| {
+                values.iter().for_each(|v| bins[layer][(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
+            })?;
+            let wanted = share * (tokens.len() * neurons) as f64;
+            thresholds = bins.iter().map(|bins| largest(bins, wanted)).collect();
+        }
+        let mut counts = vec![vec![0u64; neurons]; layers];
+        each(&mut |layer, values| {
+            let threshold = thresholds[layer];
+            for of_token in values.chunks_exact(neurons) {
+                for (count, v) in counts[layer].iter_mut().zip(of_token) {
+                    let active = if tested == Tested::Positive { *v > 0.0 } else { v.abs() >= threshold };
+                    *count += u64::from(active);
+                }
+            }
+        })?;
+        let n = tokens.len() as f64;
+        let layers = thresholds.into_iter().zip(counts).map(|(threshold, counts)| LayerActivity {
+            threshold,
+            frequencies: counts.into_iter().map(|count| (count as f64 / n) as f32).collect(),
+        });
+        let (architecture, tokens) = (decoder.architecture().to_string(), tokens.len() as u64);
+        Ok(Activity { architecture, tested, tokens, layers: layers.collect() })
+    }
+
+    /// The architecture of the model that it was measured with.
+    pub fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
+    /// What was tested.
+    pub fn tested(&self) -> Tested {
+        self.tested
+    }
+
+    /// Tokens of the text.
+    pub fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    /// The layers' neurons.
+    pub fn layers(&self) -> &[LayerActivity] {
+        &self.layers
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Format`](crate::ErrorKind) naming what is not as it should be.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let read = match is_safetensors(path) {
+            true => Self::of_safetensors(&SafeSet::open(path)?),
+            false => Self::of_json(&read_json(path, MAX_FILE)?),
+        };
+        read.and_then(Self::checked).map_err(|e| e.about(path.display()))
+    }
+
+    /// Writes a file: safetensors where its name ends so, else JSON. It has its name when it is whole.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind), [`ErrorKind::Memory`](crate::ErrorKind).
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        if is_safetensors(path) {
+            return self.write_safetensors(path);
+        }
+        let layers: Vec<Json> = self.layers.iter().map(layer_json).collect();
+        let (architecture, tested, tokens) = (&self.architecture, self.tested.name(), self.tokens);
+        let text = json!({ "architecture": architecture, "tested": tested, "tokens": tokens, "layers": layers });
+        let unfinished = path.with_extension("unfinished");
+        let written =
+            std::fs::write(&unfinished, format!("{text}\n")).and_then(|()| std::fs::rename(&unfinished, path));
+        written.map_err(|e| {
+            let _ = std::fs::remove_file(&unfinished); // it may not be there
+            Error::io(path, "written", &e)
+        })
+    }
+
+    fn write_safetensors(&self, path: &Path) -> Result<()> {
+        let ctx = Context::new();
+        let mut leafs = Vec::new();
+        for (i, layer) in self.layers.iter().enumerate() {
+            let frequencies = ctx.tensor([layer.frequencies.len() as i64], &layer.frequencies)?;
+            frequencies.set_name(&format!("blk.{i}.frequencies"))?;
+            let threshold = ctx.tensor([1], &[layer.threshold])?;
+            threshold.set_name(&format!("blk.{i}.threshold"))?;
+            leafs.extend([frequencies, threshold]);
+        }
+        let tokens = self.tokens.to_string();
+        let texts = [("architecture", &*self.architecture), ("tested", self.tested.name()), ("tokens", &tokens)];
+        Ok(safetensors::write(path, &leafs.iter().collect::<Vec<_>>(), &texts)?)
+    }
+
+    fn of_json(json: &Json) -> Result<Self> {
+        let text = |key: &str| json.get(key).and_then(Json::as_str).ok_or_else(|| missing(key, "a text"));
+        let layers = json.get("layers").and_then(Json::as_array).ok_or_else(|| missing("layers", "an array"))?;
+        let layer = |(i, layer): (usize, &Json)| {
+            let number = |value: Option<&Json>| value.and_then(Json::as_f64).map(|x| x as f32);
+            let numbers = layer.get("frequencies").and_then(Json::as_array);
+            let frequencies = numbers.and_then(|all| all.iter().map(|x| number(Some(x))).collect::<Option<Vec<f32>>>());
+            let read = number(layer.get("threshold")).zip(frequencies);
+            let (threshold, frequencies) =
+                read.ok_or_else(|| missing(&format!("layers[{i}]"), "a 'threshold' and an array 'frequencies'"))?;
+            Ok(LayerActivity { threshold, frequencies })
+        };
+        Ok(Activity {
+            architecture: text("architecture")?.into(),
+            tested: Tested::named(text("tested")?)?,
+            tokens: json.get("tokens").and_then(Json::as_u64).ok_or_else(|| missing("tokens", "a whole number"))?,
+            layers: layers.iter().enumerate().map(layer).collect::<Result<_>>()?,
+        })
+    }
+
+    fn of_safetensors(set: &SafeSet) -> Result<Self> {
+        let texts = set.metadata();
+        let text = |key: &str| texts.get(key).ok_or_else(|| missing(key, "a text in the metadata"));
+        let floats = |name: String| -> Result<Option<Vec<f32>>> {
+            let Some(entry) = set.entries().iter().find(|entry| entry.name == name) else { return Ok(None) };
+            if entry.stored != Stored::As(DType::F32) || entry.dims().len() > 1 {
+                return Err(Error::format(format!("tensor '{name}': one dimension of f32 is valid")));
+            }
+            let bytes = set.read(entry, 0, usize::try_from(entry.nbytes).unwrap_or(usize::MAX))?;
+            Ok(Some(DType::F32.dequantize(&bytes)?))
+        };
+        let mut layers = Vec::new();
+        while let Some(frequencies) = floats(format!("blk.{}.frequencies", layers.len()))? {
+            let name = format!("blk.{}.threshold", layers.len());
+            let threshold = floats(name.clone())?.and_then(|all| all.first().copied());
+            let threshold = threshold.ok_or_else(|| missing(&name, "a tensor of one number"))?;
+            layers.push(LayerActivity { threshold, frequencies });
+        }
+        Ok(Activity {
+            architecture: text("architecture")?.clone(),
+            tested: Tested::named(text("tested")?)?,
+            tokens: text("tokens")?.parse().map_err(|_| missing("tokens", "a whole number"))?,
+            layers,
+        })
+    }
+
+    fn checked(self) -> Result<Self> {
+        if self.layers.is_empty() {
+            return Err(Error::format("it has no layers: at least one is valid"));
+        }
+        for (i, layer) in self.layers.iter().enumerate() {
+            if !(layer.threshold >= 0.0 && layer.threshold.is_finite()) {
+                let message = format!("layer {i} has a threshold of {}: numbers from 0 on are valid", layer.threshold);
+                return Err(Error::format(message));
+            }
+            if let Some(at) = layer.frequencies.iter().position(|f| !(0.0..=1.0).contains(f)) {
+                let found = layer.frequencies[at];
+                return Err(Error::format(format!("layer {i}, neuron {at}: a frequency of {found}: 0 to 1 is valid")));
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether it can be that of a model: of this architecture, with so many layers of so many neurons.
+    pub(crate) fn check(&self, architecture: &str, layers: usize, neurons: usize) -> Result<()> {
+        let of = |what: String| {
+            let message = format!("the activity is of another model: {what}");
+            Err(Error::invalid(message).with_hint("measure this model's: `tensorlib activity`"))
+        };
+        if self.architecture != architecture {
+            return of(format!("of architecture '{}', this one is '{architecture}'", self.architecture));
+        }
+        if self.layers.len() != layers {
+            return of(format!("it has {} layers, this one {layers}", self.layers.len()));
+        }
+        match self.layers.iter().position(|layer| layer.frequencies.len() != neurons) {
+            Some(i) => {
+                let found = self.layers[i].frequencies.len();
+                of(format!("its layer {i} has {found} neurons, this one's {neurons}"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn layer_json(layer: &LayerActivity) -> Json {
+    json!({ "threshold": layer.threshold, "frequencies": layer.frequencies })
+}
+
+fn missing(what: &str, expected: &str) -> Error {
+    Error::format(format!("'{what}': {expected} is expected"))
+}
+
+fn is_safetensors(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"))
+}
+
+/// The least magnitude of those bins that hold the `wanted` largest values.
+fn largest(bins: &[u64], wanted: f64) -> f32 {
+    let mut above = 0;
+    let first = bins.iter().rposition(|count| {
+        above += count;
+        above as f64 >= wanted
+    });
+    f32::from_bits((first.unwrap_or(0) as u32) << BITS_LEFT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{largest, BINS, BITS_LEFT};
+
+    #[test]
+    fn a_share_of_values_is_above_its_threshold() {
+        let values: Vec<f32> = (0..10_000).map(|i| (i as f32 * 0.37).sin().powi(3)).collect();
+        let mut bins = vec![0; BINS];
+        values.iter().for_each(|v| bins[(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
+        for share in [0.01, 0.1, 0.5, 0.9, 1.0] {
+            let threshold = largest(&bins, share * 10_000.0);
+            let n = |t: f32| values.iter().filter(|v| v.abs() >= t).count() as f64 / 10_000.0;
+            assert!(n(threshold) >= share && n(threshold * 1.00196) <= share + 1e-9, "{share}: {threshold}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A gated feed-forward part with a transposed down projection: a row of each matrix is a neuron's, so those of neurons that are not
+//! active need not be read, and neurons may lie on two devices.
+//!
+//! Few tokens are computed by sparse products. A prompt's activate nearly all neurons between them: its products are dense, and what is
+//! not active is made 0. Both are the same sum.
+
+use super::run::{activated, gated, Run};
+use super::shape::{Activation, Shape};
+use crate::activity::{Activity, Tested};
+use crate::adapter::LowRank;
+use crate::parts::{product, Linear};
+use crate::weights::Weights;
+use crate::{Error, Result};
+use tensorlib::{
+    AxpyBy, AxpyOptions, Context, ScaleOptions, SparseFfnActivation, SparseFfnBy, SparseFfnOptions, Tensor,
+};
+
+/// Tokens of a run up to which sparse products are the faster ones (docs/performance/sparsity.md).
+const FEW_TOKENS: i64 = 8;
+
+/// Which neurons of a layer are active.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Rule {
+    /// All: of a model without zeros and thresholds.
+    All,
+    /// Those whose gate is above 0: all others of a ReLU are 0.
+    Positive,
+    /// Those whose activated gate is as large (CATS: Lee and others, 2024, <https://arxiv.org/abs/2404.08763>).
+    Gate(f32),
+    /// Those whose product is as large (TEAL: Liu and others, 2024, <https://arxiv.org/abs/2408.14690>).
+    Hidden(f32),
+}
+
+/// Some neurons, on one device.
+struct Part {
+    gate: Linear,
+    up: Linear,
+    /// [width, neurons].
+    down_t: Tensor,
+}
+
+/// A layer's feed-forward part.
+pub struct NeuronFfn {
+    number: usize,
+    parts: Vec<Part>,
+    rule: Rule,
+    /// Of the down projection.
+    additions: Vec<LowRank>,
+    bias: Option<Tensor>,
+}
+
+impl NeuronFfn {
+    /// The name of a layer's transposed down projection.
+    pub fn down_of(number: usize) -> String {
+        format!("blk.{number}.ffn_down_t.weight")
+    }
+
+    /// Those of layer `number`.
+    pub fn load(weights: &Weights, shape: &Shape, number: usize, activity: Option<&Activity>) -> Result<Self> {
+        let Shape { width, ffn, activation, fused, .. } = *shape;
+        let (down, transposed) = (format!("blk.{number}.ffn_down"), Self::down_of(number));
+        if fused || activation == Activation::SwigluOai {
+            let message = format!("tensor '{transposed}': models of this kind have no transposed down projections");
+            return Err(Error::unsupported(message).with_hint("take the file that it was made of"));
+        }
+        let name = |part: &str| format!("blk.{number}.{part}");
+        let part = |rows| -> Result<Part> {
+            let linear = |part: &str| Linear::load_rows(weights, &name(part), width, ffn, rows);
+            let down_t = weights.rows(&transposed, &[width, ffn], rows)?;
+            Ok(Part { gate: linear("ffn_gate")?, up: linear("ffn_up")?, down_t })
+        };
+        let parts = match weights.neurons(number, ffn)? {
+            Some([hot, cold]) => vec![part(Some(&hot))?, part(Some(&cold))?],
+            None => vec![part(None)?],
+        };
+        let rule = match activity.map(|activity| (activity.tested(), activity.layers()[number].threshold)) {
+            Some((Tested::Gate, threshold)) => Rule::Gate(threshold),
+            Some((Tested::Hidden, threshold)) => Rule::Hidden(threshold),
+            _ if activation == Activation::Relu => Rule::Positive,
+            _ => Rule::All,
+        };
+        let additions = weights.additions(&format!("{down}.weight"), &[ffn, width])?;
+        let added = |part: &Part| part.gate.has_additions() || part.up.has_additions();
+        if parts.len() > 1 && (!additions.is_empty() || parts.iter().any(added)) {
+            let message = format!("layer {number}: adapters of feed-forward matrices whose neurons lie on two devices");
+            return Err(Error::unsupported(message).with_hint("put the layer on one device, or leave the adapter out"));
+        }
+        Ok(NeuronFfn { number, parts, rule, additions, bias: weights.find(&format!("{down}.bias"), &[width])? })
+    }
+
+    /// Of x, [width, tokens].
+    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+        let ctx = run.ctx;
+        let mut sum = self.part(run, &self.parts[0], x)?;
+        for part in &self.parts[1..] {
+            sum = ctx.add(&sum, &self.part(run, part, x)?)?;
+        }
+        Ok(match &self.bias {
+            Some(bias) => ctx.add(&sum, bias)?,
+            None => sum,
+        })
+    }
+
+    fn part(&self, run: &Run, part: &Part, x: &Tensor) -> Result<Tensor> {
+        let (ctx, few) = (run.ctx, run.tokens <= FEW_TOKENS);
+        let plain = part.gate.plain(run.exact).zip(part.up.plain(run.exact));
+        let plain = plain.filter(|_| self.additions.is_empty() && run.observed.is_none());
+        if let (true, Some((gate, up)), Some(options)) = (few, plain, self.options(run.shape.activation)) {
+            return Ok(ctx.sparse_ffn(x, gate, up, &part.down_t, None, None, options)?);
+        }
+        let hidden = self.hidden(run, part, x)?;
+        let mut sum = match few {
+            // Neurons that are not active are 0, and those are left out.
+            true => ctx.axpy(&part.down_t, &hidden, None, None, AxpyOptions::new().by(AxpyBy::Magnitude))?,
+            false => ctx.out_prod(&part.down_t, &ctx.transpose(&hidden)?)?,
+        };
+        for addition in &self.additions {
+            sum = addition.add_to(ctx, &sum, &hidden, |a, x| product(ctx, a, x, run.exact))?;
+        }
+        Ok(sum)
+    }
+
+    /// The whole block in one operation, where the gate says who is active.
+    fn options(&self, activation: Activation) -> Option<SparseFfnOptions> {
+        let activation = match activation {
+            Activation::Silu => SparseFfnActivation::Silu,
+            Activation::Gelu => SparseFfnActivation::Gelu,
+            Activation::Relu => SparseFfnActivation::Relu,
+            Activation::SwigluOai => return None,
+        };
+        let options = SparseFfnOptions::new().activation(activation);
+        match self.rule {
+            Rule::Positive => Some(options.by(SparseFfnBy::Positive)),
+            Rule::Gate(threshold) => Some(options.by(SparseFfnBy::Magnitude).threshold(threshold.into())),
+            Rule::All | Rule::Hidden(_) => None,
+        }
+    }
+
+    /// Of all tokens, [neurons, tokens]; 0 where a neuron is not active.
+    fn hidden(&self, run: &Run, part: &Part, x: &Tensor) -> Result<Tensor> {
+        let ctx = run.ctx;
+        let (gate, up) = (part.gate.of(ctx, x, run.exact)?, part.up.of(ctx, x, run.exact)?);
+        let activation = run.shape.activation;
+        match self.rule {
+            Rule::All | Rule::Positive => {
+                let hidden = gated(ctx, activation, &gate, &up)?;
+                run.observe(self.number, &gate, &hidden)?;
+                Ok(hidden)
+            }
+            Rule::Gate(threshold) => Ok(ctx.mul(&large(ctx, &activated(ctx, activation, &gate)?, threshold)?, &up)?),
+            Rule::Hidden(threshold) => large(ctx, &gated(ctx, activation, &gate, &up)?, threshold),
+        }
+    }
+}
+
+/// x where |x| is at least the threshold, 0 elsewhere.
+fn large(ctx: &Context, x: &Tensor, threshold: f32) -> Result<Tensor> {
+    if threshold == 0.0 {
+        return Ok(x.clone());
+    }
+    // step() is 1 above 0, which the difference to the float below the threshold is from the threshold on.
+    let below = ScaleOptions::new().bias(-f64::from(f32::from_bits(threshold.to_bits() - 1)));
+    let is_large = ctx.step(&ctx.scale(&ctx.abs(x)?, 1.0, below)?)?;
+    Ok(ctx.mul(x, &is_large)?)
+}

@@ -1,0 +1,76 @@
+//! PowerInfer's files that say which neurons of a model lie on the GPU: GGUF but for its first four bytes, with `blk.N.gpu_idx`, I32, a 1
+//! for each neuron of layer N that does and a 0 for each other one, and perhaps `blk.N.gpu_bucket`, the numbers of those that do.
+
+use crate::{Error, Result};
+use std::path::Path;
+use tensorlib::{DType, Gguf};
+
+/// A layer's neurons, divided over two devices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SplitLayer {
+    /// The numbers of those on the first, ascending.
+    pub hot: Vec<i32>,
+    /// How many there are in all.
+    pub neurons: usize,
+}
+
+const MAGIC: &[u8] = b"PWRI";
+/// A number for each neuron: 200 layers of 2^18 neurons have 420 MB, twice.
+const MAX_FILE: u64 = 1 << 30;
+
+/// Each layer. Nothing where the file is none of this kind.
+///
+/// # Errors
+/// [`ErrorKind::Io`](crate::ErrorKind); [`ErrorKind::Format`](crate::ErrorKind) naming the tensor, where it is of this kind and not as it
+/// should be.
+pub fn read_split(path: impl AsRef<Path>) -> Result<Option<Vec<SplitLayer>>> {
+    let path = path.as_ref();
+    let size = std::fs::metadata(path).map_err(|e| Error::io(path, "read", &e))?.len();
+    let too_large = || Error::format(format!("more than {MAX_FILE} bytes, which no such file has"));
+    let mut bytes = match size > MAX_FILE {
+        true => return Err(too_large().about(path.display())),
+        false => std::fs::read(path).map_err(|e| Error::io(path, "read", &e))?,
+    };
+    if bytes.starts_with(MAGIC) {
+        bytes[..4].copy_from_slice(b"GGUF");
+    } else if !bytes.starts_with(b"GGUF") {
+        return Ok(None);
+    }
+    Gguf::open_memory(bytes)
+        .map_err(Error::from)
+        .and_then(|file| layers(&file))
+        .map(Some)
+        .map_err(|e| e.about(path.display()))
+}
+
+fn layers(file: &Gguf) -> Result<Vec<SplitLayer>> {
+    let mut layers = Vec::new();
+    while let Some(flags) = numbers(file, &format!("blk.{}.gpu_idx", layers.len()))? {
+        let layer = layers.len();
+        if let Some(at) = flags.iter().position(|flag| !(0..=1).contains(flag)) {
+            let message = format!("tensor 'blk.{layer}.gpu_idx': element {at} is {}: 0 and 1 are valid", flags[at]);
+            return Err(Error::format(message));
+        }
+        let hot: Vec<i32> = (0..).zip(&flags).filter(|(_, flag)| **flag == 1).map(|(row, _)| row).collect();
+        let name = format!("blk.{layer}.gpu_bucket");
+        if numbers(file, &name)?.is_some_and(|bucket| bucket != hot) {
+            let message = format!("tensor '{name}': the numbers of the ones in gpu_idx, ascending, are valid");
+            return Err(Error::format(message));
+        }
+        layers.push(SplitLayer { hot, neurons: flags.len() });
+    }
+    match layers.is_empty() {
+        true => Err(Error::format("tensor 'blk.0.gpu_idx' is missing: 0 or 1 for each neuron is expected")),
+        false => Ok(layers),
+    }
+}
+
+fn numbers(file: &Gguf, name: &str) -> Result<Option<Vec<i32>>> {
+    let Some(info) = file.tensor_info(name) else { return Ok(None) };
+    if info.dtype != DType::I32 || crate::files::dims(&info.shape).len() > 1 {
+        let message = format!("tensor '{name}' is {:?} {}: one dimension of i32 is valid", info.shape, info.dtype);
+        return Err(Error::format(message));
+    }
+    let number = |bytes: &[u8]| i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    Ok(Some(info.data.chunks_exact(4).map(number).collect()))
+}
