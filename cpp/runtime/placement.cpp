@@ -41,6 +41,8 @@ public:
         for (std::size_t p = 0; p < n_parts_; p++) allowed_[n_nodes_ + p] = bit(p);
     }
 
+    // The part that all leafs and all nodes' contexts lie on, where it takes all nodes as well.
+    std::optional<std::uint32_t> alone(const RefusedNodes &refused) const;
     void join_units();
     using Refusal = std::function<std::string(std::size_t, std::size_t)>;
     void restrict(const RefusedNodes &refused, const Refusal &refusal);
@@ -85,6 +87,24 @@ private:
     std::vector<Flow> flows_;
     std::vector<std::uint32_t> flow_of_node_, flow_of_leaf_;  // of a root's bytes as they are at present; none before they are read
 };
+
+std::optional<std::uint32_t> Placer::alone(const RefusedNodes &refused) const {
+    if (std::ranges::any_of(refused, [](const auto &of_part) { return !of_part.empty(); })) return {};
+    const DeviceMemory *memory = nullptr;
+    const auto lies_elsewhere = [&](const Tensor *t) {
+        const DeviceMemory *here = &t->root->context->memory();
+        if (!memory) memory = here;
+        return here != memory;
+    };
+    // (All nodes, as any of them may have data of its own, as another graph's output.)
+    if (std::ranges::any_of(graph_.leafs(), lies_elsewhere) || std::ranges::any_of(graph_.nodes(), lies_elsewhere)) return {};
+    for (const Tensor *node : graph_.nodes()) {
+        const Tensor &asked = node->original ? *node->original : *node;
+        const DeviceMemory *by_hand = asked.placed_on.load(std::memory_order_acquire);
+        if (by_hand && by_hand != memory) return {};
+    }
+    return memory ? std::optional(static_cast<std::uint32_t>(*backend_.part_on(*memory))) : std::nullopt;
+}
 
 void Placer::join_units() {
     for (std::uint32_t i = 0; i < n_nodes_; i++) {
@@ -329,7 +349,7 @@ void Placer::improve() {
 }
 
 Placement Placer::result() {
-    Placement placement{std::vector<std::uint32_t>(n_nodes_), cost()};
+    Placement placement{std::vector<std::uint32_t>(n_nodes_), cost(), {}};
     for (std::uint32_t i = 0; i < n_nodes_; i++) {
         const Tensor &node = *graph_.nodes()[i];
         const bool of_leaf = node.is_pure_view() && node.root->is_leaf();
@@ -343,6 +363,7 @@ Placement Placer::result() {
 Placement place_nodes(const Graph &graph, const TensorSet &places, const Backend &backend, const RefusedNodes &refused,
                       const std::function<std::string(std::size_t, std::size_t)> &refusal) {
     Placer placer(graph, places, backend);
+    if (const auto part = placer.alone(refused)) return {std::vector(graph.nodes().size(), *part), 0, part};
     placer.join_units();
     placer.restrict(refused, refusal);
     placer.find_flows();

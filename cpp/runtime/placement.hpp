@@ -10,6 +10,7 @@
 #include "runtime/backend.hpp"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace tensorlib::core {
@@ -17,6 +18,8 @@ namespace tensorlib::core {
 struct Placement {
     std::vector<std::uint32_t> part;  // of each node; of a view that computes nothing its memory's
     std::uint64_t bytes = 0;          // copied in a run, those of constants counted, which are copied once
+    // The part that has all of the graph, where there is one: nothing is copied then.
+    std::optional<std::uint32_t> alone;
 };
 
 // What a part has no kernel for, found out so far: refused[part][node].

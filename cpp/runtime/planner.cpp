@@ -54,7 +54,7 @@ void Planner::lay_out(std::vector<Choice> choices, const Sharing &way) {
     }
     make_programs(choices);
     make_steps(choices);
-    if (n_parts() > 1) {
+    if (crosses()) {
         find_copies();
         order_rounds();
     }
@@ -116,11 +116,13 @@ std::string Planner::refusal(std::size_t node, std::size_t part) const {
 std::vector<Choice> Planner::place_and_choose() {
     const std::size_t n = graph_.nodes().size();
     plan_.parts_.assign(n, 0);
+    alone_ = 0;
     if (n_parts() == 1) return choose_kernels(nullptr);
     RefusedNodes refused(n_parts());
     for (;;) {
         const auto why = [this](std::size_t node, std::size_t part) { return refusal(node, part); };
-        plan_.parts_ = place_nodes(graph_, places_, backend_, refused, why).part;
+        Placement placement = place_nodes(graph_, places_, backend_, refused, why);
+        plan_.parts_ = std::move(placement.part), alone_ = placement.alone;
         const std::size_t before = plan_.refused_.size();
         std::vector<Choice> choices = choose_kernels(&refused);
         if (plan_.refused_.size() == before) return choices;
@@ -277,6 +279,7 @@ void Planner::place_intermediates(bool overlays) {
     const auto nodes = graph_.nodes();
     const std::vector<std::vector<const Tensor *>> overlaid = overlays ? find_overlaid() : decltype(find_overlaid())(nodes.size());
     for (std::size_t p = 0; p < n_parts(); p++) {
+        if (alone_ && *alone_ != p) continue;
         std::vector<bool> is_intermediate(nodes.size());
         for (std::size_t i = 0; i < nodes.size(); i++) {
             if (plan_.parts_[i] != p || nodes[i]->root != nodes[i] || plan_.fusions_.is_fused(i)) continue;
@@ -358,7 +361,7 @@ void Planner::find_addresses() {
     plan_.rebuilt_.reserve(n_rebuilt_), plan_.rebuilt_leafs_.reserve(n_rebuilt_);
     plan_.copies_.reserve(n_copies), plan_.copied_roots_.reserve(n_copies);
     for (Step &step : plan_.steps_) {
-        if (n_parts() > 1) add_copies(step);
+        if (crosses()) add_copies(step);
         const Plan::Block &block = plan_.blocks_[step.part];
         const std::size_t first_rebuilt = plan_.rebuilt_.size(), first_operand = plan_.operands_.size();
         std::size_t offset = block.rebuilt_offset;

@@ -61,13 +61,16 @@ private:
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);
     void find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address);
     std::size_t n_parts() const noexcept { return parts_.size(); }
+    // Whether something may be copied from one part to another.
+    bool crosses() const noexcept { return !alone_; }
 
     Plan &plan_;
     const Graph &graph_;
     Backend &backend_;
     const std::span<Backend *const> parts_;
     const bool estimates_;
-    TensorSet places_;  // of nodes and leafs
+    std::optional<std::uint32_t> alone_;  // the part that has all
+    TensorSet places_;                    // of nodes and leafs
     // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
         Part program, head;
@@ -90,7 +93,7 @@ private:
         std::vector<std::uint32_t> before, back, after, read;
         bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
     };
-    std::vector<Copied> copied_;  // empty where there is one part
+    std::vector<Copied> copied_;  // empty where nothing crosses
     std::size_t n_rebuilt_ = 0;
 };
 

@@ -17,13 +17,13 @@
 namespace tensorlib::core {
 
 std::uint32_t Planner::home(const Tensor &root) const {
-    if (n_parts() == 1) return 0;
+    if (alone_) return *alone_;
     const Graph::Place place = *places_.find(&root);
     return place & Graph::leaf_bit ? static_cast<std::uint32_t>(*backend_.part_on(root.context->memory())) : plan_.parts_[place];
 }
 
 bool Planner::is_elsewhere(std::size_t node) const {
-    return n_parts() > 1 && &graph_.nodes()[node]->context->memory() != plan_.blocks_[plan_.parts_[node]].memory;
+    return crosses() && &graph_.nodes()[node]->context->memory() != plan_.blocks_[plan_.parts_[node]].memory;
 }
 
 // The landing of a root's bytes on a part after so many writes; a new one where there is none. is_output: they are to go to its own data,

@@ -149,6 +149,52 @@ TEST_P(Joined, outputs_end_on_their_contexts_devices_and_leafs_stay) {
     }
 }
 
+// Where all of a graph lies on one device nothing is looked for to be copied. It is not so where a node was placed elsewhere, or has data
+// of its own there.
+TEST_P(Joined, graphs_that_lie_on_one_device_stay_there) {
+    const auto backends = opened(GetParam());
+    const tl::Backend joined = tl::Backend::join(backends);
+    for (const tl::Backend &here : backends) {
+        const tl::Context on_it(here), alone;
+        const auto build = [](const tl::Context &ctx) {
+            const auto w = leaf(ctx, {16, 8}, 1), x = leaf(ctx, {16, 3}, 2);
+            return gelu(mul_mat(w, x)) + leaf(ctx, {8}, 3);
+        };
+        const auto y = build(on_it), y0 = build(alone);
+        tl::Backend("cpu", {1}).compute({y0});
+        const tl::Graph graph({y});
+        graph.compute(joined);
+        expect_near(y.read_f32(), y0.read_f32(), !has_gpu(GetParam()), here.device());
+        const std::string text = graph.plan_text(joined);
+        EXPECT_EQ(text.find("copy "), std::string::npos) << text;
+        EXPECT_NE(text.find("segment on " + here.device() + ":"), std::string::npos) << text;
+        for (std::size_t p = 0; p < backends.size(); p++) {
+            const auto bytes = graph.plan_bytes(joined);
+            EXPECT_EQ(bytes[p] > 0, backends[p].device() == here.device()) << text;
+        }
+        for (const tl::Backend &there : backends) {
+            if (&there == &here) continue;
+            const auto z = build(on_it);
+            z.place(there.device());
+            const tl::Graph moved({z});
+            moved.compute(joined);
+            expect_near(z.read_f32(), y0.read_f32(), !has_gpu(GetParam()), here.device() + " to " + there.device());
+            EXPECT_NE(moved.plan_text(joined).find("copy "), std::string::npos);
+            // A node of another device's context, which has data there from another graph.
+            const tl::Context far(there), back(here);
+            const auto x = leaf(on_it, {16, 3}, 2);
+            const auto middle = [&] {
+                const auto made = far.neg(x);
+                joined.compute({made});
+                return made;
+            }();
+            const auto last = back.neg(middle);
+            joined.compute({last});
+            EXPECT_EQ(last.read_f32(), x.read_f32()) << here.device() << " and " << there.device();
+        }
+    }
+}
+
 TEST_P(Joined, each_device_refuses_each_operation_and_the_others_take_it) {
     for (const std::string &refusing : GetParam()) {
         for (const char *op : {"mul_mat", "add", "rms_norm", "gelu", "get_rows", "cont"}) {
