@@ -6,6 +6,7 @@
 #include "json.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
+#include "runtime/joined_backend.hpp"
 #include "runtime/plan_cache.hpp"
 #include "support.hpp"
 
@@ -206,6 +207,48 @@ TEST(Trace, names_processes_and_threads) {
     EXPECT_EQ(names, (std::map<double, std::string>{{0, "caller"}, {1, "worker 1"}, {2, "worker 2"}}));
     EXPECT_NE(process.find("cpu"), std::string::npos);
     EXPECT_EQ(all.array.back()["args"]["labels"].string, "complete");
+}
+
+// Each part of a joined backend has a file: with its own steps, of all parts' one, and with what is copied to it.
+TEST(Trace, joined_parts_have_their_own_steps_and_copies) {
+    const support::Environment devices("TENSORLIB_CPU_VIRTUAL_DEVICES", "1");
+    const Folder folder;
+    constexpr std::size_t runs = 2;
+    std::vector<std::size_t> steps_on;
+    {
+        std::vector<core::Ref<core::Backend>> owned;
+        {
+            const support::Environment trace("TENSORLIB_TRACE", (folder / "t.json").c_str());
+            for (const char *name : {"cpu", "cpu:0"}) owned.push_back(core::open_backend(name, {1, false}));
+        }
+        core::Backend *parts[] = {owned[0].get(), owned[1].get()};
+        const auto joined = core::join_backends(parts);
+        core::ContextParams params;
+        params.memory = &parts[1]->device().memory();
+        const auto here = core::Context::create({}), there = core::Context::create(params);
+        const auto leaf = [](core::Context &context, std::vector<std::int64_t> ne) {
+            return context.new_leaf(core::contiguous_layout("test", core::DType::f32, ne));
+        };
+        core::Tensor *first[] = {leaf(*here, {64, 512}), leaf(*here, {64, 1})};
+        core::Tensor *second[] = {leaf(*there, {512, 256}), core::build_node(*here, core::Op::mul_mat, first)};
+        core::Tensor *output = core::build_node(*here, core::Op::mul_mat, second);
+        const auto graph = core::Graph::create(*here, {&output, 1});
+        for (std::size_t r = 0; r < runs; r++) core::compute(*graph, *joined);
+        const core::Plan &plan = *core::PlanCache::of(*here).find(*graph, joined->serial());
+        steps_on.resize(2);
+        for (const core::Step &step : plan.steps()) steps_on[step.part]++;
+    }
+    EXPECT_EQ(steps_on, (std::vector<std::size_t>{1, 1}));
+    for (std::size_t p = 0; p < 2; p++) {
+        const auto events = events_of(folder / (p == 0 ? "t.json" : "t.json.2"));
+        EXPECT_EQ(graphs_of(events).size(), runs);
+        const auto steps = steps_of(events);
+        ASSERT_EQ(steps.size(), runs * steps_on[p]) << p;
+        for (const Event &step : steps) EXPECT_EQ(step.args["step"].number, static_cast<double>(p));
+        // The vector of 512 goes there, the result comes back.
+        EXPECT_EQ(which(events, [](const Event &e) { return e.name == "copy"; }).size(), runs) << p;
+        for (const Event &chunk : chunks_of(events)) EXPECT_EQ(chunk.args["step"].number, static_cast<double>(p));
+    }
 }
 
 TEST(Trace, any_name_makes_valid_json) {
