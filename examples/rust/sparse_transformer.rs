@@ -1,16 +1,20 @@
 //! A small transformer with ReGLU blocks learns plays of Shakespeare, and is then computed without the neurons whose gates are closed.
 //!
 //!     cargo run --release --example sparse_transformer -- [--seed N] [--epochs N] [--penalty X] [--characters N]
-//!         [--device NAME[+NAME]] [--checkpoint FILE]
+//!         [--device NAME[+NAME]] [--threads N] [--repeats N] [--checkpoint FILE]
 //!
 //! A penalty on open gates makes them few. Then the model reads text that it has not seen, a character at a time, dense and sparse, to the
-//! same answers. Of two devices the last one has the neurons that are active most often (Y. Song and others, PowerInfer, 2023).
+//! same answers. It reads all of it `--repeats` times; a character's fastest time counts. Of two devices the last one has the neurons that
+//! are active most often (Y. Song and others, PowerInfer, 2023).
 
 use std::cell::RefCell;
+use std::fmt::Display;
+use std::num::NonZeroUsize;
+use std::str::FromStr;
 use std::time::Instant;
 use tensorlib::nn::{loss, Module, Parameters, Pass};
 use tensorlib::train::Trainer;
-use tensorlib::{Backend, Context, DType, FlashAttnExtOptions, Graph, Result, Tensor};
+use tensorlib::{Backend, BackendOptions, Context, DType, FlashAttnExtOptions, Graph, Result, Tensor};
 use tensorlib::{RopeMode, RopeOptions, ScaleOptions, SparseFfnBy, SparseFfnOptions};
 
 #[allow(dead_code, reason = "each of the examples on plays uses its part")]
@@ -18,7 +22,7 @@ mod plays;
 use plays::{Activation, Llama, Size, TOKENS};
 
 /// The blocks are wide: they are what can be sparse.
-const SIZE: Size = Size { width: 128, heads: 4, layers: 2, feed_forward: 2048, activation: Activation::Relu };
+const SIZE: Size = Size { width: 128, heads: 4, layers: 2, feed_forward: 4096, activation: Activation::Relu };
 const NEURONS: usize = SIZE.feed_forward as usize;
 /// How many of each layer's neurons the last of two devices has.
 const HOT: usize = NEURONS / 8;
@@ -36,7 +40,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     if test.len() < 2 * TOKENS {
         return Err(format!("--characters {}: {} or more are valid", options.characters, 20 * TOKENS).into());
     }
-    let (cpu, all) = (Backend::cpu()?, Backend::new(&options.device)?);
+    let (cpu, all) = (Backend::cpu()?, BackendOptions::new().threads(options.threads).open(&options.device)?);
     let devices = all.parts();
     if devices.len() > 2 {
         return Err(format!("--device {}: one or two are valid", options.device).into());
@@ -65,20 +69,25 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         steps.push((all.device(), Step::new(&all, &parameters, &Way::Split(&learnt.active))?));
     }
     let mut walks: Vec<Walk> = steps.iter().map(|_| Walk::default()).collect();
-    for window in test.chunks_exact(TOKENS).take(WINDOWS) {
+    for (number, window) in test.chunks_exact(TOKENS).take(WINDOWS).enumerate() {
         // In turn, so that what disturbs one disturbs the others.
-        for ((_, step), walk) in steps.iter().zip(&mut walks) {
-            step.read(window, walk)?;
+        for _ in 0..options.repeats {
+            for ((_, step), walk) in steps.iter().zip(&mut walks) {
+                step.read(number * TOKENS, window, walk)?;
+            }
         }
     }
     let (mut than, mut wanted) = ("the trained model", &unseen.logits);
     for ((name, _), walk) in steps.iter().zip(&walks) {
-        println!("{name}: {:.0} tokens a second, {:.2} times dense", walk.rate, walk.rate / walks[0].rate);
+        let (rate, times) = (walk.times.rate(), walk.times.rate() / walks[0].times.rate());
+        println!("{name}: {rate:.0} tokens a second, {times:.2} times dense");
         compare(name, &walk.logits, than, wanted)?;
         (than, wanted) = (name, &walk.logits);
     }
-    let [dense, sparse] = blocks_alone(first, &parameters, &walks[0].inputs)?;
-    println!("blocks alone: {dense:.1} us dense, {sparse:.1} us sparse, {:.2} times", dense / sparse);
+    let [dense, sparse] =
+        blocks_alone(first, &parameters, &walks[0].inputs, options.repeats)?.map(|times| times.rate());
+    let [of_dense, of_sparse] = [1e6 / dense, 1e6 / sparse];
+    println!("blocks alone: {of_dense:.1} us dense, {of_sparse:.1} us sparse, {:.2} times", sparse / dense);
     Ok(())
 }
 
@@ -202,8 +211,27 @@ struct Walk {
     logits: Vec<f32>,
     /// Of the feed-forward blocks, layer by layer of each token.
     inputs: Vec<Vec<f32>>,
-    /// Tokens a second, in the fastest window.
-    rate: f64,
+    times: Times,
+}
+
+/// The least seconds that each token took.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn take(&mut self, token: usize, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let begin = Instant::now();
+        work()?;
+        let seconds = begin.elapsed().as_secs_f64();
+        self.0.resize(self.0.len().max(token + 1), f64::INFINITY);
+        self.0[token] = self.0[token].min(seconds);
+        Ok(())
+    }
+
+    /// Tokens a second.
+    fn rate(&self) -> f64 {
+        self.0.len() as f64 / self.0.iter().sum::<f64>()
+    }
 }
 
 impl Step {
@@ -239,24 +267,21 @@ impl Step {
         Ok(Self { backend: backend.clone(), graph, token, position, mask, inputs, logits })
     }
 
-    /// Reads a window from its beginning.
-    fn read(&self, window: &[i32], walk: &mut Walk) -> Result<()> {
+    /// Reads a window from its beginning, whose first token has this number; what it gives is kept at the first time.
+    fn read(&self, number: usize, window: &[i32], walk: &mut Walk) -> Result<()> {
+        let is_new = number == walk.times.0.len();
         let mut mask = vec![f32::NEG_INFINITY; TOKENS];
-        let mut seconds = 0.;
         for (position, token) in window.iter().enumerate() {
             mask[position] = 0.;
             self.mask.write(&mask)?;
             self.token.write(&[*token])?;
             self.position.write(&[position as i32])?;
-            let begin = Instant::now();
-            self.graph.compute(&self.backend)?;
-            seconds += begin.elapsed().as_secs_f64();
-            walk.logits.extend(self.logits.to_vec::<f32>()?);
-            for input in &self.inputs {
-                walk.inputs.push(input.to_vec()?);
+            walk.times.take(number + position, || self.graph.compute(&self.backend))?;
+            if is_new {
+                walk.logits.extend(self.logits.to_vec::<f32>()?);
+                self.inputs.iter().try_for_each(|h| h.to_vec().map(|h| walk.inputs.push(h)))?;
             }
         }
-        walk.rate = walk.rate.max(window.len() as f64 / seconds);
         Ok(())
     }
 }
@@ -313,8 +338,8 @@ impl<'a> Weights<'a> {
     }
 }
 
-/// Microseconds that all layers' feed-forward blocks take for a token, dense and sparse: of the fastest window.
-fn blocks_alone(backend: &Backend, parameters: &Parameters, inputs: &[Vec<f32>]) -> Result<[f64; 2]> {
+/// The times of all layers' feed-forward blocks alone, dense and sparse.
+fn blocks_alone(backend: &Backend, parameters: &Parameters, inputs: &[Vec<f32>], repeats: usize) -> Result<[Times; 2]> {
     let weights = Weights::new(backend, parameters);
     let of_token = (0..SIZE.layers).map(|_| weights.first().zeros(DType::F32, [SIZE.width, 1]));
     let leafs = of_token.collect::<Result<Vec<_>>>()?;
@@ -324,20 +349,16 @@ fn blocks_alone(backend: &Backend, parameters: &Parameters, inputs: &[Vec<f32>])
         Graph::new(&outputs.iter().collect::<Vec<_>>())
     };
     let graphs = [graph(&Way::Dense)?, graph(&Way::Sparse)?];
-    let mut best = [f64::INFINITY; 2];
-    for window in inputs.chunks(SIZE.layers * TOKENS) {
-        for (graph, best) in graphs.iter().zip(&mut best) {
-            let mut seconds = 0.;
-            for token in window.chunks(SIZE.layers) {
+    let mut times = [Times::default(), Times::default()];
+    for _ in 0..repeats {
+        for (graph, times) in graphs.iter().zip(&mut times) {
+            for (number, token) in inputs.chunks(SIZE.layers).enumerate() {
                 leafs.iter().zip(token).try_for_each(|(leaf, h)| leaf.write(h))?;
-                let begin = Instant::now();
-                graph.compute(backend)?;
-                seconds += begin.elapsed().as_secs_f64();
+                times.take(number, || graph.compute(backend))?;
             }
-            *best = best.min(1e6 * seconds / TOKENS as f64);
         }
     }
-    Ok(best)
+    Ok(times)
 }
 
 /// A matrix of these neurons alone, a row for each: those of gate and up are rows already, those of down columns.
@@ -372,27 +393,38 @@ struct Options {
     penalty: f64,
     characters: usize,
     device: String,
+    threads: usize,
+    repeats: usize,
     checkpoint: Option<String>,
 }
 
-fn options() -> std::result::Result<Options, Box<dyn std::error::Error>> {
+fn options() -> std::result::Result<Options, String> {
+    let (device, characters) = ("cpu".into(), usize::MAX);
     let mut options =
-        Options { seed: 1, epochs: 1, penalty: 0.3, characters: usize::MAX, device: "cpu".into(), checkpoint: None };
+        Options { seed: 1, epochs: 1, penalty: 0.3, characters, device, threads: 0, repeats: 5, checkpoint: None };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or(format!("{arg} needs a value"));
+        let value = args.next();
         match arg.as_str() {
-            "--seed" => options.seed = value()?.parse()?,
-            "--epochs" => options.epochs = value()?.parse()?,
-            "--penalty" => options.penalty = value()?.parse()?,
-            "--characters" => options.characters = value()?.parse()?,
-            "--device" => options.device = value()?,
-            "--checkpoint" => options.checkpoint = Some(value()?),
+            "--seed" => options.seed = parsed(&arg, value)?,
+            "--epochs" => options.epochs = parsed(&arg, value)?,
+            "--penalty" => options.penalty = parsed(&arg, value)?,
+            "--characters" => options.characters = parsed(&arg, value)?,
+            "--device" => options.device = parsed(&arg, value)?,
+            "--threads" => options.threads = parsed(&arg, value)?,
+            "--repeats" => options.repeats = parsed::<NonZeroUsize>(&arg, value)?.get(),
+            "--checkpoint" => options.checkpoint = Some(parsed(&arg, value)?),
             _ => {
-                let valid = "--seed, --epochs, --penalty, --characters, --device and --checkpoint";
-                return Err(format!("unknown option {arg}: {valid} are valid").into());
+                let valid =
+                    "--seed, --epochs, --penalty, --characters, --device, --threads, --repeats and --checkpoint";
+                return Err(format!("unknown option {arg}: {valid} are valid"));
             }
         }
     }
     Ok(options)
+}
+
+fn parsed<T: FromStr<Err: Display>>(arg: &str, value: Option<String>) -> std::result::Result<T, String> {
+    let value = value.ok_or(format!("{arg} needs a value"))?;
+    value.parse().map_err(|e| format!("{arg} {value}: {e}"))
 }

@@ -98,24 +98,26 @@ pub fn all(run: &mut Run) -> Result<(), String> {
 
 /// `sparse_transformer` after a few steps: dense, sparse and on two devices it says the same, or ends with an error.
 pub fn sparse_transformer(run: &mut Run, title: &str, program: Cmd, devices: &str) {
-    let said = run.step(program.args(["--characters", "5200", "--device", devices])).and_then(|out| {
-        let same = [("dense", "the trained model"), ("sparse", "dense"), (devices, "sparse")];
-        same.iter().try_for_each(|(name, than)| {
-            expect(&out.text, &format!("{name}: logits are within "))?;
-            expect(&out.text, &format!(" of those of {than}, of the largest"))
-        })?;
-        ["% of layer 1's neurons", "bits a character"].iter().try_for_each(|words| expect(&out.text, words))?;
-        expect(&out.text, "blocks alone: ")
-    });
+    let said =
+        run.step(program.args(["--characters", "5200", "--repeats", "1", "--device", devices])).and_then(|out| {
+            let same = [("dense", "the trained model"), ("sparse", "dense"), (devices, "sparse")];
+            same.iter().try_for_each(|(name, than)| {
+                expect(&out.text, &format!("{name}: logits are within "))?;
+                expect(&out.text, &format!(" of those of {than}, of the largest"))
+            })?;
+            ["% of layer 1's neurons", "bits a character"].iter().try_for_each(|words| expect(&out.text, words))?;
+            expect(&out.text, "blocks alone: ")
+        });
     run.check(&format!("{title}: the same logits dense, sparse and on {devices}"), said);
 }
 
 /// What `sparse_transformer` does not take.
 fn refusals(run: &mut Run) {
     let ws = run.ws;
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 6] = [
         (&["--colour", "red"], "unknown option --colour: --seed, "),
         (&["--seed"], "--seed needs a value"),
+        (&["--repeats", "0"], "--repeats 0: "),
         (&["--characters", "100"], "--characters 100: 5120 or more are valid"),
         (&["--device", "abacus"], "abacus"),
         (&["--device", "cpu:0+cpu:1+cpu:2"], "one or two are valid"),
