@@ -1,17 +1,35 @@
 //! What the examples on plays share: a small llama as a module, its characters as tokens, and windows of a text as samples.
 
 use tensorlib::nn::{Attention, AttentionOptions, Embedding, Init, Linear, Module, Parameters, Pass, RmsNorm};
-use tensorlib::train::{Form, Random, Samples, Slot};
+use tensorlib::train::{schedule, Form, Group, Method, Optimiser, OptimiserOptions, Random, Samples, Slot};
 use tensorlib::{Context, Gguf, GgufWriter, Result, Tensor};
 
 pub const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.txt");
 
-const WIDTH: i64 = 192;
-const HEADS: i64 = 6;
-const LAYERS: usize = 4;
-const FEED_FORWARD: i64 = 512;
 pub const TOKENS: usize = 256;
-const ROPE_BASE: f64 = 10_000.;
+/// Windows of a step.
+pub const BATCH: usize = 8;
+pub const ROPE_BASE: f64 = 10_000.;
+pub const EPSILON: f64 = 1e-5;
+
+/// What the gate of a feed-forward block passes.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Activation {
+    Silu,
+    Relu,
+}
+
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub width: i64,
+    pub heads: i64,
+    pub layers: usize,
+    pub feed_forward: i64,
+    pub activation: Activation,
+}
+
+/// That of `examples/data/plays.gguf`.
+pub const SMALL: Size = Size { width: 192, heads: 6, layers: 4, feed_forward: 512, activation: Activation::Silu };
 
 struct Block {
     attention_norm: RmsNorm,
@@ -20,18 +38,25 @@ struct Block {
     gate: Linear,
     up: Linear,
     down: Linear,
+    activation: Activation,
 }
 
 impl Block {
-    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<Tensor> {
+    /// What it adds up, and its gate behind the activation.
+    fn forward(&self, x: &Tensor, pass: &Pass) -> Result<(Tensor, Tensor)> {
         let x = x.add(&self.attention.forward(&self.attention_norm.forward(x, pass)?, pass)?)?;
         let h = self.feed_forward_norm.forward(&x, pass)?;
-        let h = self.gate.forward(&h, pass)?.silu()?.mul(&self.up.forward(&h, pass)?)?;
-        x.add(&self.down.forward(&h, pass)?)
+        let gate = self.gate.forward(&h, pass)?;
+        let gate = match self.activation {
+            Activation::Silu => gate.silu()?,
+            Activation::Relu => gate.relu()?,
+        };
+        let h = gate.mul(&self.up.forward(&h, pass)?)?;
+        Ok((x.add(&self.down.forward(&h, pass)?)?, gate))
     }
 }
 
-/// A llama: normalised by root mean squares, rotated positions, SwiGLU. Its parameters have the names that they have in files.
+/// A llama: normalised by root mean squares, rotated positions, SwiGLU or ReGLU. Its parameters have the names that they have in files.
 pub struct Llama {
     embedding: Embedding,
     blocks: Vec<Block>,
@@ -41,18 +66,18 @@ pub struct Llama {
 
 impl Llama {
     /// A new one.
-    pub fn new(p: &Parameters, vocabulary: i64) -> Result<Self> {
-        let embedding = Embedding::new(&p.scope("token_embd"), vocabulary, WIDTH, 0.02)?;
+    pub fn new(p: &Parameters, vocabulary: i64, size: Size) -> Result<Self> {
+        let embedding = Embedding::new(&p.scope("token_embd"), vocabulary, size.width, 0.02)?;
         let matrix = |name: &str, inputs: i64, outputs: i64| {
             // What adds to the sum of all layers, and the answer, begin with nothing.
             let init = match name {
                 "output" => Init::Zeros,
                 name if name.ends_with("down") => Init::Zeros,
-                _ => Init::Normal { deviation: 1. / (WIDTH as f64).sqrt() },
+                _ => Init::Normal { deviation: 1. / (size.width as f64).sqrt() },
             };
             Linear::with(&p.scope(name), inputs, outputs, init)
         };
-        Self::of(embedding, vocabulary, &matrix, &|name| RmsNorm::new(&p.scope(name), WIDTH))
+        Self::of(embedding, vocabulary, size, &matrix, &|name| RmsNorm::new(&p.scope(name), size.width))
     }
 
     /// One of a file that [`write`] has made, quantised or not. Its weights are constants, which nothing trains.
@@ -61,19 +86,22 @@ impl Llama {
         let weight = |name: &str| file.tensor(&ctx, &format!("{name}.weight"));
         let embedding = Embedding { weight: weight("token_embd")? };
         let matrix = |name: &str, _: i64, _: i64| Ok(Linear::of(weight(name)?, None));
-        Self::of(embedding, vocabulary, &matrix, &|name| Ok(RmsNorm { weight: weight(name)?, epsilon: 1e-5 }))
+        let norm = |name: &str| Ok(RmsNorm { weight: weight(name)?, epsilon: EPSILON });
+        Self::of(embedding, vocabulary, SMALL, &matrix, &norm)
     }
 
     fn of(
         embedding: Embedding,
         vocabulary: i64,
+        size: Size,
         matrix: &dyn Fn(&str, i64, i64) -> Result<Linear>,
         norm: &dyn Fn(&str) -> Result<RmsNorm>,
     ) -> Result<Self> {
+        let Size { width, heads, layers, feed_forward, activation } = size;
         let block = |i: usize| {
             let matrix = |name: &str, inputs, outputs| matrix(&format!("blk.{i}.{name}"), inputs, outputs);
-            let square = |name: &str| matrix(name, WIDTH, WIDTH);
-            let options = AttentionOptions::new(WIDTH, HEADS).causal().rope(ROPE_BASE);
+            let square = |name: &str| matrix(name, width, width);
+            let options = AttentionOptions::new(width, heads).causal().rope(ROPE_BASE);
             Ok(Block {
                 attention_norm: norm(&format!("blk.{i}.attn_norm"))?,
                 attention: Attention::of(
@@ -81,13 +109,26 @@ impl Llama {
                     [square("attn_q")?, square("attn_k")?, square("attn_v")?, square("attn_output")?],
                 )?,
                 feed_forward_norm: norm(&format!("blk.{i}.ffn_norm"))?,
-                gate: matrix("ffn_gate", WIDTH, FEED_FORWARD)?,
-                up: matrix("ffn_up", WIDTH, FEED_FORWARD)?,
-                down: matrix("ffn_down", FEED_FORWARD, WIDTH)?,
+                gate: matrix("ffn_gate", width, feed_forward)?,
+                up: matrix("ffn_up", width, feed_forward)?,
+                down: matrix("ffn_down", feed_forward, width)?,
+                activation,
             })
         };
-        let blocks = (0..LAYERS).map(block).collect::<Result<_>>()?;
-        Ok(Self { embedding, blocks, norm: norm("output_norm")?, output: matrix("output", WIDTH, vocabulary)? })
+        let blocks = (0..layers).map(block).collect::<Result<_>>()?;
+        Ok(Self { embedding, blocks, norm: norm("output_norm")?, output: matrix("output", width, vocabulary)? })
+    }
+
+    /// The logits, and each layer's gate behind its activation.
+    pub fn forward_and_gates(&self, tokens: &Tensor, pass: &Pass) -> Result<(Tensor, Vec<Tensor>)> {
+        let mut x = self.embedding.forward(tokens, pass)?;
+        let mut gates = Vec::new();
+        for block in &self.blocks {
+            let (sum, gate) = block.forward(&x, pass)?;
+            x = sum;
+            gates.push(gate);
+        }
+        Ok((self.output.forward(&self.norm.forward(&x, pass)?, pass)?, gates))
     }
 
     /// Low-rank additions to all matrices of all layers, which are trained in their place.
@@ -112,25 +153,36 @@ impl Llama {
 
 impl Module for Llama {
     fn forward(&self, tokens: &Tensor, pass: &Pass) -> Result<Tensor> {
-        let x = self.embedding.forward(tokens, pass)?;
-        let x = self.blocks.iter().try_fold(x, |x, block| block.forward(&x, pass))?;
-        self.output.forward(&self.norm.forward(&x, pass)?, pass)
+        Ok(self.forward_and_gates(tokens, pass)?.0)
     }
 }
 
-/// The file of a llama: its settings, a tokenizer of characters that are never joined, and the parameters.
+/// Matrices learn by Muon, all else by AdamW.
+pub fn optimiser(parameters: &Parameters) -> Result<Optimiser> {
+    let matrices = Group::new(|t| t.n_dims() == 2 && t.name().starts_with("blk"));
+    let matrices = matrices.method(Method::muon()).rate_factor(5.).decay(0.1);
+    OptimiserOptions::adamw(4e-3).group(matrices).clip_norm(1.).build(parameters)
+}
+
+/// The rate's factor: it rises in 50 steps, then falls to a fiftieth.
+pub fn rate(step: u64, steps: u64) -> f64 {
+    schedule::linear(step, 50, steps, 0.02)
+}
+
+/// The file of a [`SMALL`] llama: its settings, a tokenizer of characters that are never joined, and the parameters.
 pub fn write(path: &str, parameters: &Parameters, characters: &[u8]) -> Result<()> {
+    let Size { width, heads, layers, feed_forward, .. } = SMALL;
     let mut file = GgufWriter::create(path)?;
     file.set("general.architecture", "llama")?;
     file.set("general.name", "plays")?;
     file.set("llama.context_length", TOKENS as u32)?;
-    file.set("llama.embedding_length", WIDTH as u32)?;
-    file.set("llama.block_count", LAYERS as u32)?;
-    file.set("llama.feed_forward_length", FEED_FORWARD as u32)?;
-    file.set("llama.attention.head_count", HEADS as u32)?;
-    file.set("llama.attention.head_count_kv", HEADS as u32)?;
-    file.set("llama.attention.layer_norm_rms_epsilon", 1e-5f32)?;
-    file.set("llama.rope.dimension_count", (WIDTH / HEADS) as u32)?;
+    file.set("llama.embedding_length", width as u32)?;
+    file.set("llama.block_count", layers as u32)?;
+    file.set("llama.feed_forward_length", feed_forward as u32)?;
+    file.set("llama.attention.head_count", heads as u32)?;
+    file.set("llama.attention.head_count_kv", heads as u32)?;
+    file.set("llama.attention.layer_norm_rms_epsilon", EPSILON as f32)?;
+    file.set("llama.rope.dimension_count", (width / heads) as u32)?;
     file.set("llama.rope.freq_base", ROPE_BASE as f32)?;
     file.set("tokenizer.ggml.model", "gpt2")?;
     file.set("tokenizer.ggml.pre", "default")?;
@@ -202,7 +254,7 @@ impl Samples for Windows<'_> {
 }
 
 /// Bits a character, of the second half of windows that overlap by half: each character is told by 128 others at least.
-pub fn bits(cpu: &tensorlib::Backend, model: &Llama, text: &[i32]) -> Result<f64> {
+pub fn bits(cpu: &tensorlib::Backend, model: &dyn Module, text: &[i32]) -> Result<f64> {
     let second_half = |output: &Tensor, target: &Tensor| {
         let half = TOKENS as i64 / 2;
         tensorlib::nn::loss::cross_entropy(&output.narrow(1, half, half)?, &target.narrow(0, half, half)?.cont()?)

@@ -5,17 +5,15 @@
 //!     cargo run --release -p tensorlib-cli -- quantize plays-f32.gguf plays.gguf --type q8_0
 //!     cargo run --release -p tensorlib-cli -- generate plays.gguf 'ROMEO:'
 //!
-//! Matrices learn by Muon, all else by AdamW. With a checkpoint a run that was interrupted goes on where it was.
+//! With a checkpoint a run that was interrupted goes on where it was.
 
 use std::time::Instant;
 use tensorlib::nn::{loss, Parameters};
-use tensorlib::train::{schedule, Chart, Group, Method, OptimiserOptions, Trainer};
+use tensorlib::train::{Chart, Trainer};
 use tensorlib::Backend;
 
 #[allow(dead_code, reason = "each of the examples on plays uses its part")]
 mod plays;
-
-const BATCH: usize = 8;
 
 struct Options {
     seed: u64,
@@ -33,26 +31,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (train, test) = tokens.split_at(tokens.len() / 10 * 9);
 
     let parameters = Parameters::new(options.seed);
-    let model = plays::Llama::new(&parameters, characters.len() as i64)?;
+    let model = plays::Llama::new(&parameters, characters.len() as i64, plays::SMALL)?;
     println!("{} parameters, {} characters to learn, {} to test", parameters.n_elements(), train.len(), test.len());
 
     let cpu = Backend::cpu()?;
-    let optimiser = OptimiserOptions::adamw(4e-3)
-        .group(
-            Group::new(|t| t.n_dims() == 2 && t.name().starts_with("blk"))
-                .method(Method::muon())
-                .rate_factor(5.)
-                .decay(0.1),
-        )
-        .clip_norm(1.)
-        .build(&parameters)?;
     let begin = Instant::now();
     let mut curve = Vec::new();
-    let mut trainer = Trainer::new(&cpu, &model, optimiser, loss::cross_entropy)
+    let mut trainer = Trainer::new(&cpu, &model, plays::optimiser(&parameters)?, loss::cross_entropy)
         .epochs(options.epochs)
-        .batch(BATCH)
+        .batch(plays::BATCH)
         .seed(options.seed)
-        .schedule(|step, total| schedule::linear(step, 50, total, 0.02))
+        .schedule(plays::rate)
         .on_step(|report| {
             if report.step % 100 == 0 {
                 println!("step {:>5}: loss {:.4}, {:.0} s", report.step, report.loss, begin.elapsed().as_secs_f64());

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use crate::levels;
 use crate::objects;
+use crate::process::Cmd;
 use crate::suite::Run;
+use crate::suites::c::expect;
 use crate::suites::training::accuracy_of;
 use crate::tools;
 use crate::workspace::{make_dir, Workspace};
@@ -13,27 +15,35 @@ const SEEDS: [&str; 5] = ["1", "2", "3", "4", "5"];
 /// Right answers that an established library gets of 284 (linear, radial); ours may be so many off.
 const RIGHT: [f64; 2] = [272.0, 273.0];
 const OFF: f64 = 2.0;
+/// What `sparse_transformer` must stay below: bits a character, and percent of each layer's neurons.
+const BITS: f64 = 2.55;
+const ACTIVE: f64 = 6.0;
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
-    build(run, &["linear_regression", "support_vector_machine", "digits_network", "digits_conv"])?;
+    let quick = ["linear_regression", "support_vector_machine", "digits_network", "digits_conv", "sparse_transformer"];
+    build(run, &quick)?;
     levels::for_each(run, |run, isa| {
         let regression = linear_regression(ws, isa);
         run.check(&format!("linear_regression {isa}: least squares"), regression);
         let machines = support_vector_machine(ws, isa);
         run.check(&format!("support_vector_machine {isa}"), machines);
         above(run, "digits_network", &SEEDS, isa, 94.0);
+        let joined = [("TENSORLIB_ISA", isa), ("TENSORLIB_CPU_VIRTUAL_DEVICES", "2")];
+        let program = ws.cmd(example(ws, "sparse_transformer")).envs(&joined);
+        sparse_transformer(run, &format!("sparse_transformer {isa}"), program, "cpu:0+cpu:1");
         Ok(())
     })?;
     let best = levels::all(run)?;
     above(run, "digits_conv", &SEEDS[..1], &best[0], 98.0);
+    refusals(run);
     pictures(run)
 }
 
 /// What takes minutes: five seeds of the convolutional network on each level, and a transformer from nothing to its text.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
-    build(run, &["digits_conv", "text_transformer", "text_adapter"])?;
+    build(run, &["digits_conv", "text_transformer", "text_adapter", "sparse_transformer"])?;
     levels::for_each(run, |run, isa| {
         above(run, "digits_conv", &SEEDS, isa, 98.0);
         Ok(())
@@ -72,7 +82,58 @@ pub fn all(run: &mut Run) -> Result<(), String> {
         }
     });
     run.check("generate --lora with that adapter writes capitals", capitals);
+    let sparse = run.step(ws.cmd(example(ws, "sparse_transformer"))).and_then(|out| {
+        let number = |words: &str| number_before(&out.text, words).ok_or(format!("it prints no number {words:?}"));
+        let bits = number("bits a character")?;
+        let active = [number("% of layer 0's neurons")?, number("% of layer 1's neurons")?];
+        if bits < BITS && active.iter().all(|share| *share < ACTIVE) {
+            Ok(())
+        } else {
+            Err(format!("{bits} bits, {active:?} % active: below {BITS} and {ACTIVE} are wanted"))
+        }
+    });
+    run.check(&format!("sparse_transformer: below {BITS} bits a character and {ACTIVE} % active"), sparse);
     Ok(())
+}
+
+/// `sparse_transformer` after a few steps: dense, sparse and on two devices it says the same, or ends with an error.
+pub fn sparse_transformer(run: &mut Run, title: &str, program: Cmd, devices: &str) {
+    let said =
+        run.step(program.args(["--characters", "5200", "--repeats", "1", "--device", devices])).and_then(|out| {
+            let same = [("dense", "the trained model"), ("sparse", "dense"), (devices, "sparse")];
+            same.iter().try_for_each(|(name, than)| {
+                expect(&out.text, &format!("{name}: logits are within "))?;
+                expect(&out.text, &format!(" of those of {than}, of the largest"))
+            })?;
+            ["% of layer 1's neurons", "bits a character"].iter().try_for_each(|words| expect(&out.text, words))?;
+            expect(&out.text, "blocks alone: ")
+        });
+    run.check(&format!("{title}: the same logits dense, sparse and on {devices}"), said);
+}
+
+/// What `sparse_transformer` does not take.
+fn refusals(run: &mut Run) {
+    let ws = run.ws;
+    let cases: [(&[&str], &str); 6] = [
+        (&["--colour", "red"], "unknown option --colour: --seed, "),
+        (&["--seed"], "--seed needs a value"),
+        (&["--repeats", "0"], "--repeats 0: "),
+        (&["--characters", "100"], "--characters 100: 5120 or more are valid"),
+        (&["--device", "abacus"], "abacus"),
+        (&["--device", "cpu:0+cpu:1+cpu:2"], "one or two are valid"),
+    ];
+    let refused = cases.iter().try_for_each(|(args, words)| {
+        let program = ws.cmd(example(ws, "sparse_transformer")).env("TENSORLIB_CPU_VIRTUAL_DEVICES", "3");
+        match program.args(*args).capture() {
+            Ok(text) => Err(format!("{args:?} is no error:\n{text}")),
+            // The command, with its arguments and exit status, is the first line.
+            Err(message) => {
+                let (status, said) = message.split_once('\n').unwrap_or((&message, ""));
+                expect(status, "exit status: 1").and_then(|()| expect(said, words))
+            }
+        }
+    });
+    run.check("sparse_transformer: bad options", refused);
 }
 
 fn build(run: &mut Run, names: &[&str]) -> Result<(), String> {

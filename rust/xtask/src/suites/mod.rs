@@ -75,7 +75,11 @@ pub const ALL: &[Suite] = &[
         "the same on every level and on the simulated GPU; random calls for ten minutes",
         sanitize::all,
     ),
-    deep("learning-all", "five seeds of the convolutional network; a transformer, its adapter and text", learning::all),
+    deep(
+        "learning-all",
+        "five seeds of the convolutional network; a transformer, its adapter and text; a sparse one",
+        learning::all,
+    ),
     deep("models-simt", "language models and encoders on the simulated GPU", models::simulated),
     deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),

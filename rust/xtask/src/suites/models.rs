@@ -33,7 +33,12 @@ pub fn simulated(run: &mut Run) -> Result<(), String> {
     let build = builds::simt(run)?;
     let prefix = builds::installed(run, "prefix-simt", &build)?;
     let cargo = against(run.ws, &prefix)?;
-    computed(run, cargo, &["--features", "system"], &[("TENSORLIB_DEVICE", super::simt::DEVICE)])
+    let system = ["--features", "system"];
+    computed(run, cargo.clone(), &system, &[("TENSORLIB_DEVICE", super::simt::DEVICE)])?;
+    let program = ["run", "--release", "--package", "tensorlib", "--example", "sparse_transformer"];
+    let program = cargo.args(program).args(system).arg("--");
+    super::learning::sparse_transformer(run, "sparse_transformer", program, &format!("cpu+{}", super::simt::DEVICE));
+    Ok(())
 }
 
 /// The tests of all decoders and encoders beside double precision, by this cargo and these features, with these variables set.
