@@ -169,9 +169,9 @@ pub fn rate(step: u64, steps: u64) -> f64 {
     schedule::linear(step, 50, steps, 0.02)
 }
 
-/// The file of a [`SMALL`] llama: its settings, a tokenizer of characters that are never joined, and the parameters.
-pub fn write(path: &str, parameters: &Parameters, characters: &[u8]) -> Result<()> {
-    let Size { width, heads, layers, feed_forward, .. } = SMALL;
+/// The file of a llama: its settings, a tokenizer of characters that are never joined, and the parameters.
+pub fn write(path: &str, parameters: &Parameters, characters: &[u8], size: Size) -> Result<()> {
+    let Size { width, heads, layers, feed_forward, activation } = size;
     let mut file = GgufWriter::create(path)?;
     file.set("general.architecture", "llama")?;
     file.set("general.name", "plays")?;
@@ -182,6 +182,9 @@ pub fn write(path: &str, parameters: &Parameters, characters: &[u8]) -> Result<(
     file.set("llama.attention.head_count", heads as u32)?;
     file.set("llama.attention.head_count_kv", heads as u32)?;
     file.set("llama.attention.layer_norm_rms_epsilon", EPSILON as f32)?;
+    if activation == Activation::Relu {
+        file.set("llama.feed_forward_activation", "relu")?;
+    }
     file.set("llama.rope.dimension_count", (width / heads) as u32)?;
     file.set("llama.rope.freq_base", ROPE_BASE as f32)?;
     file.set("tokenizer.ggml.model", "gpt2")?;

@@ -1,7 +1,7 @@
 //! A small transformer with ReGLU blocks learns plays of Shakespeare, and is then computed without the neurons whose gates are closed.
 //!
 //!     cargo run --release --example sparse_transformer -- [--seed N] [--epochs N] [--penalty X] [--characters N]
-//!         [--device NAME[+NAME]] [--threads N] [--repeats N] [--checkpoint FILE]
+//!         [--device NAME[+NAME]] [--threads N] [--repeats N] [--checkpoint FILE] [--out FILE]
 //!
 //! A penalty on open gates makes them few. Then the model reads text that it has not seen, a character at a time, dense and sparse, to the
 //! same answers. It reads all of it `--repeats` times; a character's fastest time counts. Of two devices the last one has the neurons that
@@ -51,6 +51,11 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     println!("{} parameters, {} characters to learn, {} to test", parameters.n_elements(), train.len(), test.len());
     learn(&options, &cpu, &llama, &parameters, train)?;
     println!("{:.3} bits a character on the last tenth of the text", plays::bits(&cpu, &llama, test)?);
+
+    if let Some(path) = &options.out {
+        plays::write(path, &parameters, &characters, SIZE)?;
+        println!("written to {path}");
+    }
 
     let (learnt, unseen) = (Answer::of(&cpu, &llama, train)?, Answer::of(&cpu, &llama, test)?);
     for (layer, (learnt, unseen)) in learnt.active.iter().zip(&unseen.active).enumerate() {
@@ -396,12 +401,14 @@ struct Options {
     threads: usize,
     repeats: usize,
     checkpoint: Option<String>,
+    out: Option<String>,
 }
 
 fn options() -> std::result::Result<Options, String> {
     let (device, characters) = ("cpu".into(), usize::MAX);
+    let (checkpoint, out) = (None, None);
     let mut options =
-        Options { seed: 1, epochs: 1, penalty: 0.3, characters, device, threads: 0, repeats: 5, checkpoint: None };
+        Options { seed: 1, epochs: 1, penalty: 0.3, characters, device, threads: 0, repeats: 5, checkpoint, out };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let value = args.next();
@@ -414,9 +421,10 @@ fn options() -> std::result::Result<Options, String> {
             "--threads" => options.threads = parsed(&arg, value)?,
             "--repeats" => options.repeats = parsed::<NonZeroUsize>(&arg, value)?.get(),
             "--checkpoint" => options.checkpoint = Some(parsed(&arg, value)?),
+            "--out" => options.out = Some(parsed(&arg, value)?),
             _ => {
                 let valid =
-                    "--seed, --epochs, --penalty, --characters, --device, --threads, --repeats and --checkpoint";
+                    "--seed, --epochs, --penalty, --characters, --device, --threads, --repeats, --checkpoint and --out";
                 return Err(format!("unknown option {arg}: {valid} are valid"));
             }
         }

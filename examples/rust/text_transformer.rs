@@ -61,7 +61,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Chart::new("Plays: loss by step", "step", "nats a character").line("training", curve).write_svg(path)?;
     }
     if let Some(path) = options.out {
-        plays::write(&path, &parameters, &characters)?;
+        plays::write(&path, &parameters, &characters, plays::SMALL)?;
         println!("written to {path}");
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! The examples that learn, against answers that others give.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use crate::levels;
 use crate::objects;
@@ -82,7 +83,9 @@ pub fn all(run: &mut Run) -> Result<(), String> {
         }
     });
     run.check("generate --lora with that adapter writes capitals", capitals);
-    let sparse = run.step(ws.cmd(example(ws, "sparse_transformer"))).and_then(|out| {
+    let relu = dir.join("relu.gguf");
+    let learn = ws.cmd(example(ws, "sparse_transformer")).arg("--out").arg(&relu);
+    let sparse = run.step(learn).and_then(|out| {
         let number = |words: &str| number_before(&out.text, words).ok_or(format!("it prints no number {words:?}"));
         let bits = number("bits a character")?;
         let active = [number("% of layer 0's neurons")?, number("% of layer 1's neurons")?];
@@ -93,7 +96,33 @@ pub fn all(run: &mut Run) -> Result<(), String> {
         }
     });
     run.check(&format!("sparse_transformer: below {BITS} bits a character and {ACTIVE} % active"), sparse);
+    let foretold = the_same_by_neurons(ws, &relu);
+    run.check("its file foretells the same with transposed down projections, by its activity", foretold);
     Ok(())
+}
+
+/// A model with ReLU, as it is and without the neurons that its activity leaves out.
+fn the_same_by_neurons(ws: &Workspace, model: &Path) -> Result<(), String> {
+    let tool = |args: &[&OsStr]| {
+        let tool = objects::cargo(ws).args(["run", "--release", "--package", "tensorlib-cli", "--"]);
+        args.iter().fold(tool, |tool, arg| tool.arg(arg)).capture()
+    };
+    let (turned, activity) = (model.with_extension("turned.gguf"), model.with_extension("json"));
+    let text = ws.root.join("examples/data/plays.txt");
+    let [model, turned, activity, text] = [model, &turned, &activity, &text].map(Path::as_os_str);
+    let word = OsStr::new;
+    tool(&[word("transpose-down"), model, turned, word("--force")])?;
+    tool(&[word("activity"), turned, text, activity, word("--force"), word("-n"), word("4096")])?;
+    let perplexity = |model, more: &[&OsStr]| {
+        let text = tool(&[&[word("perplexity"), model, text, word("--ctx"), word("256")][..], more].concat())?;
+        let number = text.split_whitespace().nth(1).and_then(|word| word.parse::<f64>().ok());
+        number.ok_or_else(|| format!("it prints no perplexity: {text}"))
+    };
+    let (dense, sparse) = (perplexity(model, &[])?, perplexity(turned, &[word("--activity"), activity])?);
+    match (dense - sparse).abs() < 1e-3 * dense {
+        true => Ok(()),
+        false => Err(format!("perplexity {dense} of all neurons, {sparse} of the active ones")),
+    }
 }
 
 /// `sparse_transformer` after a few steps: dense, sparse and on two devices it says the same, or ends with an error.
