@@ -86,7 +86,8 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const RowProducts::Round round = b.round(step, slice);
     const std::int64_t *list = b.active.list(step.workspace), count = b.active.count(step.workspace);
     const bool panels = b.products.reads_panels(count);
-    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0]) : b.products.group();
+    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0])
+                                          : per_chunk_of(count, step.plan.chunks(Stage::compute), b.products.least_of_chunk());
     const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
     b.products.multiply(step.src[0], list, places, panels, round, b.thread(step, slice),
                         [&](const RowProducts::Tile &tile) { store(b, step, round, tile, list); });
@@ -95,15 +96,14 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     if (RowProducts::of_integers(p.node.src[0]->layout, ops::is_exact(p.node), leaf)) {
-        plan_copy(p, plan);
-        // Its rows are read from where they are stored.
-        plan.unread = 0;
+        plan_copy(p, plan, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], leaf));
     }
     const Blocking b(p.node, plan, p.n_threads, leaf);
+    if (b.products.reads_rows()) plan.unread = 0;
     plan.rounding = b.products.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
-    plan.chunks(Stage::compute) = std::max<std::int64_t>(ceil_div(b.active.rows(), b.products.group()), 1);
+    plan.chunks(Stage::compute) = b.products.chunks(p.n_threads);
     plan.workspace = b.parts.size;
     plan.choice[0] = p.n_threads;
 }

@@ -36,7 +36,7 @@ struct Blocking {
     std::int64_t tokens, columns, n;
     RowProducts gate, up;
     WeightedRows down;
-    std::int64_t per_chunk;
+    std::int64_t unit;  // of places of a chunk
     WorkspaceParts parts;
     ActiveRows active;
     std::size_t scores, tested, z, of_gate, of_up, sums, threads, thread_of_up, thread_bytes;
@@ -51,7 +51,7 @@ struct Blocking {
           gate(of.src[gate_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_gate), leaf),
           up(of.src[up_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_up), leaf),
           down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, leaf),
-          per_chunk(std::max(gate.group(), up.group())),
+          unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
         scores = parts.add<float>(scored ? FloatColumns::staged_floats(of.src[scores_at]->layout, columns) : 0);
@@ -65,7 +65,7 @@ struct Blocking {
     }
 
     std::int64_t phases() const noexcept { return scored ? 2 : 3; }
-    std::int64_t row_chunks() const noexcept { return ceil_div(n, per_chunk); }
+    std::int64_t row_chunks(std::int64_t n_threads) const noexcept { return std::max(gate.chunks(n_threads), up.chunks(n_threads)); }
 };
 
 // A slice's round of columns and phase.
@@ -98,7 +98,8 @@ struct Work {
             if (p->reads_panels(count)) of_panels = std::max(of_panels, p->rows_of_panels(threads));
         }
         // (Groups of both are powers of two, the larger one whole ones of the other.)
-        return places_of(chunk, std::max(b.per_chunk, of_panels), b.active.list(step.workspace), count, of_panels > 0);
+        const std::int64_t per_chunk = of_panels > 0 ? std::max(b.unit, of_panels) : per_chunk_of(count, b.row_chunks(threads), b.unit);
+        return places_of(chunk, per_chunk, b.active.list(step.workspace), count, of_panels > 0);
     }
     FloatColumns scores() const noexcept {
         return b.scored ? FloatColumns(step.src[scores_at], step.workspace + b.scores) : FloatColumns();
@@ -198,15 +199,17 @@ void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
         const Tensor &t = *p.node.src[operand];
         if (!RowProducts::of_integers(t.layout, false, backend.leaf())) continue;
-        const PackedConstants::Copy copy = backend.packed(t, p.estimates);
+        const PackedConstants::Copy copy =
+            backend.packed(t, RowProducts::packed_as(t.layout, p.node.layout.ne[1], backend.leaf()), p.estimates);
         plan.choice[choice] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(copy.panels));
         plan.copy_bytes += copy.bytes, plan.copy_text = copy.why;
     }
     const Blocking b(p.node, plan, backend.leaf());
+    plan.unread = (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns) * b.phases();
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
-    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(), b.down.chunks(), 1});
+    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(p.n_threads), b.down.chunks(), 1});
     plan.chunks(Stage::combine) = b.down.combine_chunks();
     plan.workspace = b.parts.size;
 }

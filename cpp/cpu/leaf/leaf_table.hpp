@@ -182,6 +182,20 @@ struct LeafTable {
     };
     PanelFormat panels[max_formats];
 
+    // Strips: copies of single rows in blocks, for products of some of a matrix's rows (cpu/leaf/strips_i8.hpp).
+    struct StripFormat {
+        // One row each; no rows where a level or a format has none.
+        PanelFormat copy;
+        // Whether activations become whole numbers of 16 bits, else of 8.
+        bool in_16_bits;
+        // k activations in the order of strips, on 64 bytes. What is not finite becomes a scale that is NaN.
+        int64_t (*column_bytes)(int64_t k);
+        void (*prepare)(int64_t k, const float *x, char *column);
+        // The product with a strip, whose `ahead` is the distance to the one that is read next.
+        float (*dot)(int64_t k, const PackedPanel &strip, const char *column);
+    };
+    StripFormat strips[max_formats];
+
     // The formulas of elementwise operations. A float's result depends neither on n nor on its place.
     using TileLoop = void (*)(const TileArgs &args);
     struct Tiles {
