@@ -54,6 +54,42 @@ TEST_P(Strips, products_agree_with_double) {
     }
 }
 
+TEST_P(Strips, sums_agree_with_double) {
+    for (const std::int64_t k : {768, 1024, 3840, 8192, 11008}) {
+        for (const std::int64_t n : {1, 150}) {
+            const std::int64_t tokens = k == 3840 ? 8 : 1;
+            tl::Context ctx;
+            const auto a = constant(ctx, GetParam(), {k, n}, 17);
+            const auto h = leaf(ctx, {n, tokens}, 18), scores = scores_of(ctx, n, tokens, 19, true);
+            const Rule rule = rule_of(By::score, n == 1 ? 1 : 0.5);
+            const support::Expected expected = sums(a, h, scores, rule, std::nullopt);
+            expect_on_all(axpy(a, h, scores, std::nullopt, rule.sums()), "axpy k " + std::to_string(k),
+                          [&](const tl::Graph &graph, const std::string &isa) {
+                              if (packs(isa) && k == 8192) {
+                                  EXPECT_TRUE(has_strips(graph.plan_text(backend(isa, 1))));
+                              }
+                              return expected;
+                          });
+        }
+    }
+}
+
+// More slices of more than 64 neurons, none at all, and activations that are zeros.
+TEST(StripSums, of_many_and_of_no_neurons) {
+    constexpr std::int64_t k = 4096, n = 2500;
+    tl::Context ctx;
+    const auto a = constant(ctx, DType::q4_0, {k, n}, 20), h = leaf(ctx, {n, 2}, 21);
+    std::vector<float> values = h.read_f32();
+    for (std::size_t i = 0; i < values.size(); i += 3) values[i] = i % 2 ? 0.0f : -0.0f;
+    h.write_f32(values);
+    for (const double share : {1.0, 0.0}) {
+        const Rule rule = share == 0 ? Rule{By::magnitude, 1e9f} : rule_of(By::magnitude, share);
+        const support::Expected expected = sums(a, h, std::nullopt, rule, std::nullopt);
+        expect_on_all(axpy(a, h, std::nullopt, std::nullopt, rule.sums()), "axpy of many",
+                      [&](const tl::Graph &, const std::string &) { return expected; });
+    }
+}
+
 // A row's bits depend neither on which others are active nor on how many columns there are.
 TEST_P(Strips, bits_are_the_rows_own) {
     constexpr std::int64_t k = 8192, n = 60, tokens = 5;

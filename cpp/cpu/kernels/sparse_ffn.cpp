@@ -27,7 +27,7 @@ constexpr std::size_t x_at = 0, gate_at = 1, up_at = 2, down_at = 3, scores_at =
 enum class Phase { find, gate, down };
 
 // The decisions of plan(), kept in KernelPlan::choice: threads, and the addresses of the projections' copies.
-enum Choice { choice_threads, choice_gate, choice_up };
+enum Choice { choice_threads, choice_gate, choice_up, choice_down };
 const std::byte *copy_of(const KernelPlan &plan, Choice which) noexcept { return reinterpret_cast<const std::byte *>(plan.choice[which]); }
 
 struct Blocking {
@@ -50,7 +50,7 @@ struct Blocking {
           n(of.src[gate_at]->layout.ne[1]),
           gate(of.src[gate_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_gate), leaf),
           up(of.src[up_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_up), leaf),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, leaf),
+          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, copy_of(plan, choice_down), leaf),
           unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
@@ -196,16 +196,21 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     auto &backend = static_cast<CpuBackend &>(p.backend);
     plan.choice[choice_threads] = p.n_threads;
-    for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
-        const Tensor &t = *p.node.src[operand];
-        if (!RowProducts::of_integers(t.layout, false, backend.leaf())) continue;
-        const PackedConstants::Copy copy =
-            backend.packed(t, RowProducts::packed_as(t.layout, p.node.layout.ne[1], backend.leaf()), p.estimates);
+    const auto keep = [&](std::size_t operand, Choice choice, PackedAs as) {
+        const PackedConstants::Copy copy = backend.packed(*p.node.src[operand], as, p.estimates);
         plan.choice[choice] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(copy.panels));
         plan.copy_bytes += copy.bytes, plan.copy_text = copy.why;
+    };
+    const std::int64_t tokens = p.node.layout.ne[1];
+    const leaf::LeafTable &leaf = backend.leaf();
+    for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
+        const Layout &a = p.node.src[operand]->layout;
+        if (RowProducts::of_integers(a, false, leaf)) keep(operand, choice, RowProducts::packed_as(a, tokens, leaf));
     }
-    const Blocking b(p.node, plan, backend.leaf());
-    plan.unread = (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at);
+    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) keep(down_at, choice_down, PackedAs::strips);
+    const Blocking b(p.node, plan, leaf);
+    plan.unread =
+        (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at) | (b.down.reads_rows() ? 0u : 1u << down_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns) * b.phases();
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);

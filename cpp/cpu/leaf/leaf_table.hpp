@@ -24,6 +24,8 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 constexpr int max_weighted_columns = 4;
+constexpr int max_summed_strips = 4;
+constexpr int64_t summed_unit = 1024;
 
 constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16, running_block = 256;
 
@@ -193,6 +195,12 @@ struct LeafTable {
         void (*prepare)(int64_t k, const float *x, char *column);
         // The product with a strip, whose `ahead` is the distance to the one that is read next.
         float (*dot)(int64_t k, const PackedPanel &strip, const char *column);
+        // Up to `summed` strips, each times its weight, to sum_floats(k) sums in the order of strips; one kernel for each number of them.
+        int summed;
+        int64_t (*sum_floats)(int64_t k);
+        void (*add[max_summed_strips])(int64_t k, const PackedPanel *strips, const float *weights, float *sums, bool accumulate);
+        // Sums begin..end-1, multiples of summed_unit, to where their elements are among k.
+        void (*put_in_order)(int64_t k, const float *sums, int64_t begin, int64_t end, float *to);
     };
     StripFormat strips[max_formats];
 

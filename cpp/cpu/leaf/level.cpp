@@ -24,6 +24,7 @@ void fill(LeafTable &table) {
     fill_panels(table);
     fill_strips(table);
     fill_strip_products(table);
+    fill_strip_sums(table);
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

@@ -39,12 +39,18 @@ template <class P>
 struct Strip : Packed<P> {
     using Of = Packed<P>;
     using Of::Of;
+    Strip() : Of({}) {}
     void begin_piece(int64_t quads) {
         Of::find(quads);
         Of::fetched = Of::data + Of::ahead;
         const int64_t rest = (P::bytes(4 * quads) + 63) / 64 - quads / P::chunk * Of::lines;
         for (int64_t line = 0; line < rest; line++, Of::fetched += 64) __builtin_prefetch(Of::fetched, 0, 3);
         Of::load_units();
+    }
+    // The vector that has quad i of a chunk, as it is, where no bits lie apart.
+    Ints::Reg vector_of(int i, int half) const {
+        if (half == 0) Of::fetch(i * Of::lines / P::chunk, (i + 1) * Of::lines / P::chunk);
+        return Ints::load(reinterpret_cast<const uint8_t *>(Of::codes) + (2 * (i / P::quads_per_vector) + half) * 4 * lanes);
     }
     // The offset's steps of a piece's group g.
     Vec::Reg offset_steps_of(int64_t g, int half) const {
