@@ -6,7 +6,7 @@
 //              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
 //              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
 //              may be read instead.
-//   floats     all others: rows of F32, F16 and BF16 are multiplied where they lie, neighbours together, others decoded, four at a time.
+//   floats     all others: one column by row after row where it lies, another one's lines asked for meanwhile; else rows of F32, F16 and BF16 are multiplied where they lie, neighbours together, others decoded, four at a time.
 //
 // A group of 32 rows of 4,096 weights of Q4_0 is 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the order of k whatever
 // group it falls to, so its bits depend on neither threads nor chunks nor on which other rows are active.
@@ -19,7 +19,7 @@ namespace tensorlib::core {
 namespace {
 
 constexpr std::int64_t float_group = 16, strip_group = 64;
-// Bytes of strips between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One strip of Q4_0
+// Bytes of rows between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One strip of Q4_0
 // ahead, 50 % of 11,008 took 648 us, two and three 545, five 576.
 constexpr std::int64_t fetched_ahead = 8192;
 
@@ -66,6 +66,9 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
         codes_ = thread_.add<std::uint8_t>(KC_ * group_), scales_ = thread_.add<float>(KC_ / format_.scale_group * group_);
         offsets_ = thread_.add<float>(format_.offset_group ? KC_ / format_.offset_group * group_ : 0);
     } else {
+        if (as_they_lie_ && columns == 1) {
+            one_by_one_ = a.type == DType::f32 ? leaf.dot.row_f32 : a.type == DType::f16 ? leaf.dot.row_f16 : leaf.dot.row_bf16;
+        }
         columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
         row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
     }
@@ -147,16 +150,29 @@ void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, 
     }
 }
 
+std::int64_t RowProducts::row_ahead(const std::int64_t *rows, std::int64_t i, std::int64_t known, std::size_t row_bytes) const noexcept {
+    const auto ahead = std::max<std::int64_t>(2, fetched_ahead / static_cast<std::int64_t>(row_bytes));
+    return rows[i + ahead < known ? i + ahead : i];
+}
+
+void RowProducts::multiply_one_by_one(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
+                                      std::byte *thread) const noexcept {
+    float *tile = at<float>(thread, tile_);
+    const auto row = [&](std::int64_t number) { return reinterpret_cast<const char *>(row_address(a, {number, 0, 0})); };
+    for (std::int64_t i = 0; i < n; i++) {
+        const std::ptrdiff_t ahead = row(row_ahead(rows, i, known, std::max<std::size_t>(row_bytes_, 1))) - row(rows[i]);
+        tile[i] = one_by_one_(K_, row(rows[i]), ahead, column(round, 0));
+    }
+}
+
 const float *RowProducts::multiply_strips(const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
                                           std::byte *thread) const noexcept {
     float *tile = at<float>(thread, tile_);
     const auto strip = [&](std::int64_t row) {
         return reinterpret_cast<const char *>(strips_) + static_cast<std::size_t>(row) * strip_bytes_;
     };
-    const auto ahead = std::max<std::int64_t>(2, fetched_ahead / static_cast<std::int64_t>(strip_bytes_));
     for (std::int64_t i = 0; i < n; i++) {
-        const std::int64_t later = i + ahead < known ? rows[i + ahead] : rows[i];
-        leaf::PackedPanel here{strip(rows[i]), format_.levels, strip(later) - strip(rows[i])};
+        leaf::PackedPanel here{strip(rows[i]), format_.levels, strip(row_ahead(rows, i, known, strip_bytes_)) - strip(rows[i])};
         for (std::int64_t j = 0; j < round.columns; j++, here.ahead = 0) {
             tile[i + j * group_] = strip_.dot(K_, here, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
         }
@@ -164,10 +180,12 @@ const float *RowProducts::multiply_strips(const std::int64_t *rows, std::int64_t
     return tile;
 }
 
-const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
-                                        std::byte *thread) const noexcept {
+const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known,
+                                        const Round &round, std::byte *thread) const noexcept {
     if (integers_) {
         multiply_integers(gathered(a, rows, n, thread), n, round, thread);
+    } else if (one_by_one_) {
+        multiply_one_by_one(a, rows, n, known, round, thread);
     } else {
         multiply_floats(a, rows, n, round, thread);
     }

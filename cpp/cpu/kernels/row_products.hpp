@@ -85,8 +85,8 @@ public:
             const std::int64_t count = panels && round.columns <= at_once_ ? list[places.end - 1] / group_ - number + 1 : 1;
             const std::int64_t behind = panels ? (number + count) * group_ : first + group_;
             while (end < places.end && (panels ? list[end] : end) < behind) end++;
-            const float *data =
-                panels ? multiply_panels(number, count, round, thread) : multiply_rows(a, list + first, end - first, round, thread);
+            const float *data = panels ? multiply_panels(number, count, round, thread)
+                                       : multiply_rows(a, list + first, end - first, places.end - first, round, thread);
             take(Tile{data, first, end - first, panels ? number * group_ : -1, panels ? count * group_ : group_});
         }
     }
@@ -100,7 +100,7 @@ private:
     // All give the thread's tile. `known` of the list's rows are the chunk's, n of them are multiplied.
     const float *multiply_strips(const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
                                  std::byte *thread) const noexcept;
-    const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
+    const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
                                std::byte *thread) const noexcept;
     const float *multiply_panels(std::int64_t number, std::int64_t count, const Round &round, std::byte *thread) const noexcept;
     struct RowsOfA {
@@ -111,6 +111,10 @@ private:
     void multiply_integers(const RowsOfA &a, std::int64_t n, const Round &round, std::byte *thread) const noexcept;
     void multiply_floats(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
                          std::byte *thread) const noexcept;
+    void multiply_one_by_one(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
+                             std::byte *thread) const noexcept;
+    // The row that is asked for while row i of `known` is multiplied.
+    std::int64_t row_ahead(const std::int64_t *rows, std::int64_t i, std::int64_t known, std::size_t row_bytes) const noexcept;
     template <class T>
     static T *at(std::byte *base, std::size_t part) noexcept {
         return reinterpret_cast<T *>(base + part);
@@ -127,6 +131,7 @@ private:
     std::size_t row_bytes_;
     bool integers_;
     DotTiles as_they_lie_;
+    leaf::LeafTable::Dots::Row one_by_one_ = nullptr;  // one column's, where rows are multiplied as they lie
     const std::byte *copy_, *strips_;
     std::size_t copy_panel_ = 0, strip_bytes_ = 0, strip_column_ = 0;
     std::optional<ByteLayout> layout_;  // of integers

@@ -128,6 +128,9 @@ struct LeafTable {
         DotF32 f16[max_dot_rows][max_dot_columns], bf16[max_dot_rows][max_dot_columns];
         // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
         DotF32 f16_stream[max_dot_rows], bf16_stream[max_dot_rows];
+        // One row by one column, while lines of another row, `ahead` bytes from this one, are asked for. Null where the level lacks a type.
+        using Row = float (*)(int64_t k, const char *a, ptrdiff_t ahead, const float *column);
+        Row row_f32, row_f16, row_bf16;
     } dot;
 
     // Integer products with weights of a format: C[m, n] (+)= sum over k of weight * activation, the weights as codes. No unpack() where a
