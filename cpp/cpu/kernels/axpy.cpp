@@ -8,6 +8,8 @@
 // Of few columns a constant in blocks has strips (cpu/leaf/strips_i8.hpp), which are multiplied as they are unpacked, whole: slices are of
 // 64 of the list, or of a 32nd of it, and combine puts their sums in order.
 //
+// One column's rows of F32, F16 and BF16 are added where they lie, one after the other, a later one's lines asked for meanwhile.
+//
 // Else a slice of a strip of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk
 // is 8 of them by a strip, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
 // sums is needed, and an element has the same bits. These depend on the list, so on the columns of a round, and on no thread.
@@ -17,11 +19,26 @@
 
 namespace tensorlib::core {
 
+namespace {
+
+leaf::LeafTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std::int64_t columns, const leaf::LeafTable &leaf) noexcept {
+    if (columns != 1 || a_t.nb[0] != traits(a_t.type).size) return nullptr;
+    switch (a_t.type) {
+        case DType::f32: return leaf.attention.f32[0];
+        case DType::f16: return leaf.attention.f16[0];
+        case DType::bf16: return leaf.attention.bf16[0];
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+
 WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const std::byte *copy, const leaf::LeafTable &leaf) noexcept
     : leaf_(leaf),
       format_(leaf.strips[dtype_index(a_t.type)]),
       levels_(leaf.integer.formats[dtype_index(a_t.type)].levels),
       copy_(copy),
+      as_they_lie_(weighted_as_it_lies(a_t, columns, leaf)),
       K_(a_t.ne[0]),
       sums_of_column_(copy ? format_.sum_floats(K_) : K_),
       strips_(ceil_div(sums_of_column_, strip)),

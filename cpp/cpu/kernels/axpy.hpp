@@ -56,6 +56,8 @@ private:
     void add_slice(const Work<Weight> &work, Range rows, Range columns, Range outputs, float *to, std::int64_t ldt,
                    std::byte *thread) const noexcept;
     template <class Weight>
+    void add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept;
+    template <class Weight>
     void add_strips(const Work<Weight> &work, Range rows, float *to) const noexcept;
     // Where these outputs of a row are as floats.
     const float *floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept;
@@ -66,6 +68,7 @@ private:
     const leaf::LeafTable::StripFormat &format_;
     const std::uint8_t *levels_;
     const std::byte *copy_;
+    leaf::LeafTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
     std::int64_t K_, sums_of_column_, strips_, slices_, column_blocks_;
     std::size_t strip_bytes_ = 0;
     bool few_;
@@ -77,6 +80,10 @@ private:
 template <class Weight>
 void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns, Range outputs, float *to, std::int64_t ldt,
                              std::byte *thread) const noexcept {
+    if (as_they_lie_) {
+        add_as_they_lie(work, rows, columns.begin, outputs, to);
+        return;
+    }
     const std::int64_t length = outputs.end - outputs.begin;
     const float *from[together], *taken[together];
     float weights[together];
@@ -95,6 +102,23 @@ void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns
             }
             leaf_.windows.sum(length, taps, taken, weights, to + (t - columns.begin) * ldt, first > rows.begin);
         }
+    }
+}
+
+template <class Weight>
+void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept {
+    const std::int64_t length = outputs.end - outputs.begin, size = static_cast<std::int64_t>(work.a_t.nb[0]);
+    const auto part_of_row = [&](std::int64_t i) {
+        return reinterpret_cast<const char *>(row_address(work.a_t, {work.rows[i], 0, 0})) + outputs.begin * size;
+    };
+    const std::int64_t ahead = std::max<std::int64_t>(fetched_ahead / (length * size), 1);
+    std::fill_n(to, length, 0.0f);
+    for (std::int64_t i = rows.begin; i < rows.end; i++) {
+        const float weight = work.weight(i, column);
+        if (weight == 0) continue;
+        // What is a step between rows to the kernel is the way to a later one, which it fetches.
+        const char *from = part_of_row(i), *later = i + ahead < rows.end ? part_of_row(i + ahead) : from;
+        as_they_lie_(1, length, from, later - from, &weight, 1, to, 0);
     }
 }
 
