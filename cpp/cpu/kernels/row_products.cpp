@@ -167,21 +167,6 @@ void RowProducts::multiply_one_by_one(const TensorRef &a, const std::int64_t *ro
     }
 }
 
-const float *RowProducts::multiply_strips(const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
-                                          std::byte *thread) const noexcept {
-    float *tile = at<float>(thread, tile_);
-    const auto strip = [&](std::int64_t row) {
-        return reinterpret_cast<const char *>(strips_) + static_cast<std::size_t>(row) * strip_bytes_;
-    };
-    for (std::int64_t i = 0; i < n; i++) {
-        leaf::PackedPanel here{strip(rows[i]), format_.levels, strip(row_ahead(rows, i, known, strip_bytes_)) - strip(rows[i])};
-        for (std::int64_t j = 0; j < round.columns; j++, here.ahead = 0) {
-            tile[i + j * group_] = strip_.dot(K_, here, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
-        }
-    }
-    return tile;
-}
-
 const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known,
                                         const Round &round, std::byte *thread) const noexcept {
     if (integers_) {

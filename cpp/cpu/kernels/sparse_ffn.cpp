@@ -131,15 +131,14 @@ void find_active(const Work &w) noexcept {
     b.active.compact(base);
 }
 
-// The rows of a chunk by one projection: calls take(place in the list, column, n values) for rows that lie beside each other in a tile and
-// in the list.
-template <class Take>
-void project(const Work &w, bool up, std::int64_t chunk, Take take) noexcept {
+// The rows of a chunk by one projection: calls take(place in the list, column, value), which is anything where not wanted(place, column).
+template <class Wanted, class Take>
+void project(const Work &w, bool up, std::int64_t chunk, Wanted wanted, Take take) noexcept {
     const Blocking &b = w.b;
     const RowProducts &products = up ? b.up : b.gate;
     const std::int64_t *list = b.active.list(w.step.workspace), count = b.active.count(w.step.workspace);
     products.multiply(w.step.src[up ? up_at : gate_at], list, w.places(chunk), products.reads_panels(count),
-                      w.round(up ? b.of_up : b.of_gate), w.thread + (up ? b.thread_of_up : 0), [&](const RowProducts::Tile &tile) {
+                      w.round(up ? b.of_up : b.of_gate), w.thread + (up ? b.thread_of_up : 0), wanted, [&](const RowProducts::Tile &tile) {
                           for (std::int64_t j = 0; j < w.columns; j++) {
                               const float *from = tile.data + j * tile.height;
                               for (std::int64_t i = 0; i < tile.n; i++) take(tile.first + i, j, from[tile.row(list, i)]);
@@ -152,7 +151,9 @@ void project_first(const Work &w, std::int64_t chunk) noexcept {
     const Blocking &b = w.b;
     const Range rows = w.places(chunk);
     if (rows.begin == rows.end) return;
-    project(w, b.up_first, chunk, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.tested, j)[place] = value; });
+    project(
+        w, b.up_first, chunk, [](std::int64_t, std::int64_t) { return true; },
+        [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.tested, j)[place] = value; });
     if (b.up_first) return;
     for (std::int64_t j = 0; j < w.columns; j++) {
         float *of_rows = w.column_of(b.tested, j) + rows.begin;
@@ -166,20 +167,21 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
     const std::int64_t *list = b.active.list(w.step.workspace);
     const Range places = w.places(chunk);
     if (places.begin == places.end) return;
-    if (b.scored || b.up_first) {
-        project(w, false, chunk, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.z, j)[place] = value; });
-        for (std::int64_t j = 0; j < w.columns; j++) {
-            float *z = w.column_of(b.z, j) + places.begin;
-            w.activate(places.end - places.begin, z, z);
-        }
-    }
     const FloatColumns scores = w.scores();
     const auto tested = [&](std::int64_t place, std::int64_t j) {
         const std::int64_t row = list[place];
         return b.scored ? scores.at(w.first, j)[b.active.neuron(w.step.workspace, row)] : w.column_of(b.tested, j)[row];
     };
+    const auto wanted = [&](std::int64_t place, std::int64_t j) { return w.rule.active(tested(place, j)); };
+    if (b.scored || b.up_first) {
+        project(w, false, chunk, wanted, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.z, j)[place] = value; });
+        for (std::int64_t j = 0; j < w.columns; j++) {
+            float *z = w.column_of(b.z, j) + places.begin;
+            w.activate(places.end - places.begin, z, z);
+        }
+    }
     const auto join = [&](std::int64_t place, std::int64_t j, float gate, float up) {
-        w.column_of(b.z, j)[place] = w.rule.active(tested(place, j)) ? gate * up : 0;
+        w.column_of(b.z, j)[place] = wanted(place, j) ? gate * up : 0;
     };
     if (!b.scored && b.up_first) {
         for (std::int64_t j = 0; j < w.columns; j++) {
@@ -188,7 +190,7 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
         }
         return;
     }
-    project(w, true, chunk, [&](std::int64_t place, std::int64_t j, float up) {
+    project(w, true, chunk, wanted, [&](std::int64_t place, std::int64_t j, float up) {
         join(place, j, b.scored ? w.column_of(b.z, j)[place] : tested(place, j), up);
     });
 }
