@@ -22,7 +22,7 @@ using core::Ref;
 constexpr std::int64_t k = 4096;
 
 Ref<PackedPanels> pack(const core::Tensor &a, const Bench &bench, core::ThreadPool &pool) {
-    auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, bench.isa.kernels));
+    auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, core::PackedAs::panels, bench.isa.kernels));
     check(panels->data(), "memory for a packed copy");
     panels->pack(a, pool);
     return panels;

@@ -106,7 +106,9 @@ std::vector<core::Attr> at_least(double threshold) { return {core::Attr::of_numb
 class Section {
 public:
     Section(const Bench &bench, std::int64_t k, std::int64_t n, DType type) : bench_(bench), w_(k, n, type) {
-        x_ = w_.floats(k, 7), h_ = w_.floats(n, 8), scores_ = w_.floats(n, 9);
+        x_ = w_.floats(k, 7), h_ = w_.floats(n, 8);
+        for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(std::lround(1 / shares[std::size(shares) - 1])); i++)
+            scores_.push_back(w_.floats(n, 9 + i));
         for (core::Tensor *a : w_.all) dense_.add(w_, w_.node(core::Op::mul_mat, {a, x_}));
     }
 
@@ -124,27 +126,41 @@ public:
     }
 
 private:
+    // Calls add(matrix, scores, threshold) for all matrices with one active set after the other, so many that what is read lies in no
+    // cache: of 3 % of 257 MB it would. Returns the last one.
+    template <class Add>
+    std::pair<core::Tensor *, double> rotate(double share, Add add) {
+        std::pair<core::Tensor *, double> last;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(std::lround(1 / share)); i++) {
+            last = {scores_[i], threshold_of(scores_[i], share)};
+            for (core::Tensor *a : w_.all) add(a, last.first, last.second);
+        }
+        return last;
+    }
+
     void products(core::Backend &cpu, double share, int threads) {
         Rotation sparse;
-        const double threshold = threshold_of(scores_, share);
-        for (core::Tensor *a : w_.all) sparse.add(w_, w_.node(core::Op::mul_mat_sparse, {a, x_, scores_}, at_least(threshold)));
+        const auto [scores, threshold] = rotate(share, [&](core::Tensor *a, core::Tensor *scores, double threshold) {
+            sparse.add(w_, w_.node(core::Op::mul_mat_sparse, {a, x_, scores}, at_least(threshold)));
+        });
         sparse.run_all(cpu);
         // Beside the dense product of the same matrix, where active.
         const auto *dense = reinterpret_cast<const float *>(dense_.outputs.back()->address());
-        const auto *scores = reinterpret_cast<const float *>(scores_->address());
+        const auto *last = reinterpret_cast<const float *>(scores->address());
         std::vector<float> want(static_cast<std::size_t>(w_.n));
-        for (std::size_t i = 0; i < want.size(); i++) want[i] = scores[i] >= static_cast<float>(threshold) ? dense[i] : 0;
+        for (std::size_t i = 0; i < want.size(); i++) want[i] = last[i] >= static_cast<float>(threshold) ? dense[i] : 0;
         check_close(sparse.outputs.back(), want, "mul_mat_sparse");
         row(cpu, "mul_mat_sparse", share, threads, sparse, dense_, 1);
     }
 
     void sums(core::Backend &cpu, double share, int threads) {
         Rotation sparse;
-        const double threshold = threshold_of(scores_, share);
-        for (core::Tensor *a : w_.all) sparse.add(w_, w_.node(core::Op::axpy, {a, h_, scores_}, at_least(threshold)));
+        const auto [mask, threshold] = rotate(share, [&](core::Tensor *a, core::Tensor *scores, double least) {
+            sparse.add(w_, w_.node(core::Op::axpy, {a, h_, scores}, at_least(least)));
+        });
         sparse.run_all(cpu);
         // Beside its definition: rows decoded, added up in double.
-        const auto *h = reinterpret_cast<const float *>(h_->address()), *scores = reinterpret_cast<const float *>(scores_->address());
+        const auto *h = reinterpret_cast<const float *>(h_->address()), *scores = reinterpret_cast<const float *>(mask->address());
         std::vector<double> total(static_cast<std::size_t>(w_.k));
         std::vector<float> values(total.size());
         for (std::int64_t i = 0; i < w_.n; i++) {
@@ -206,7 +222,8 @@ private:
     const Bench &bench_;
     Weights w_;
     Rotation dense_;
-    core::Tensor *x_, *h_, *scores_;
+    core::Tensor *x_, *h_;
+    std::vector<core::Tensor *> scores_;
 };
 
 }  // namespace

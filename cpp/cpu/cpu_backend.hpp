@@ -24,8 +24,8 @@ public:
     const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
     // For the holder of the backend's turn.
     ThreadPool &pool() noexcept { return pool_; }
-    PackedConstants::Copy packed(const Tensor &a, bool estimates) noexcept {
-        return packed_->find_or_make(a, isa_.kernels, pool_, estimates);
+    PackedConstants::Copy packed(const Tensor &a, PackedAs as, bool estimates) noexcept {
+        return packed_->find_or_make(a, as, isa_.kernels, pool_, estimates);
     }
 
     std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }

@@ -13,7 +13,11 @@ bool same(const Layout &a, const Layout &b) noexcept { return a.type == b.type &
 
 using Format = leaf::LeafTable::PanelFormat;
 
-const Format &format_of(const Layout &a, const leaf::LeafTable &leaf) noexcept { return leaf.panels[dtype_index(a.type)]; }
+const Format &format_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept {
+    const std::size_t type = dtype_index(a.type);
+    return as == PackedAs::panels ? leaf.panels[type] : leaf.strips[type].copy;
+}
+const char *text_of(PackedAs as) noexcept { return as == PackedAs::panels ? "packed copy" : "packed copy in strips"; }
 std::size_t panel_bytes(const Layout &a, const Format &format) noexcept { return static_cast<std::size_t>(format.bytes(a.ne[0])); }
 std::int64_t panels_per_slice(const Layout &a, const Format &format) noexcept { return ceil_div(a.ne[1], format.rows); }
 
@@ -53,25 +57,25 @@ private:
 
 }  // namespace
 
-PackedPanels::PackedPanels(const Layout &a, const leaf::LeafTable &leaf) noexcept
+PackedPanels::PackedPanels(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept
     : layout_(a),
-      format_(format_of(a, leaf)),
+      format_(format_of(a, as, leaf)),
       per_slice_(panels_per_slice(a, format_)),
       bytes_each_(panel_bytes(a, format_)),
-      bytes_(bytes(a, leaf)),
+      bytes_(bytes(a, as, leaf)),
       data_(static_cast<std::byte *>(platform::allocate_pages(bytes_))) {}
 
 PackedPanels::~PackedPanels() { platform::free_pages(data_, bytes_); }
 
-std::size_t PackedPanels::bytes(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+std::size_t PackedPanels::bytes(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept {
     std::size_t all;
-    const Format &format = format_of(a, leaf);
+    const Format &format = format_of(a, as, leaf);
     const std::int64_t count = panels_per_slice(a, format) * a.ne[2] * a.ne[3];
     return checked_mul(panel_bytes(a, format), static_cast<std::size_t>(count), all) ? all : 0;
 }
 
-bool PackedPanels::are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept {
-    return same(a, layout_) && &format_of(a, leaf) == &format_;
+bool PackedPanels::are_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
+    return same(a, layout_) && &format_of(a, as, leaf) == &format_;
 }
 
 void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
@@ -106,44 +110,46 @@ const char *PackedPanels::refusal() const noexcept {
 bool PackedConstants::Entry::is_of(const Tensor &a) const noexcept { return root_offset == a.root_offset && same(layout, a.layout); }
 
 // Under the lock; null where there is none.
-const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a) const noexcept {
+template <class Accepted>
+const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accepted accepted) const noexcept {
     const auto of_root = entries_.find(a.root);
     if (of_root == entries_.end()) return nullptr;
-    const auto at = std::find_if(of_root->second.begin(), of_root->second.end(), [&](const Entry &e) { return e.is_of(a); });
+    const auto at =
+        std::find_if(of_root->second.begin(), of_root->second.end(), [&](const Entry &e) { return e.is_of(a) && accepted(*e.panels); });
     return at == of_root->second.end() ? nullptr : &*at;
 }
 
-PackedConstants::Copy PackedConstants::find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept {
+PackedConstants::Copy PackedConstants::find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
     // All that a stand-in has is the whole leaf.
     const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
-    if (kept && a.root_offset == 0 && kept->are_of(a.layout, leaf)) return {kept->data(), kept->bytes(), "packed copy"};
+    if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, leaf)) return {kept->data(), kept->bytes(), text_of(as)};
     const std::lock_guard guard(lock_);
-    if (const Entry *e = find_entry(a)) return {e->panels->data(), e->panels->bytes(), "packed copy"};
-    return {nullptr, 0, ""};
+    const Entry *e = find_entry(a, [&](const PackedPanels &panels) { return panels.are_of(a.layout, as, leaf); });
+    return e ? Copy{e->panels->data(), e->panels->bytes(), text_of(as)} : Copy{nullptr, 0, ""};
 }
 
-const char *PackedConstants::refuse(const Tensor &a, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept {
+const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept {
     if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
     if (&a.root->context->memory() != &memory) return "a constant of another device";
-    const Format &format = format_of(a.layout, leaf);
+    const Format &format = format_of(a.layout, as, leaf);
     if (format.rows == 0) return "no packed copies of this type at this level";
-    if (format.bytes(a.layout.ne[0]) == 0) return "rows of a are no whole pairs";
+    if (format.bytes(a.layout.ne[0]) == 0) return as == PackedAs::panels ? "rows of a are no whole pairs" : "rows too short for strips";
     // Panels are whole: of fewer rows most of a copy would be padding.
     return a.layout.ne[1] * 2 < format.rows ? "too few rows for a packed copy" : nullptr;
 }
 
-PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool,
+PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool,
                                                     bool estimates) noexcept {
-    if (const char *reason = refuse(a, leaf, memory_)) return {nullptr, 0, reason};
-    if (const Copy found = find(a, leaf); found.panels) return found;
+    if (const char *reason = refuse(a, as, leaf, memory_)) return {nullptr, 0, reason};
+    if (const Copy found = find(a, as, leaf); found.panels) return found;
     constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
-    const std::size_t bytes = PackedPanels::bytes(a.layout, leaf);
+    const std::size_t bytes = PackedPanels::bytes(a.layout, as, leaf);
     const std::uint64_t available = platform::available_memory();
     if (bytes == 0 || (available != 0 && bytes > available / 2)) return no_memory;
     static constexpr std::byte nowhere{};
-    if (estimates) return {&nowhere, bytes, "packed copy"};
+    if (estimates) return {&nowhere, bytes, text_of(as)};
     try {
-        auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, leaf));
+        auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, as, leaf));
         if (!panels->data()) return no_memory;
         panels->pack(a, pool);
         Context *context = a.root->context;
@@ -152,7 +158,7 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, const leaf:
         const std::byte *data = panels->data();
         entries_[a.root].push_back({a.root_offset, a.layout, std::move(panels)});
         bytes_ += bytes;
-        return {data, bytes, "packed copy"};
+        return {data, bytes, text_of(as)};
     } catch (...) {
         return no_memory;
     }
@@ -180,15 +186,16 @@ void PackedConstants::tensors_gone(const Context &context) noexcept {
 
 Ref<const StandIn> PackedConstants::copy_of(const Tensor &leaf) noexcept {
     const std::lock_guard guard(lock_);
-    const Entry *e = find_entry(leaf);
+    const Entry *e = find_entry(leaf, [](const PackedPanels &panels) { return !panels.refusal(); });
+    if (!e) e = find_entry(leaf, [](const PackedPanels &) { return true; });
     return e ? Ref<const StandIn>(e->panels.get()) : Ref<const StandIn>();
 }
 
 void PackedConstants::stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept {
     const auto *kept = dynamic_cast<const PackedPanels *>(&stand_in);
     const std::lock_guard guard(lock_);
-    const Entry *e = kept ? find_entry(leaf) : nullptr;
-    if (!e || !e->panels->same_level(*kept)) return;
+    const Entry *e = kept ? find_entry(leaf, [&](const PackedPanels &panels) { return panels.same_format(*kept); }) : nullptr;
+    if (!e) return;
     bytes_ -= e->panels->bytes();
     auto &of_root = entries_.find(leaf.root)->second;
     of_root.erase(of_root.begin() + (e - of_root.data()));

@@ -1,4 +1,5 @@
-// Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in.
+// Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in: in panels for
+// products of all rows, in strips for those of some (cpu/leaf/strips_i8.hpp). A constant that both read has both.
 //
 // A copy is made when a plan asks for it, by all threads, and is there until the backend or the constant's context goes. Plans keep its
 // address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
@@ -17,16 +18,19 @@
 
 namespace tensorlib::core {
 
-// The panels of all slices of a constant, or of a view of one, and the way back to its rows.
+enum class PackedAs : std::uint8_t { panels, strips };
+
+// The panels of all slices of a constant, or of a view of one, and the way back to its rows. A strip counts as a panel of one row.
 class PackedPanels final : public StandIn {
 public:
     // data() is null where there is no memory for them.
-    PackedPanels(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+    PackedPanels(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept;
 
     std::byte *data() const noexcept { return data_; }
     // Whether they are the panels of such a tensor at that level.
-    bool are_of(const Layout &a, const leaf::LeafTable &leaf) const noexcept;
-    bool same_level(const PackedPanels &other) const noexcept { return &format_ == &other.format_; }
+    bool are_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
+    // Of which level, and in which form.
+    bool same_format(const PackedPanels &other) const noexcept { return &format_ == &other.format_; }
     void pack(const Tensor &a, ThreadPool &pool);
 
     void rebuild(std::int64_t first, std::int64_t n, std::byte *to) const noexcept override;
@@ -34,7 +38,7 @@ public:
     const char *refusal() const noexcept override;
 
     // 0 where they are too many to count.
-    static std::size_t bytes(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+    static std::size_t bytes(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept;
 
 private:
     ~PackedPanels() override;
@@ -56,14 +60,14 @@ public:
     };
 
     // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
-    static const char *refuse(const Tensor &a, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept;
+    static const char *refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept;
 
     explicit PackedConstants(const DeviceMemory &memory) noexcept : memory_(memory) {}
 
     // Of such an operand. Needs the backend's turn, which the pool belongs to. A copy that there is no memory for is none:
     // it may take half of what the machine has left. `estimates`: it is only asked for; where there is none yet, its bytes are right and
     // its address leads nowhere.
-    Copy find_or_make(const Tensor &a, const leaf::LeafTable &leaf, ThreadPool &pool, bool estimates) noexcept;
+    Copy find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool, bool estimates) noexcept;
 
     // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
@@ -82,8 +86,10 @@ private:
         bool is_of(const Tensor &a) const noexcept;
     };
 
-    Copy find(const Tensor &a, const leaf::LeafTable &leaf) const noexcept;
-    const Entry *find_entry(const Tensor &a) const noexcept;
+    Copy find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
+    // The first one that is accepted(its panels).
+    template <class Accepted>
+    const Entry *find_entry(const Tensor &a, Accepted accepted) const noexcept;
     ~PackedConstants() override = default;
 
     const DeviceMemory &memory_;  // of the constants

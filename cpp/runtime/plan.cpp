@@ -7,6 +7,7 @@
 #include "runtime/planner.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <tuple>
 
 namespace tensorlib::core {
@@ -38,13 +39,14 @@ std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
     for (const KeptConstant &kept : plan.kept_constants_) {
         add(kept.part, round_up(graph.at(kept.root)->layout.nbytes(), plan.blocks_[kept.part].memory->alignment()));
     }
-    // A constant's packed copy serves all products of a part that read the same rows of it.
-    std::vector<std::tuple<std::size_t, const Tensor *, std::size_t>> packed;
+    // A constant's packed copy serves all products of a part that read the same rows of it in the same form.
+    using Packed = std::tuple<std::size_t, const Tensor *, std::size_t, std::string_view>;
+    std::vector<Packed> packed;
     for (const Step &step : plan.steps_) {
         if (step.plan.copy_bytes == 0) continue;
         const auto is_constant = [](const Tensor *t) { return t && t->root->constant.load(std::memory_order_acquire); };
         const Tensor &a = **std::ranges::find_if(step.node->src, step.node->src + step.node->n_src, is_constant);
-        const std::tuple key(step.part, a.root, a.root_offset);
+        const Packed key(step.part, a.root, a.root_offset, step.plan.copy_text);
         if (std::ranges::find(packed, key) != packed.end()) continue;
         packed.push_back(key);
         add(step.part, step.plan.copy_bytes);

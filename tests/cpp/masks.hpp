@@ -3,6 +3,7 @@
 
 #include "blocks.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -79,6 +80,34 @@ inline void expect_zeros_without_a_sign(const std::vector<float> &got, const Exp
             EXPECT_FALSE(std::signbit(got[i])) << "element " << i;
         }
     }
+}
+
+// Sums in double: n terms and a sum for each 128 of them, in F32 off by at most gamma of as many roundings, times their magnitudes.
+inline Expected sums(const tl::Tensor &a, const tl::Tensor &h, const std::optional<tl::Tensor> &scores, const Rule &rule,
+                     const std::optional<Rows> &rows) {
+    const std::int64_t K = a.shape()[0], n = h.shape()[0], tokens = h.shape()[1];
+    const std::vector<float> av = a.read_f32(), hv = h.read_f32(), sv = scores ? scores->read_f32() : hv;
+    const std::vector<std::int64_t> place = places(rows, n);
+    const double k1 = static_cast<double>(n + n / 128 + 2), u = 0x1p-24, gamma = k1 * u / (1 - k1 * u);
+    Expected e;
+    for (std::int64_t t = 0; t < tokens; t++) {
+        std::vector<double> total(static_cast<std::size_t>(K)), size(total.size());
+        for (std::int64_t i = 0; i < n; i++) {
+            const std::int64_t row = place[static_cast<std::size_t>(i)];
+            const float weight = hv[static_cast<std::size_t>(i + t * n)];
+            if (row < 0 || weight == 0 || !rule.active(sv[static_cast<std::size_t>(i + t * n)], !scores)) continue;
+            for (std::int64_t k = 0; k < K; k++) {
+                const double product = double{weight} * double{av[static_cast<std::size_t>(k + row * K)]};
+                total[static_cast<std::size_t>(k)] += product;
+                size[static_cast<std::size_t>(k)] += std::fabs(product);
+            }
+        }
+        for (std::size_t k = 0; k < total.size(); k++) {
+            e.value.push_back(total[k]);
+            e.bound.push_back(size[k] == 0 ? 0 : gamma * size[k] + k1 * 0x1p-126);
+        }
+    }
+    return e;
 }
 
 // The graph of c on every level at 1 to 8 threads, within what `want(graph, isa)` says, and of the same bits.

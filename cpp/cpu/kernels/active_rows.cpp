@@ -2,6 +2,7 @@
 #include "cpu/kernels/active_rows.hpp"
 
 #include "cpu/kernels/convert.hpp"
+#include "dtype/format.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -45,12 +46,14 @@ void ActiveRows::read_numbers(std::byte *base, const Step &step, int operand, st
 template <class Active>
 void ActiveRows::add_where(std::byte *base, Active active) const noexcept {
     std::uint8_t *flags = at<std::uint8_t>(base, flags_at_);
+    // (In a variable: as far as the compiler knows flags might lie in *this.)
+    const std::int64_t rows = rows_;
     if (!numbered_) {
-        for (std::int64_t row = 0; row < rows_; row++) flags[row] |= static_cast<std::uint8_t>(active(row));
+        for (std::int64_t row = 0; row < rows; row++) flags[row] |= static_cast<std::uint8_t>(active(row));
         return;
     }
     const std::int64_t *neurons = at<std::int64_t>(base, neurons_at_);
-    for (std::int64_t row = 0; row < rows_; row++) {
+    for (std::int64_t row = 0; row < rows; row++) {
         if (neurons[row] != no_neuron) flags[row] |= static_cast<std::uint8_t>(active(neurons[row]));
     }
 }
@@ -78,9 +81,18 @@ void ActiveRows::add_all(std::byte *base) const noexcept {
 void ActiveRows::compact(std::byte *base) const noexcept {
     const std::uint8_t *flags = at<std::uint8_t>(base, flags_at_);
     std::int64_t *list = at<std::int64_t>(base, list_at_), n = 0;
-    for (std::int64_t row = 0; row < rows_; row++) {
-        list[n] = row;
-        n += flags[row];
+    const std::int64_t rows = rows_;
+    // Eights without an active one are passed over: 78 % of them at 3 %.
+    for (std::int64_t row = 0; row < rows;) {
+        const std::int64_t end = std::min(row + 8, rows);
+        if (end == row + 8 && load_eight(flags + row) == 0) {
+            row = end;
+            continue;
+        }
+        for (; row < end; row++) {
+            list[n] = row;
+            n += flags[row];
+        }
     }
     *at<std::int64_t>(base, count_at_) = n;
 }

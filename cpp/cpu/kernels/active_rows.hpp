@@ -89,6 +89,10 @@ private:
     std::size_t count_at_, list_at_, flags_at_, neurons_at_;
 };
 
+// Places of each of n chunks of a list, a multiple of `unit`.
+inline std::int64_t per_chunk_of(std::int64_t count, std::int64_t n, std::int64_t unit) noexcept {
+    return std::max(ceil_div(ceil_div(count, n), unit) * unit, unit);
+}
 // The places of a list that are a chunk's: so many of them, or, where whole panels are read, those of so many of all rows.
 inline Range places_of(std::int64_t chunk, std::int64_t per_chunk, const std::int64_t *list, std::int64_t count, bool panels) noexcept {
     const std::int64_t first = chunk * per_chunk;

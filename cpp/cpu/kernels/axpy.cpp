@@ -5,8 +5,13 @@
 //             become floats, 4 KiB each, and are added to each column's sums, which are partial sums
 //   combine:  the slices' sums, in their order                                                         shared workspace
 //
-// A slice of a strip of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk is 8
-// of them by a strip, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
+// Of few columns a constant in blocks has strips (cpu/leaf/strips_i8.hpp), which are multiplied as they are unpacked, whole: slices are of
+// 64 of the list, or of a 32nd of it, and combine puts their sums in order.
+//
+// One column's rows of F32, F16 and BF16 are added where they lie, one after the other, a later one's lines asked for meanwhile.
+//
+// Else a slice of a strip of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk
+// is 8 of them by a strip, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
 // sums is needed, and an element has the same bits. These depend on the list, so on the columns of a round, and on no thread.
 #include "cpu/kernels/axpy.hpp"
 
@@ -14,14 +19,37 @@
 
 namespace tensorlib::core {
 
-WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const leaf::LeafTable &leaf) noexcept
+namespace {
+
+leaf::LeafTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std::int64_t columns, const leaf::LeafTable &leaf) noexcept {
+    if (columns != 1 || a_t.nb[0] != traits(a_t.type).size) return nullptr;
+    switch (a_t.type) {
+        case DType::f32: return leaf.attention.f32[0];
+        case DType::f16: return leaf.attention.f16[0];
+        case DType::bf16: return leaf.attention.bf16[0];
+        default: return nullptr;
+    }
+}
+
+}  // namespace
+
+WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const std::byte *copy, const leaf::LeafTable &leaf) noexcept
     : leaf_(leaf),
+      format_(leaf.strips[dtype_index(a_t.type)]),
+      levels_(leaf.integer.formats[dtype_index(a_t.type)].levels),
+      copy_(copy),
+      as_they_lie_(weighted_as_it_lies(a_t, columns, leaf)),
       K_(a_t.ne[0]),
-      strips_(ceil_div(K_, strip)),
-      slices_(ceil_div(a_t.ne[1], slice)),
+      sums_of_column_(copy ? format_.sum_floats(K_) : K_),
+      strips_(ceil_div(sums_of_column_, strip)),
+      slices_(copy ? std::min(ceil_div(a_t.ne[1], least_slice), most_slices) : ceil_div(a_t.ne[1], slice)),
       column_blocks_(ceil_div(columns, few_columns)),
       few_(few) {
-    if (few) shared_.add<float>(slices_ * columns * K_);
+    if (few) shared_.add<float>(std::max<std::int64_t>(slices_, 1) * columns * sums_of_column_);
+    if (copy) {
+        strip_bytes_ = static_cast<std::size_t>(format_.copy.bytes(K_));
+        return;
+    }
     decoded_ = thread_.add<float>(together * strip);
     sums_ = thread_.add<float>(few ? 0 : few_columns * strip);
 }
@@ -40,17 +68,20 @@ void WeightedRows::fetch(const TensorRef &a_t, std::int64_t row, Range outputs) 
     for (std::size_t at = block(outputs.begin); at < block(outputs.end); at += line) __builtin_prefetch(from + at, 0, 2);
 }
 
-void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, const std::byte *shared,
+void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, std::byte *shared,
                            float *c) const noexcept {
-    const Range outputs = outputs_of(strip_number);
+    const std::int64_t begin = strip_number * strip, length = std::min(strip, sums_of_column_ - begin), per_slice = slice_of(n_rows);
     const float one = 1;
+    float *sums = reinterpret_cast<float *>(shared);
     for (std::int64_t t = 0; t < columns; t++) {
-        float *to = c + t * K_ + outputs.begin;
-        std::fill_n(to, outputs.end - outputs.begin, 0.0f);
-        for (std::int64_t s = 0; s * slice < n_rows; s++) {
-            const float *from = reinterpret_cast<const float *>(shared) + (s * columns + t) * K_ + outputs.begin;
-            leaf_.windows.sum(outputs.end - outputs.begin, 1, &from, &one, to, true);
+        // (Of strips, whose order is another, the first slice's.)
+        float *to = copy_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
+        if (!copy_ || n_rows == 0) std::fill_n(to, length, 0.0f);
+        for (std::int64_t s = copy_ ? 1 : 0; s * per_slice < n_rows; s++) {
+            const float *from = sums + (s * columns + t) * sums_of_column_ + begin;
+            leaf_.windows.sum(length, 1, &from, &one, to, true);
         }
+        if (copy_) format_.put_in_order(K_, sums + t * sums_of_column_, begin, begin + length, c + t * K_);
     }
 }
 
@@ -64,10 +95,10 @@ struct Blocking {
     ActiveRows active;
     std::size_t h, scores, sums, threads;
 
-    Blocking(const Tensor &node, int n_threads, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, leaf),
+          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copy, leaf),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const auto staged = [&](const Tensor *t) { return t ? FloatColumns::staged_floats(t->layout, columns) : 0; };
         h = parts.add<float>(staged(node.src[1])), scores = parts.add<float>(staged(node.src[ops::sparse_operands.scores]));
@@ -96,7 +127,9 @@ void find_active(const Blocking &b, const Step &step, std::int64_t first, std::i
 }
 
 void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
-    const Blocking b(p.node, p.n_threads, static_cast<const CpuBackend &>(p.backend).leaf());
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    if (WeightedRows::takes_strips(p.node.src[0]->layout, p.node.layout.ne[1], leaf)) plan_copy(p, plan, PackedAs::strips);
+    const Blocking b(p.node, plan, p.n_threads, leaf);
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
     plan.chunks(Stage::prepare) = 1;
     plan.chunks(Stage::compute) = std::max<std::int64_t>(b.rows.chunks(), 1);
@@ -106,7 +139,7 @@ void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_axpy(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, static_cast<int>(step.plan.choice[0]), slice.leaf);
+    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[0]), slice.leaf);
     const std::int64_t K = step.dst.ne[0], first = slice.round * sparse_columns, n = std::min(sparse_columns, b.tokens - first);
     float *c = reinterpret_cast<float *>(step.dst.data) + first * K;
     if (slice.stage == Stage::prepare) {

@@ -11,10 +11,18 @@ public:
     // Up to so many columns the slices' partial sums have room of their own, and all slices are added up at once.
     static constexpr std::int64_t few_columns = 8;
 
-    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const leaf::LeafTable &leaf) noexcept;
+    // copy: of few columns a_t's strips (cpu/leaf/strips_i8.hpp), or null.
+    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const std::byte *copy, const leaf::LeafTable &leaf) noexcept;
+
+    // Whether a copy in strips is of use.
+    static bool takes_strips(const Layout &a_t, std::int64_t tokens, const leaf::LeafTable &leaf) noexcept {
+        const leaf::LeafTable::PanelFormat &copy = leaf.strips[dtype_index(a_t.type)].copy;
+        return tokens <= few_columns && a_t.nb[0] == traits(a_t.type).size && copy.rows > 0 && copy.bytes(a_t.ne[0]) > 0;
+    }
+    bool reads_rows() const noexcept { return !copy_; }
 
     // Chunks of Stage::compute, which is to have the list; of few columns Stage::combine follows.
-    std::int64_t chunks() const noexcept { return few_ ? slices_ * strips_ : column_blocks_ * strips_; }
+    std::int64_t chunks() const noexcept { return copy_ ? slices_ : few_ ? slices_ * strips_ : column_blocks_ * strips_; }
     std::int64_t combine_chunks() const noexcept { return few_ ? strips_ : 0; }
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
@@ -32,22 +40,37 @@ public:
     template <class Weight>
     void run(const Work<Weight> &work, std::int64_t chunk, std::byte *shared, std::byte *thread) const noexcept;
     // Adds up the slices of a strip of all columns, in their order.
-    void combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, const std::byte *shared, float *c) const noexcept;
+    void combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, std::byte *shared, float *c) const noexcept;
 
 private:
     // Rows that are decoded, and met by all columns, at a time: 32 KiB.
     static constexpr int together = 8;
+    // Of a copy's strips slices are as many as there are, up to this: each has sums of all outputs.
+    static constexpr std::int64_t most_slices = 32, least_slice = 64;
+    static constexpr std::int64_t fetched_ahead = 8192;  // as in row_products.cpp
+    std::int64_t slice_of(std::int64_t n_rows) const noexcept {
+        return copy_ ? std::max(ceil_div(n_rows, most_slices), least_slice) : slice;
+    }
 
     template <class Weight>
     void add_slice(const Work<Weight> &work, Range rows, Range columns, Range outputs, float *to, std::int64_t ldt,
                    std::byte *thread) const noexcept;
+    template <class Weight>
+    void add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept;
+    template <class Weight>
+    void add_strips(const Work<Weight> &work, Range rows, float *to) const noexcept;
     // Where these outputs of a row are as floats.
     const float *floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept;
     void fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept;
     Range outputs_of(std::int64_t number) const noexcept { return {number * strip, std::min((number + 1) * strip, K_)}; }
 
     const leaf::LeafTable &leaf_;
-    std::int64_t K_, strips_, slices_, column_blocks_;
+    const leaf::LeafTable::StripFormat &format_;
+    const std::uint8_t *levels_;
+    const std::byte *copy_;
+    leaf::LeafTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
+    std::int64_t K_, sums_of_column_, strips_, slices_, column_blocks_;
+    std::size_t strip_bytes_ = 0;
     bool few_;
     WorkspaceParts shared_, thread_;
     std::size_t decoded_, sums_;
@@ -57,6 +80,10 @@ private:
 template <class Weight>
 void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns, Range outputs, float *to, std::int64_t ldt,
                              std::byte *thread) const noexcept {
+    if (as_they_lie_) {
+        add_as_they_lie(work, rows, columns.begin, outputs, to);
+        return;
+    }
     const std::int64_t length = outputs.end - outputs.begin;
     const float *from[together], *taken[together];
     float weights[together];
@@ -79,10 +106,60 @@ void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns
 }
 
 template <class Weight>
+void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept {
+    const std::int64_t length = outputs.end - outputs.begin, size = static_cast<std::int64_t>(work.a_t.nb[0]);
+    const auto part_of_row = [&](std::int64_t i) {
+        return reinterpret_cast<const char *>(row_address(work.a_t, {work.rows[i], 0, 0})) + outputs.begin * size;
+    };
+    const std::int64_t ahead = std::max<std::int64_t>(fetched_ahead / (length * size), 1);
+    std::fill_n(to, length, 0.0f);
+    for (std::int64_t i = rows.begin; i < rows.end; i++) {
+        const float weight = work.weight(i, column);
+        if (weight == 0) continue;
+        // What is a step between rows to the kernel is the way to a later one, which it fetches.
+        const char *from = part_of_row(i), *later = i + ahead < rows.end ? part_of_row(i + ahead) : from;
+        as_they_lie_(1, length, from, later - from, &weight, 1, to, 0);
+    }
+}
+
+// to [columns][sums_of_column_]: these rows' sums in the order of strips, from zero.
+template <class Weight>
+void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to) const noexcept {
+    const auto strip = [&](std::int64_t i) {
+        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(work.rows[i]) * strip_bytes_;
+    };
+    const auto ahead = std::max<std::int64_t>(format_.summed, fetched_ahead / static_cast<std::int64_t>(strip_bytes_));
+    leaf::PackedPanel taken[leaf::max_summed_strips];
+    float weights[leaf::max_summed_strips];
+    for (std::int64_t t = 0; t < work.columns; t++, to += sums_of_column_) {
+        bool accumulate = false;
+        for (std::int64_t i = rows.begin; i < rows.end;) {
+            int taps = 0;
+            for (; i < rows.end && taps < format_.summed; i++) {
+                const float weight = work.weight(i, t);
+                if (weight == 0) continue;
+                taken[taps] = {strip(i), levels_, i + ahead < rows.end ? strip(i + ahead) - strip(i) : 0};
+                weights[taps++] = weight;
+            }
+            if (taps == 0) break;
+            format_.add[taps - 1](K_, taken, weights, to, accumulate);
+            accumulate = true;
+        }
+        if (!accumulate) std::fill_n(to, sums_of_column_, 0.0f);
+    }
+}
+
+template <class Weight>
 void WeightedRows::run(const Work<Weight> &work, std::int64_t chunk, std::byte *shared, std::byte *thread) const noexcept {
     const Range outputs = outputs_of(chunk % strips_);
     const std::int64_t number = chunk / strips_;
-    const auto rows_of = [&](std::int64_t s) { return Range{s * slice, std::min((s + 1) * slice, work.n_rows)}; };
+    const std::int64_t per_slice = slice_of(work.n_rows);
+    const auto rows_of = [&](std::int64_t s) { return Range{s * per_slice, std::min((s + 1) * per_slice, work.n_rows)}; };
+    if (copy_) {
+        if (chunk * per_slice >= work.n_rows) return;
+        add_strips(work, rows_of(chunk), reinterpret_cast<float *>(shared) + chunk * work.columns * sums_of_column_);
+        return;
+    }
     if (few_) {
         if (number * slice >= work.n_rows) return;
         float *to = reinterpret_cast<float *>(shared) + number * work.columns * K_ + outputs.begin;

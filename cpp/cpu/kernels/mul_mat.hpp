@@ -3,6 +3,7 @@
 
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
+#include "cpu/packed_constants.hpp"
 
 namespace tensorlib::core {
 
@@ -136,7 +137,7 @@ RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, s
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
 // Asks the backend for the packed copy of a, where that is constant. With one a itself is not read.
-void plan_copy(const Problem &problem, KernelPlan &plan) noexcept;
+void plan_copy(const Problem &problem, KernelPlan &plan, PackedAs as = PackedAs::panels) noexcept;
 
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {

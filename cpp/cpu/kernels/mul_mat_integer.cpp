@@ -143,8 +143,8 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 
 }  // namespace
 
-void plan_copy(const Problem &p, KernelPlan &plan) noexcept {
-    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0], p.estimates);
+void plan_copy(const Problem &p, KernelPlan &plan, PackedAs as) noexcept {
+    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0], as, p.estimates);
     plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
     if (copy.panels) plan.unread = 1;
 }

@@ -276,7 +276,7 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
     const DType type = a.layout.type;
     if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return "a is not f32, f16 or bf16";
     if (!a.layout.rows_contiguous()) return "rows of a are not contiguous";
-    return PackedConstants::refuse(a, static_cast<const CpuBackend &>(p.backend).leaf(), p.backend.device().memory());
+    return PackedConstants::refuse(a, PackedAs::panels, static_cast<const CpuBackend &>(p.backend).leaf(), p.backend.device().memory());
 }
 
 namespace {

@@ -1,10 +1,13 @@
 // Products of chosen rows of a matrix by a round's columns.
 //
+//   strips     of a constant in blocks, few columns: each active row is a stream of its own, and the next one's lines are asked for
+//              with this one's (cpu/leaf/strips_i8.hpp).
 //   integers   weights in blocks, where the level has their product (mul_mat_integer.cpp): the blocks of a panel's rows are copied side by
 //              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
 //              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
 //              may be read instead.
-//   floats     all others: rows of F32, F16 and BF16 are multiplied where they lie, neighbours together, others decoded, four at a time.
+//   floats     all others: one column by rows of F32, F16 and BF16 one by one, where they lie, later ones' lines asked for meanwhile; more
+//              by neighbours together; what does not lie so is decoded, four rows at a time.
 //
 // A group of 32 rows of 4,096 weights of Q4_0 is 72 KiB of blocks and 128 KiB of codes. A row's sums are taken in the order of k whatever
 // group it falls to, so its bits depend on neither threads nor chunks nor on which other rows are active.
@@ -16,7 +19,11 @@ namespace tensorlib::core {
 
 namespace {
 
-constexpr std::int64_t float_group = 16;
+constexpr std::int64_t float_group = 16, strip_group = 64;
+// Bytes of rows between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One strip of Q4_0
+// ahead, 50 % of 11,008 took 648 us, two and three 545, five 576. Into the second-level cache alone, or past it: no better. Rows of F16 are
+// as long: all of them took 2473 us at twice the distance, 2300 at this one.
+constexpr std::int64_t fetched_ahead = 8192;
 
 const leaf::LeafTable::IntegerFormat &format_of(const Layout &a, const leaf::LeafTable &leaf) noexcept {
     return leaf.integer.formats[dtype_index(a.type)];
@@ -33,6 +40,7 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
                          const leaf::LeafTable &leaf) noexcept
     : leaf_(leaf),
       format_(format_of(a, leaf)),
+      strip_(leaf.strips[dtype_index(a.type)]),
       type_(a.type),
       K_(a.ne[0]),
       M_(a.ne[1]),
@@ -42,9 +50,16 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
       row_bytes_(a.row_bytes()),
       integers_(of_integers(a, exact, leaf)),
       as_they_lie_(tiles_as_it_lies(a, leaf)),
-      copy_(integers_ ? copy : nullptr),
-      copy_panel_(copy_ ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_)) : 0) {
-    if (integers_) {
+      copy_(integers_ && packed_as(a, columns, leaf) == PackedAs::panels ? copy : nullptr),
+      strips_(integers_ && !copy_ ? copy : nullptr) {
+    if (copy_) copy_panel_ = static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_));
+    if (strips_) {
+        group_ = strip_group;
+        strip_bytes_ = static_cast<std::size_t>(strip_.copy.bytes(K_));
+        strip_column_ = round_up(static_cast<std::size_t>(strip_.column_bytes(K_)), 64);
+        columns_ = shared_.add<std::byte>(columns * static_cast<std::int64_t>(strip_column_));
+        row_ = thread_.add<float>(K_);
+    } else if (integers_) {
         layout_.emplace(format_, K_, columns, one && format_.gemm_one);
         group_ = leaf.integer.rows, at_once_ = leaf.integer.columns;
         shared_.add<std::byte>(static_cast<std::int64_t>(layout_->size));
@@ -53,6 +68,9 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
         codes_ = thread_.add<std::uint8_t>(KC_ * group_), scales_ = thread_.add<float>(KC_ / format_.scale_group * group_);
         offsets_ = thread_.add<float>(format_.offset_group ? KC_ / format_.offset_group * group_ : 0);
     } else {
+        if (as_they_lie_ && columns == 1) {
+            one_by_one_ = a.type == DType::f32 ? leaf.dot.row_f32 : a.type == DType::f16 ? leaf.dot.row_f16 : leaf.dot.row_bf16;
+        }
         columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
         row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
     }
@@ -61,6 +79,11 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
 
 void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept {
     const std::byte *from = row_address(round.b, {round.first + j, 0, 0});
+    if (strips_) {
+        const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
+        strip_.prepare(K_, values, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
+        return;
+    }
     if (!integers_) {
         load_row(round.b, from, 0, K_, const_cast<float *>(column(round, j)), leaf_);
         return;
@@ -129,10 +152,27 @@ void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, 
     }
 }
 
-const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
-                                        std::byte *thread) const noexcept {
+std::int64_t RowProducts::row_ahead(const std::int64_t *rows, std::int64_t i, std::int64_t known, std::size_t row_bytes) const noexcept {
+    const auto ahead = std::max<std::int64_t>(1, fetched_ahead / static_cast<std::int64_t>(row_bytes));
+    return rows[i + ahead < known ? i + ahead : i];
+}
+
+void RowProducts::multiply_one_by_one(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
+                                      std::byte *thread) const noexcept {
+    float *tile = at<float>(thread, tile_);
+    const auto row = [&](std::int64_t number) { return reinterpret_cast<const char *>(row_address(a, {number, 0, 0})); };
+    for (std::int64_t i = 0; i < n; i++) {
+        const std::ptrdiff_t ahead = row(row_ahead(rows, i, known, std::max<std::size_t>(row_bytes_, 1))) - row(rows[i]);
+        tile[i] = one_by_one_(K_, row(rows[i]), ahead, column(round, 0));
+    }
+}
+
+const float *RowProducts::multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known,
+                                        const Round &round, std::byte *thread) const noexcept {
     if (integers_) {
         multiply_integers(gathered(a, rows, n, thread), n, round, thread);
+    } else if (one_by_one_) {
+        multiply_one_by_one(a, rows, n, known, round, thread);
     } else {
         multiply_floats(a, rows, n, round, thread);
     }

@@ -66,18 +66,14 @@ void find_active(const Blocking &b, const Step &step, const RowProducts::Round &
 }
 
 // A tile to where its rows are active.
-void store(const Blocking &b, const Step &step, const RowProducts::Round &round, const RowProducts::Tile &tile,
-           const std::int64_t *list) noexcept {
-    // (Of one column the list has what is active in it.)
-    const bool tests = step.node->src[ops::sparse_operands.scores] != nullptr && round.columns > 1;
-    const ops::SparseRule rule = ops::sparse_rule(*step.node);
-    const FloatColumns scores = b.scores_of(step);
+template <class Wanted>
+void store(const Blocking &b, const Step &step, const RowProducts::Round &round, const RowProducts::Tile &tile, const std::int64_t *list,
+           Wanted wanted) noexcept {
     for (std::int64_t j = 0; j < round.columns; j++) {
         float *c = reinterpret_cast<float *>(step.dst.data) + (round.first + j) * step.dst.ne[0];
-        const float *s = tests ? scores.at(round.first, j) : nullptr, *from = tile.data + j * tile.height;
+        const float *from = tile.data + j * tile.height;
         for (std::int64_t i = 0; i < tile.n; i++) {
-            const std::int64_t neuron = b.active.neuron(step.workspace, list[tile.first + i]);
-            if (!s || rule.active(s[neuron])) c[neuron] = from[tile.row(list, i)];
+            if (wanted(tile.first + i, j)) c[b.active.neuron(step.workspace, list[tile.first + i])] = from[tile.row(list, i)];
         }
     }
 }
@@ -86,24 +82,31 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const RowProducts::Round round = b.round(step, slice);
     const std::int64_t *list = b.active.list(step.workspace), count = b.active.count(step.workspace);
     const bool panels = b.products.reads_panels(count);
-    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0]) : b.products.group();
+    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0])
+                                          : per_chunk_of(count, step.plan.chunks(Stage::compute), b.products.least_of_chunk());
     const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
-    b.products.multiply(step.src[0], list, places, panels, round, b.thread(step, slice),
-                        [&](const RowProducts::Tile &tile) { store(b, step, round, tile, list); });
+    // (Of one column the list has what is active in it.)
+    const bool tests = step.node->src[ops::sparse_operands.scores] != nullptr && round.columns > 1;
+    const ops::SparseRule rule = ops::sparse_rule(*step.node);
+    const FloatColumns scores = b.scores_of(step);
+    const auto wanted = [&](std::int64_t place, std::int64_t j) {
+        return !tests || rule.active(scores.at(round.first, j)[b.active.neuron(step.workspace, list[place])]);
+    };
+    b.products.multiply(step.src[0], list, places, panels, round, b.thread(step, slice), wanted,
+                        [&](const RowProducts::Tile &tile) { store(b, step, round, tile, list, wanted); });
 }
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     if (RowProducts::of_integers(p.node.src[0]->layout, ops::is_exact(p.node), leaf)) {
-        plan_copy(p, plan);
-        // Its rows are read from where they are stored.
-        plan.unread = 0;
+        plan_copy(p, plan, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], leaf));
     }
     const Blocking b(p.node, plan, p.n_threads, leaf);
+    if (b.products.reads_rows()) plan.unread = 0;
     plan.rounding = b.products.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
-    plan.chunks(Stage::compute) = std::max<std::int64_t>(ceil_div(b.active.rows(), b.products.group()), 1);
+    plan.chunks(Stage::compute) = b.products.chunks(p.n_threads);
     plan.workspace = b.parts.size;
     plan.choice[0] = p.n_threads;
 }

@@ -27,7 +27,7 @@ constexpr std::size_t x_at = 0, gate_at = 1, up_at = 2, down_at = 3, scores_at =
 enum class Phase { find, gate, down };
 
 // The decisions of plan(), kept in KernelPlan::choice: threads, and the addresses of the projections' copies.
-enum Choice { choice_threads, choice_gate, choice_up };
+enum Choice { choice_threads, choice_gate, choice_up, choice_down };
 const std::byte *copy_of(const KernelPlan &plan, Choice which) noexcept { return reinterpret_cast<const std::byte *>(plan.choice[which]); }
 
 struct Blocking {
@@ -36,7 +36,7 @@ struct Blocking {
     std::int64_t tokens, columns, n;
     RowProducts gate, up;
     WeightedRows down;
-    std::int64_t per_chunk;
+    std::int64_t unit;  // of places of a chunk
     WorkspaceParts parts;
     ActiveRows active;
     std::size_t scores, tested, z, of_gate, of_up, sums, threads, thread_of_up, thread_bytes;
@@ -50,8 +50,8 @@ struct Blocking {
           n(of.src[gate_at]->layout.ne[1]),
           gate(of.src[gate_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_gate), leaf),
           up(of.src[up_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_up), leaf),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, leaf),
-          per_chunk(std::max(gate.group(), up.group())),
+          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, copy_of(plan, choice_down), leaf),
+          unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
         scores = parts.add<float>(scored ? FloatColumns::staged_floats(of.src[scores_at]->layout, columns) : 0);
@@ -65,7 +65,7 @@ struct Blocking {
     }
 
     std::int64_t phases() const noexcept { return scored ? 2 : 3; }
-    std::int64_t row_chunks() const noexcept { return ceil_div(n, per_chunk); }
+    std::int64_t row_chunks(std::int64_t n_threads) const noexcept { return std::max(gate.chunks(n_threads), up.chunks(n_threads)); }
 };
 
 // A slice's round of columns and phase.
@@ -98,7 +98,8 @@ struct Work {
             if (p->reads_panels(count)) of_panels = std::max(of_panels, p->rows_of_panels(threads));
         }
         // (Groups of both are powers of two, the larger one whole ones of the other.)
-        return places_of(chunk, std::max(b.per_chunk, of_panels), b.active.list(step.workspace), count, of_panels > 0);
+        const std::int64_t per_chunk = of_panels > 0 ? std::max(b.unit, of_panels) : per_chunk_of(count, b.row_chunks(threads), b.unit);
+        return places_of(chunk, per_chunk, b.active.list(step.workspace), count, of_panels > 0);
     }
     FloatColumns scores() const noexcept {
         return b.scored ? FloatColumns(step.src[scores_at], step.workspace + b.scores) : FloatColumns();
@@ -130,15 +131,14 @@ void find_active(const Work &w) noexcept {
     b.active.compact(base);
 }
 
-// The rows of a chunk by one projection: calls take(place in the list, column, n values) for rows that lie beside each other in a tile and
-// in the list.
-template <class Take>
-void project(const Work &w, bool up, std::int64_t chunk, Take take) noexcept {
+// The rows of a chunk by one projection: calls take(place in the list, column, value), which is anything where not wanted(place, column).
+template <class Wanted, class Take>
+void project(const Work &w, bool up, std::int64_t chunk, Wanted wanted, Take take) noexcept {
     const Blocking &b = w.b;
     const RowProducts &products = up ? b.up : b.gate;
     const std::int64_t *list = b.active.list(w.step.workspace), count = b.active.count(w.step.workspace);
     products.multiply(w.step.src[up ? up_at : gate_at], list, w.places(chunk), products.reads_panels(count),
-                      w.round(up ? b.of_up : b.of_gate), w.thread + (up ? b.thread_of_up : 0), [&](const RowProducts::Tile &tile) {
+                      w.round(up ? b.of_up : b.of_gate), w.thread + (up ? b.thread_of_up : 0), wanted, [&](const RowProducts::Tile &tile) {
                           for (std::int64_t j = 0; j < w.columns; j++) {
                               const float *from = tile.data + j * tile.height;
                               for (std::int64_t i = 0; i < tile.n; i++) take(tile.first + i, j, from[tile.row(list, i)]);
@@ -151,7 +151,9 @@ void project_first(const Work &w, std::int64_t chunk) noexcept {
     const Blocking &b = w.b;
     const Range rows = w.places(chunk);
     if (rows.begin == rows.end) return;
-    project(w, b.up_first, chunk, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.tested, j)[place] = value; });
+    project(
+        w, b.up_first, chunk, [](std::int64_t, std::int64_t) { return true; },
+        [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.tested, j)[place] = value; });
     if (b.up_first) return;
     for (std::int64_t j = 0; j < w.columns; j++) {
         float *of_rows = w.column_of(b.tested, j) + rows.begin;
@@ -165,20 +167,21 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
     const std::int64_t *list = b.active.list(w.step.workspace);
     const Range places = w.places(chunk);
     if (places.begin == places.end) return;
-    if (b.scored || b.up_first) {
-        project(w, false, chunk, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.z, j)[place] = value; });
-        for (std::int64_t j = 0; j < w.columns; j++) {
-            float *z = w.column_of(b.z, j) + places.begin;
-            w.activate(places.end - places.begin, z, z);
-        }
-    }
     const FloatColumns scores = w.scores();
     const auto tested = [&](std::int64_t place, std::int64_t j) {
         const std::int64_t row = list[place];
         return b.scored ? scores.at(w.first, j)[b.active.neuron(w.step.workspace, row)] : w.column_of(b.tested, j)[row];
     };
+    const auto wanted = [&](std::int64_t place, std::int64_t j) { return w.rule.active(tested(place, j)); };
+    if (b.scored || b.up_first) {
+        project(w, false, chunk, wanted, [&](std::int64_t place, std::int64_t j, float value) { w.column_of(b.z, j)[place] = value; });
+        for (std::int64_t j = 0; j < w.columns; j++) {
+            float *z = w.column_of(b.z, j) + places.begin;
+            w.activate(places.end - places.begin, z, z);
+        }
+    }
     const auto join = [&](std::int64_t place, std::int64_t j, float gate, float up) {
-        w.column_of(b.z, j)[place] = w.rule.active(tested(place, j)) ? gate * up : 0;
+        w.column_of(b.z, j)[place] = wanted(place, j) ? gate * up : 0;
     };
     if (!b.scored && b.up_first) {
         for (std::int64_t j = 0; j < w.columns; j++) {
@@ -187,7 +190,7 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
         }
         return;
     }
-    project(w, true, chunk, [&](std::int64_t place, std::int64_t j, float up) {
+    project(w, true, chunk, wanted, [&](std::int64_t place, std::int64_t j, float up) {
         join(place, j, b.scored ? w.column_of(b.z, j)[place] : tested(place, j), up);
     });
 }
@@ -195,18 +198,25 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     auto &backend = static_cast<CpuBackend &>(p.backend);
     plan.choice[choice_threads] = p.n_threads;
-    for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
-        const Tensor &t = *p.node.src[operand];
-        if (!RowProducts::of_integers(t.layout, false, backend.leaf())) continue;
-        const PackedConstants::Copy copy = backend.packed(t, p.estimates);
+    const auto keep = [&](std::size_t operand, Choice choice, PackedAs as) {
+        const PackedConstants::Copy copy = backend.packed(*p.node.src[operand], as, p.estimates);
         plan.choice[choice] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(copy.panels));
         plan.copy_bytes += copy.bytes, plan.copy_text = copy.why;
+    };
+    const std::int64_t tokens = p.node.layout.ne[1];
+    const leaf::LeafTable &leaf = backend.leaf();
+    for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
+        const Layout &a = p.node.src[operand]->layout;
+        if (RowProducts::of_integers(a, false, leaf)) keep(operand, choice, RowProducts::packed_as(a, tokens, leaf));
     }
-    const Blocking b(p.node, plan, backend.leaf());
+    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) keep(down_at, choice_down, PackedAs::strips);
+    const Blocking b(p.node, plan, leaf);
+    plan.unread =
+        (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at) | (b.down.reads_rows() ? 0u : 1u << down_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns) * b.phases();
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
-    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(), b.down.chunks(), 1});
+    plan.chunks(Stage::compute) = std::max<std::int64_t>({b.row_chunks(p.n_threads), b.down.chunks(), 1});
     plan.chunks(Stage::combine) = b.down.combine_chunks();
     plan.workspace = b.parts.size;
 }

@@ -95,24 +95,34 @@ void row_after_row(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, 
     }
 }
 
+// A row by a column, in four sums, so that the multiply-adds do not wait for each other.
+template <class Row, bool fetches>
+inline float row_by_column(int64_t k, const char *a, ptrdiff_t ahead, const float *column) {
+    const auto *row = reinterpret_cast<const typename Row::Element *>(a);
+    constexpr int bytes = 4 * W * static_cast<int>(sizeof(typename Row::Element));
+    const int64_t whole = k / W * W;
+    Vec::Reg acc[4] = {Vec::zero(), Vec::zero(), Vec::zero(), Vec::zero()};
+    int64_t at = 0;
+    for (; at + 4 * W <= whole; at += 4 * W) {
+#pragma GCC unroll 4
+        for (int byte = 0; fetches && byte < bytes; byte += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(row + at) + ahead + byte, 0, 3);
+#pragma GCC unroll 4
+        for (int s = 0; s < 4; s++) acc[s] = Vec::fma(Row::load(row + at + s * W), Vec::load(column + at + s * W), acc[s]);
+    }
+    for (; at < whole; at += W) acc[0] = Vec::fma(Row::load(row + at), Vec::load(column + at), acc[0]);
+    return sum_of<Row>(Vec::add(Vec::add(acc[0], acc[1]), Vec::add(acc[2], acc[3])), row, column, whole, k);
+}
+template <class Row>
+float one_row(int64_t k, const char *a, ptrdiff_t ahead, const float *column) {
+    return row_by_column<Row, true>(k, a, ahead, column);
+}
+
 #if defined(TL_HAS_HALVES)
-// One column, row after row, not fetched ahead, four sums a row so that the multiply-adds do not wait for each other: for processors whose
-// prefetchers follow one stream better than four (cpu/dispatch.cpp).
+// One column, row after row, not fetched ahead: for processors whose prefetchers follow one stream better than four (cpu/dispatch.cpp).
 template <class Row, int R>
 void one_stream(int64_t k, const char *a, ptrdiff_t a_stride, const char *b, ptrdiff_t, float *c, ptrdiff_t) {
-    const auto *column = reinterpret_cast<const float *>(b);
-    const int64_t whole = k / W * W;
-    for (int i = 0; i < R; i++) {
-        const auto *row = reinterpret_cast<const typename Row::Element *>(a + i * a_stride);
-        Vec::Reg acc[4] = {Vec::zero(), Vec::zero(), Vec::zero(), Vec::zero()};
-        int64_t at = 0;
-        for (; at + 4 * W <= whole; at += 4 * W) {
-#pragma GCC unroll 4
-            for (int s = 0; s < 4; s++) acc[s] = Vec::fma(Row::load(row + at + s * W), Vec::load(column + at + s * W), acc[s]);
-        }
-        for (; at < whole; at += W) acc[0] = Vec::fma(Row::load(row + at), Vec::load(column + at), acc[0]);
-        c[i] = sum_of<Row>(Vec::add(Vec::add(acc[0], acc[1]), Vec::add(acc[2], acc[3])), row, column, whole, k);
-    }
+    for (int i = 0; i < R; i++) c[i] = row_by_column<Row, false>(k, a + i * a_stride, 0, reinterpret_cast<const float *>(b));
 }
 
 template <class Row, int R>
@@ -150,7 +160,9 @@ void fill_dot(LeafTable::Dots &table) {
     table.rows = max_dot_rows;
     table.columns = Vec::dot_columns;
     enter<Floats, max_dot_rows, Vec::dot_columns>(table.f32);
+    table.row_f32 = one_row<Floats>;
 #if defined(TL_HAS_HALVES)
+    table.row_f16 = one_row<Halves>, table.row_bf16 = one_row<Brains>;
     enter<Halves, max_dot_rows, Vec::dot_columns>(table.f16);
     enter<Brains, max_dot_rows, Vec::dot_columns>(table.bf16);
     enter_stream<Halves, max_dot_rows>(table.f16_stream);

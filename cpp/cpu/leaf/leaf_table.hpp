@@ -24,6 +24,8 @@ constexpr int max_formats = 64;
 
 constexpr int max_integer_columns = 8;
 constexpr int max_weighted_columns = 4;
+constexpr int max_summed_strips = 4;
+constexpr int64_t summed_unit = 1024;
 
 constexpr int sum_block = 1024, sum_parts = 32, sum_run = 16, running_block = 256;
 
@@ -126,6 +128,9 @@ struct LeafTable {
         DotF32 f16[max_dot_rows][max_dot_columns], bf16[max_dot_rows][max_dot_columns];
         // The same of one column, row after row as one stream; dispatch.cpp puts them into the tables above where that is faster.
         DotF32 f16_stream[max_dot_rows], bf16_stream[max_dot_rows];
+        // One row by one column, while lines of another row, `ahead` bytes from this one, are asked for. Null where the level lacks a type.
+        using Row = float (*)(int64_t k, const char *a, ptrdiff_t ahead, const float *column);
+        Row row_f32, row_f16, row_bf16;
     } dot;
 
     // Integer products with weights of a format: C[m, n] (+)= sum over k of weight * activation, the weights as codes. No unpack() where a
@@ -181,6 +186,26 @@ struct LeafTable {
         void (*rebuild)(int64_t k, const char *panel, int row, int rows, char *to);
     };
     PanelFormat panels[max_formats];
+
+    // Strips: copies of single rows in blocks, for products of some of a matrix's rows (cpu/leaf/strips_i8.hpp).
+    struct StripFormat {
+        // One row each; no rows where a level or a format has none.
+        PanelFormat copy;
+        // Whether activations become whole numbers of 16 bits, else of 8.
+        bool in_16_bits;
+        // k activations in the order of strips, on 64 bytes. What is not finite becomes a scale that is NaN.
+        int64_t (*column_bytes)(int64_t k);
+        void (*prepare)(int64_t k, const float *x, char *column);
+        // The product with a strip, whose `ahead` is the distance to the one that is read next.
+        float (*dot)(int64_t k, const PackedPanel &strip, const char *column);
+        // Up to `summed` strips, each times its weight, to sum_floats(k) sums in the order of strips; one kernel for each number of them.
+        int summed;
+        int64_t (*sum_floats)(int64_t k);
+        void (*add[max_summed_strips])(int64_t k, const PackedPanel *strips, const float *weights, float *sums, bool accumulate);
+        // Sums begin..end-1, multiples of summed_unit, to where their elements are among k.
+        void (*put_in_order)(int64_t k, const float *sums, int64_t begin, int64_t end, float *to);
+    };
+    StripFormat strips[max_formats];
 
     // The formulas of elementwise operations. A float's result depends neither on n nor on its place.
     using TileLoop = void (*)(const TileArgs &args);

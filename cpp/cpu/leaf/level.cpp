@@ -22,6 +22,9 @@ void fill(LeafTable &table) {
     fill_formats(table);
     fill_float_panels(table);
     fill_panels(table);
+    fill_strips(table);
+    fill_strip_products(table);
+    fill_strip_sums(table);
 }
 
 }  // namespace tensorlib::core::leaf::TL_LEVEL

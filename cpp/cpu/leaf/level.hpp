@@ -27,6 +27,9 @@ void fill_columns(LeafTable::Integer &table);
 void fill_formats(LeafTable &table);
 void fill_float_panels(LeafTable &table);
 void fill_panels(LeafTable &table);
+void fill_strips(LeafTable &table);
+void fill_strip_products(LeafTable &table);
+void fill_strip_sums(LeafTable &table);
 
 // All of them.
 void fill(LeafTable &table);

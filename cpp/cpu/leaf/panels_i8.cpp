@@ -1,8 +1,7 @@
 // Quantised weights into panels of codes: panel[k / 4][row] = 4 codes. A row's codes are bytes one after the other, so a panel is a
 // transposition of words of 4, done in registers W x W at a time, a piece of 256 elements of all rows after the other: 8 KiB, which
 // stay in the first-level cache.
-#include "cpu/leaf/panels_i8.hpp"
-#include "cpu/leaf/codes.hpp"
+#include "cpu/leaf/kept_blocks.hpp"
 
 namespace tensorlib::core::leaf::TL_LEVEL {
 
@@ -19,28 +18,6 @@ inline void fetch_ahead(int64_t at, int64_t k, const char *blocks, ptrdiff_t row
     const int64_t next = at + 2 * piece;
     const char *ahead = blocks + (next < k ? r : panel_rows + r) * row_stride + (next < k ? next : next - k) / size * bytes;
     for (int line = 0; line < piece / size * bytes; line += 64) __builtin_prefetch(ahead + line, 0, 2);
-}
-
-// Up to 256 elements of all rows: words [n / 4][rows].
-void transpose(const uint8_t (&codes)[panel_rows][piece], int64_t n, uint8_t *panel) {
-    for (int64_t word = 0; word < n / 4; word += W) {
-        for (int half = 0; half < 2; half++) {
-            Vec::Reg block[W];
-#pragma GCC unroll 16
-            for (int r = 0; r < W; r++) block[r] = Vec::load(reinterpret_cast<const float *>(codes[half * W + r] + 4 * word));
-            Vec::transpose(block);
-            // n is a multiple of 32: the last words may be half a block.
-            const int64_t here = n / 4 - word < W ? n / 4 - word : W;
-            float *to = reinterpret_cast<float *>(panel) + word * panel_rows + half * W;
-            if (here == W) {
-#pragma GCC unroll 16
-                for (int i = 0; i < W; i++) Vec::store(to + i * panel_rows, block[i]);
-            } else {
-#pragma GCC unroll 8
-                for (int i = 0; i < W / 2; i++) Vec::store(to + i * panel_rows, block[i]);
-            }
-        }
-    }
 }
 
 template <class Format>
@@ -79,103 +56,7 @@ void unpack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, uint8
                 for (int i = 0; i < piece; i += 4 * W) Ints::store(codes[r] + i, Ints::look_up(table, Ints::load(codes[r] + i)));
             }
         }
-        transpose(codes, n, panel + at * panel_rows);
-    }
-}
-
-// One value of 16 bits.
-template <Kept kept>
-void keep(char *to, float value) {
-    uint16_t bits;
-    if constexpr (kept == Kept::brain) {
-        BF16::encode(&value, bits);
-    } else {
-        bits = to_half(value);
-    }
-    __builtin_memcpy(to, &bits, sizeof bits);
-}
-template <Kept kept>
-float kept_value(const char *from) {
-    uint16_t bits;
-    __builtin_memcpy(&bits, from, sizeof bits);
-    float value;
-    if constexpr (kept == Kept::brain) {
-        BF16::decode(bits, &value);
-    } else {
-        value = from_half(bits);
-    }
-    return value;
-}
-template <class P>
-void keep_unit(char *to, float value) {
-    if constexpr (P::half_units) {
-        keep<Kept::half>(to, value);
-    } else {
-        __builtin_memcpy(to, &value, sizeof value);
-    }
-}
-template <class P>
-float kept_unit(const char *from) {
-    if constexpr (P::half_units) return kept_value<Kept::half>(from);
-    float value;
-    __builtin_memcpy(&value, from, sizeof value);
-    return value;
-}
-
-// Scales and offsets of a block, whose first element is the piece's `at`th of n.
-template <class Format>
-void keep_scales(const typename Format::Block &block, int64_t at, int64_t n, int r, char *to) {
-    using P = PackingOf<Format>;
-    constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
-    char *scales = to + P::scales_at, *offsets = to + P::offsets_at(n);
-    if constexpr (HasUnits<Format>) {
-        keep_unit<P>(to + P::unit_bytes * r, Format::unit_scale(block));
-        if constexpr (HasOffsets<Format>) keep_unit<P>(to + P::unit_bytes * (panel_rows + r), Format::unit_offset(block));
-    }
-    for (int g = 0; g < groups; g++) {
-        const int64_t of_scale = P::scale_place(at / Format::scale_group + g, r);
-        if constexpr (P::scales == Kept::nibbles) {
-            scales[of_scale] = static_cast<char>(Format::scale_steps(block, g) | Format::offset_steps(block, g) << 4);
-        } else if constexpr (P::scales == Kept::steps) {
-            scales[of_scale] = static_cast<char>(Format::scale_steps(block, g));
-        } else {
-            keep<P::scales>(scales + 2 * of_scale, Format::group_scale(block, g));
-        }
-        if constexpr (HasOffsets<Format>) {
-            const int64_t of_offset = P::offset_place(at / Format::offset_group + g, r);
-            if constexpr (P::offsets == Kept::steps) {
-                offsets[of_offset] = static_cast<char>(Format::offset_steps(block, g));
-            } else if constexpr (P::offsets != Kept::nibbles) {
-                keep<P::offsets>(offsets + 2 * of_offset, Format::group_offset(block, g));
-            }
-        }
-    }
-}
-
-// Vectors of a chunk's quads, bits side by side. Words of eight bytes: no code reaches into its neighbour.
-template <class P>
-void merge(const uint8_t *quads, char *chunk) {
-    constexpr int words = 4 * panel_rows / 8, quad = 4 * panel_rows;
-    constexpr int low_mask = P::low == 8 ? 255 : (1 << P::low) - 1;
-    if constexpr (P::high > 0) {
-        for (int w = 0; w < words; w++) {
-            uint64_t bits = 0;
-#pragma GCC unroll 8
-            for (int i = 0; i < P::chunk; i++)
-                bits |= (load_eight(quads + i * quad + 8 * w) >> P::low & each((1 << P::high) - 1)) << i * P::high;
-            __builtin_memcpy(chunk + 8 * w, &bits, sizeof bits);
-        }
-        chunk += P::high_bytes;
-    }
-    for (int v = 0; v < P::chunk / P::quads_per_vector; v++) {
-        for (int w = 0; w < words; w++) {
-            uint64_t bits = 0;
-#pragma GCC unroll 4
-            for (int i = 0; i < P::quads_per_vector; i++) {
-                bits |= (load_eight(quads + (v * P::quads_per_vector + i) * quad + 8 * w) & each(low_mask)) << i * P::low;
-            }
-            __builtin_memcpy(chunk + v * quad + 8 * w, &bits, sizeof bits);
-        }
+        transpose(codes[0], piece, n, panel + at * panel_rows);
     }
 }
 
@@ -183,7 +64,7 @@ template <class Format>
 void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *panel) {
     using Block = typename Format::Block;
     using P = PackingOf<Format>;
-    constexpr int size = static_cast<int>(Format::block_size);
+    constexpr int size = static_cast<int>(Format::block_size), groups = size / Format::scale_group;
     alignas(64) uint8_t codes[panel_rows][piece], quads[panel_rows * piece];
     for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, piece);
     for (int64_t at = 0; at < k; at += piece) {
@@ -195,16 +76,12 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
             fetch_ahead<Format>(at, k, blocks, row_stride, r);
             for (int i = 0; i < n; i += size, block++) {
                 codes_of<Format>(*block, codes[r] + i);
-                keep_scales<Format>(*block, i, n, r, panel);
+                keep_units<Format>(*block, r, panel);
+                for (int g = 0; g < groups; g++) keep_group<Format>(*block, g, i / Format::scale_group + g, n, r, panel);
             }
-            if constexpr (HasCodeSet<Format>) {
-                for (int i = 0; i < n; i += 8) {
-                    const uint64_t above = load_eight(codes[r] + i) - each(Format::first_place);
-                    store_eight(codes[r] + i, above >> Format::place_shift & each(15));
-                }
-            }
+            places_of_codes<Format>(n, codes[r]);
         }
-        transpose(codes, n, quads);
+        transpose(codes[0], piece, n, quads);
         for (int64_t chunk = 0; chunk < n / (4 * P::chunk); chunk++) {
             merge<P>(quads + chunk * P::chunk * 4 * panel_rows, panel + P::codes_at(n) + chunk * P::chunk_bytes);
         }
@@ -212,63 +89,11 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
     }
 }
 
-// What keep_scales() has written of a block.
-template <class Format>
-void kept_block(const char *from, int64_t at, int64_t n, int r, BlockScales &kept) {
-    using P = PackingOf<Format>;
-    constexpr int groups = static_cast<int>(Format::block_size) / Format::scale_group;
-    const char *scales = from + P::scales_at, *offsets = from + P::offsets_at(n);
-    if constexpr (HasUnits<Format>) {
-        kept.scale[0] = kept_unit<P>(from + P::unit_bytes * r);
-        if constexpr (HasOffsets<Format>) kept.offset[0] = kept_unit<P>(from + P::unit_bytes * (panel_rows + r));
-    }
-    for (int g = 0; g < groups; g++) {
-        const int64_t of_scale = P::scale_place(at / Format::scale_group + g, r);
-        if constexpr (P::scales == Kept::nibbles) {
-            const int both = static_cast<unsigned char>(scales[of_scale]);
-            kept.scale_steps[g] = both & 15, kept.offset_steps[g] = both >> 4;
-        } else if constexpr (P::scales == Kept::steps) {
-            kept.scale_steps[g] = static_cast<signed char>(scales[of_scale]);
-        } else {
-            kept.scale[g] = kept_value<P::scales>(scales + 2 * of_scale);
-        }
-        if constexpr (HasOffsets<Format>) {
-            const int64_t of_offset = P::offset_place(at / Format::offset_group + g, r);
-            if constexpr (P::offsets == Kept::steps) {
-                kept.offset_steps[g] = static_cast<unsigned char>(offsets[of_offset]);
-            } else if constexpr (P::offsets != Kept::nibbles) {
-                kept.offset[g] = kept_value<P::offsets>(offsets + 2 * of_offset);
-            }
-        }
-    }
-}
-
-// A row's codes of n elements out of their chunks: merge() undone.
-template <class P>
-void codes_of_row(const char *chunk, int64_t n, int r, uint8_t *codes) {
-    constexpr int quad = 4 * panel_rows;
-    const auto four = [](const char *from) {
-        uint32_t bits;
-        __builtin_memcpy(&bits, from, sizeof bits);
-        return bits;
-    };
-    constexpr auto four_of = [](int n) { return static_cast<uint32_t>(each(n)); };
-    for (int64_t at = 0; at < n; at += 4 * P::chunk, chunk += P::chunk_bytes) {
-#pragma GCC unroll 8
-        for (int i = 0; i < P::chunk; i++) {
-            uint32_t code = four(chunk + P::high_bytes + i / P::quads_per_vector * quad + 4 * r);
-            if constexpr (P::low < 8) code = code >> i % P::quads_per_vector * P::low & four_of((1 << P::low) - 1);
-            if constexpr (P::high > 0) code |= (four(chunk + 4 * r) >> i * P::high & four_of((1 << P::high) - 1)) << P::low;
-            __builtin_memcpy(codes + at + 4 * i, &code, sizeof code);
-        }
-    }
-}
-
 template <class Format>
 void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
     using Block = typename Format::Block;
     using P = PackingOf<Format>;
-    constexpr int size = static_cast<int>(Format::block_size);
+    constexpr int size = static_cast<int>(Format::block_size), groups = size / Format::scale_group;
     alignas(64) uint8_t codes[piece];
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
@@ -279,7 +104,8 @@ void rebuild(int64_t k, const char *panel, int row, int rows, char *blocks) {
                 // Not in place: the caller's bytes may lie anyhow.
                 Block block;
                 BlockScales scales;
-                kept_block<Format>(panel, i, n, row + r, scales);
+                kept_units<Format>(panel, row + r, scales);
+                for (int g = 0; g < groups; g++) kept_group<Format>(panel, g, i / Format::scale_group + g, n, row + r, scales);
                 Format::store_codes(block, codes + i);
                 Format::store_scales(block, scales);
                 __builtin_memcpy(to, &block, sizeof block);

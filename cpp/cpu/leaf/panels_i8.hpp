@@ -138,6 +138,14 @@ struct Packed {
 
     explicit Packed(const PackedPanel &panel) : data(panel.data), ahead(panel.ahead), levels(panel.levels) {}
     void begin_piece(int64_t quads) {
+        find(quads);
+        fetched = data + ahead;
+        fetch(0, all_lines % chunks);
+        fetched += all_lines % chunks * 64;
+        load_units();
+    }
+    // Where a piece's parts are.
+    void find(int64_t quads) {
         scales = data + P::scales_at, offsets = data + P::offsets_at(4 * quads), codes = data + P::codes_at(4 * quads);
         // Loaded, and before the codes: the hardware sees lines asked for in the order of memory, where fetches are not counted. By
         // turns with the codes Zen 4 reads half of what memory gives.
@@ -145,9 +153,8 @@ struct Packed {
             const char first = *line;
             __asm__ volatile("" : : "r"(first));
         }
-        fetched = data + ahead;
-        fetch(0, all_lines % chunks);
-        fetched += all_lines % chunks * 64;
+    }
+    void load_units() {
 #pragma GCC unroll 4
         for (int i = 0; i < P::units * panel_rows; i += lanes) {
             if constexpr (P::half_units) {

@@ -171,6 +171,8 @@ struct Ints {
     // A lane's two sums, each multiplied by the lane's 16 bits of `times`, and start.
     static inline Reg widened(Reg sum, Reg times, Reg start) { return _mm256_add_epi32(_mm256_madd_epi16(sum, times), start); }
     static inline Reg widened(Reg sum, Reg start) { return widened(sum, _mm256_set1_epi16(1), start); }
+    // Byte i of each lane, with its sign.
+    static inline Reg signed_byte(Reg v, int i) { return _mm256_srai_epi32(_mm256_slli_epi32(v, 24 - 8 * i), 24); }
     static inline Reg joined(Reg high, Reg low) { return _mm256_add_epi32(_mm256_slli_epi32(high, 8), low); }
     static inline __m256 to_float(Reg v) { return _mm256_cvtepi32_ps(v); }
     // The same bits.

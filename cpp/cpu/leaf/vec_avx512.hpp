@@ -12,6 +12,8 @@ namespace tensorlib::core::leaf::TL_LEVEL {
 #define TL_HAS_STREAM
 // dot_bf16().
 #define TL_HAS_BF16_DOT
+// choose().
+#define TL_HAS_CHOICE
 
 struct Vec {
     using Reg = __m512;
@@ -60,6 +62,9 @@ struct Vec {
     static inline Reg last(Reg v) { return _mm512_permutexvar_ps(_mm512_set1_epi32(15), v); }
     // Each lane's two BF16 by two, added to the lane. (In place, as Ints::dot().)
     static inline void dot_bf16(Reg &sum, Reg a, Reg b) { __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b)); }
+
+    // 16 floats, of which each lane takes the one at its low 4 bits.
+    static inline Reg choose(Reg table, __m512i places) { return _mm512_permutexvar_ps(places, table); }
 
     // For cpp/math, whose lanes.hpp says what each does.
     using Whole = __m512i;
@@ -153,6 +158,9 @@ struct Ints {
     }
     static inline void dot_words(Reg &sum, Reg codes, Reg words) { __asm__("vpdpwssd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(words)); }
     static inline Reg widened(Reg sum, Reg start) { return _mm512_add_epi32(sum, start); }
+    static inline Reg minus(Reg codes, int zero) { return _mm512_sub_epi8(codes, _mm512_set1_epi8(static_cast<char>(zero))); }
+    // Byte i of each lane, with its sign.
+    static inline Reg signed_byte(Reg v, int i) { return _mm512_srai_epi32(_mm512_slli_epi32(v, static_cast<unsigned>(24 - 8 * i)), 24); }
     static inline Reg joined(Reg high, Reg low) { return _mm512_add_epi32(_mm512_slli_epi32(high, 8), low); }
     static inline __m512 to_float(Reg v) { return _mm512_cvtepi32_ps(v); }
     // The same bits.

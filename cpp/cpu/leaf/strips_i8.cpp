@@ -1,0 +1,107 @@
+// Rows into strips and back.
+#include "cpu/leaf/strips_i8.hpp"
+#include "cpu/leaf/kept_blocks.hpp"
+
+namespace tensorlib::core::leaf::TL_LEVEL {
+
+#if defined(TL_HAS_INTS)
+
+namespace {
+
+// (transpose() reads a vector from each lane's words on.)
+constexpr int64_t most_elements = panel_rows * piece, behind = 64;
+
+// 0 where more than an eighth would be padding.
+template <class P>
+int64_t strip_bytes(int64_t k) {
+    int64_t bytes = 0, elements = 0;
+    for_each_piece<P>(k, [&](int64_t, int64_t n) { bytes += P::bytes(n), elements += panel_rows * n; });
+    return elements > k + k / 8 ? 0 : (bytes + 63) / 64 * 64;
+}
+
+// Calls take(group, lane, group of the lane) for a block's groups, whose first element is the piece's `at`th.
+template <class Format, class Take>
+inline void for_each_group(int64_t at, int64_t n, Take take) {
+    for (int g = 0; g < static_cast<int>(Format::block_size) / Format::scale_group; g++) {
+        const int64_t element = at + g * Format::scale_group;
+        take(g, static_cast<int>(element / n), element % n / Format::scale_group);
+    }
+}
+
+template <class Format>
+void pack_strip(int64_t k, const char *row, ptrdiff_t, int, char *strip) {
+    using P = PackingOf<Format>;
+    constexpr int64_t size = Format::block_size;
+    alignas(64) uint8_t codes[most_elements + behind], quads[most_elements];
+    for_each_piece<P>(k, [&](int64_t first, int64_t n) {
+        const int64_t all = panel_rows * n, here = k - first < all ? k - first : all;
+        // Lanes that are not there have scales of zero.
+        if (here < all) {
+            __builtin_memset(strip, 0, static_cast<size_t>(P::codes_at(n)));
+            __builtin_memset(codes + here, 0, static_cast<size_t>(all - here));
+        }
+        const auto *block = reinterpret_cast<const typename Format::Block *>(row) + first / size;
+        for (int64_t i = 0; i < here; i += size, block++) {
+            codes_of<Format>(*block, codes + i);
+            for_each_group<Format>(i, n, [&](int g, int lane, int64_t place) {
+                // (Each lane that a block reaches into has its units.)
+                if (g == 0 || place == 0) keep_units<Format>(*block, lane, strip);
+                keep_group<Format>(*block, g, place, n, lane, strip);
+            });
+        }
+        places_of_codes<Format>(here, codes);
+        transpose(codes, n, n, quads);
+        for (int64_t chunk = 0; chunk < n / (4 * P::chunk); chunk++) {
+            merge<P>(quads + chunk * P::chunk * 4 * panel_rows, strip + P::codes_at(n) + chunk * P::chunk_bytes);
+        }
+        strip += P::bytes(n);
+    });
+}
+
+template <class Format>
+void rebuild_strip(int64_t k, const char *strip, int, int, char *row) {
+    using P = PackingOf<Format>;
+    using Block = typename Format::Block;
+    constexpr int64_t size = Format::block_size;
+    alignas(64) uint8_t codes[most_elements];
+    for_each_piece<P>(k, [&](int64_t first, int64_t n) {
+        for (int lane = 0; lane < panel_rows; lane++) codes_of_row<P>(strip + P::codes_at(n), n, lane, codes + lane * n);
+        for (int64_t i = 0; i < panel_rows * n && first + i < k; i += size, row += sizeof(Block)) {
+            // Not in place: the caller's bytes may lie anyhow.
+            Block block;
+            BlockScales scales;
+            kept_units<Format>(strip, static_cast<int>(i / n), scales);
+            for_each_group<Format>(i, n, [&](int g, int lane, int64_t place) { kept_group<Format>(strip, g, place, n, lane, scales); });
+            Format::store_codes(block, codes + i);
+            Format::store_scales(block, scales);
+            __builtin_memcpy(row, &block, sizeof block);
+        }
+        strip += P::bytes(n);
+    });
+}
+
+template <class Format>
+void enter(LeafTable::StripFormat &format) {
+    if constexpr (HasCodes<Format>) {
+        static_assert(piece % Format::block_size == 0 && panel_rows * least_of_lane<PackingOf<Format>>() % piece == 0);
+        format.copy = {1, strip_bytes<PackingOf<Format>>, pack_strip<Format>, nullptr};
+        if constexpr (HasInverse<Format>) format.copy.rebuild = rebuild_strip<Format>;
+    }
+}
+
+}  // namespace
+
+void fill_strips(LeafTable &table) {
+    LeafTable::StripFormat *format = table.strips;
+#define TL_DTYPE(name, id, type) enter<type>(*format++);
+#include "dtype/dtype_list.inc"
+#undef TL_DTYPE
+}
+
+#else
+
+void fill_strips(LeafTable &) {}
+
+#endif
+
+}  // namespace tensorlib::core::leaf::TL_LEVEL
