@@ -184,6 +184,19 @@ TEST_F(StripCopies, of_views_are_their_own) {
     for (std::size_t i = 0; i < 40; i++) EXPECT_NEAR(of_others[static_cast<std::size_t>(rows[i])], want[2 * i], 1e-3 * size) << i;
 }
 
+// All three matrices of a block, one of each.
+TEST_F(StripCopies, of_a_block) {
+    const auto gate = constant(model, DType::q4_0, {4096, 50}, 22), up = constant(model, DType::q4_0, {4096, 50}, 23),
+               down = constant(model, DType::q8_0, {4096, 50}, 24);
+    const tl::Graph graph({sparse_ffn(b, gate, up, down, std::nullopt, std::nullopt, {})});
+    const auto estimate = graph.plan_bytes(cpu);
+    graph.compute(cpu);
+    EXPECT_EQ(cpu.packed_memory(), 50u * 4096 * (9 + 9 + 17) / 16);
+    EXPECT_NE(graph.plan_text(cpu).find("packed copy in strips of " + std::to_string(cpu.packed_memory()) + " bytes"), std::string::npos)
+        << graph.plan_text(cpu);
+    EXPECT_EQ(graph.plan_bytes(cpu), estimate);
+}
+
 TEST_F(StripCopies, of_short_rows_are_not_made) {
     const auto a = constant(model, DType::q4_0, {96, 50}, 13);
     const auto c = mul_mat_sparse(a, leaf(ctx, {96, 1}, 14), scores, std::nullopt, {});

@@ -6,9 +6,10 @@
 //     compute:  for each group of active rows (a chunk): their products, of which  the thread's workspace
 //               each column takes those that are active in it
 //
-// How many are active is known when the list is there, the number of chunks before: there are chunks for all rows, of which those behind
-// the list's end end at once. A list of most of a's rows is worth no gathering: where a has a packed copy all its panels are read then, as
-// the dense product does, and what of a panel's 32 rows is not active is left out. So nothing is lost where nothing is sparse.
+// How many are active is known when the list is there, the number of chunks before: the list is cut into as many as there are, or is
+// shorter and the last ones have nothing to do. Few columns read a constant's rows from its strips, as fast as the dense product reads
+// panels where all are active. By more columns a list of most of a's rows is worth no gathering: where a has a packed copy all its panels
+// are read then, and what of a panel's 32 rows is not active is left out.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/active_rows.hpp"

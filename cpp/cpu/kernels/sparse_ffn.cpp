@@ -8,9 +8,9 @@
 //     down:   compute: sums of the active rows, each times z, as in axpy                             (axpy.cpp)
 //   combine:  of few columns, the slices' sums
 //
-// With scores `find` computes nothing, and its chunks are gate's. The products are those of mul_mat_sparse (row_products.cpp), so a
-// constant's panels are read where most neurons are active, and all of the first projection. A round's z of 11,008 neurons and 128 columns
-// is 5.5 MiB.
+// With scores `find` computes nothing, and its chunks are gate's. The products are those of mul_mat_sparse (row_products.cpp), so few
+// columns read strips of constants, others a constant's panels where most neurons are active, and all of the first projection. A round's z
+// of 11,008 neurons and 128 columns is 5.5 MiB.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/axpy.hpp"
@@ -201,7 +201,10 @@ void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     const auto keep = [&](std::size_t operand, Choice choice, PackedAs as) {
         const PackedConstants::Copy copy = backend.packed(*p.node.src[operand], as, p.estimates);
         plan.choice[choice] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(copy.panels));
-        plan.copy_bytes += copy.bytes, plan.copy_text = copy.why;
+        plan.copy_bytes += copy.bytes;
+        // (For the text, which says of what there is.)
+        if (copy.panels || !plan.copy) plan.copy_text = copy.why;
+        if (copy.panels) plan.copy = copy.panels;
     };
     const std::int64_t tokens = p.node.layout.ne[1];
     const leaf::LeafTable &leaf = backend.leaf();
