@@ -118,6 +118,11 @@ impl Layer {
         Ok(ctx.add(&fed, &x)?)
     }
 
+    /// Whether its down projection is transposed.
+    pub fn has_neurons(&self) -> bool {
+        matches!(self.ffn, Ffn::Neurons(_))
+    }
+
     /// The layer's experts, where it has some.
     pub fn experts(&self) -> Option<&ExpertFfn> {
         match &self.ffn {

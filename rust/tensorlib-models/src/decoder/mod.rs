@@ -207,7 +207,13 @@ impl Decoder {
         cache.set_used((network.context - tokens.len()) as i64);
         let ctx = Context::on(backend);
         let experts = network.expert_cache(options.expert_slots, &home)?;
-        let graph = graph_of(&network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?)?;
+        let mut runs = vec![network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?];
+        if network.has_neurons() {
+            // Of these one token reads other packed copies than a prompt does.
+            cache.set_used(network.context as i64 - 1);
+            runs.push(network.logits(&ctx, (&cache, Some(&experts)), &tokens[..1], Wanted::default())?);
+        }
+        let graph = graph_of(&runs)?;
         let tensors = weights.loaded().iter().map(Loaded::placed).collect();
         Ok(Outline { tensors, bytes: graph.plan_bytes(backend)? })
     }
@@ -281,10 +287,11 @@ pub struct Session<'a> {
     ctx: Context,
 }
 
-fn graph_of(run: &Logits) -> Result<Graph> {
-    let beside = run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor);
-    let outputs: Vec<_> = std::iter::once(&run.logits).chain(beside).collect();
-    Ok(Graph::new(&outputs)?)
+fn graph_of(runs: &[Logits]) -> Result<Graph> {
+    let beside =
+        |run: &'_ Logits| run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor.clone()).collect::<Vec<_>>();
+    let outputs: Vec<_> = runs.iter().flat_map(|run| std::iter::once(run.logits.clone()).chain(beside(run))).collect();
+    Ok(Graph::new(&outputs.iter().collect::<Vec<_>>())?)
 }
 
 impl<'a> Session<'a> {
@@ -381,7 +388,7 @@ impl<'a> Session<'a> {
         self.ctx.reset()?;
         let network = &self.decoder.network;
         let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
-        graph_of(&run)?.compute(&self.decoder.backend)?;
+        graph_of(std::slice::from_ref(&run))?.compute(&self.decoder.backend)?;
         self.decoder.originals.give_back();
         let values = run.logits.to_vec::<f32>()?;
         for (layer, ids) in &run.chosen {

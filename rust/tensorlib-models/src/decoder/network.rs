@@ -55,6 +55,11 @@ impl Network {
         Ok(Network { shape, embeddings, layers, norm, output, vocabulary, context, exact })
     }
 
+    /// Whether a layer has a transposed down projection.
+    pub fn has_neurons(&self) -> bool {
+        self.layers.iter().any(Layer::has_neurons)
+    }
+
     /// Whether the logits are made by the embeddings.
     pub fn is_tied(&self) -> bool {
         self.output.is_none()
