@@ -1,4 +1,4 @@
-//! How often each neuron of a model's feed-forward parts is active: measured on a text, and kept in a file.
+//! How often each neuron of a model's feed-forward parts is active, and its file.
 //!
 //! A file is JSON, or safetensors where its name ends so:
 //!
@@ -10,19 +10,13 @@
 
 use crate::files::{SafeSet, Stored};
 use crate::settings::read_json;
-use crate::{Decoder, Error, Result};
+use crate::{Error, Result};
 use serde_json::{json, Value as Json};
 use std::path::Path;
 use tensorlib::{safetensors, Context, DType};
 
 /// The most bytes of such a file: 200 layers of 2^16 neurons have 300 MB of digits.
 const MAX_FILE: u64 = 1 << 30;
-/// Magnitudes are counted by their first bits: 8 of the exponent and 9 digits, so that those of a bin differ by 1/512 at most.
-const BINS: usize = 1 << 17;
-const BITS_LEFT: u32 = 14;
-/// Tokens that are computed together, by themselves.
-const WINDOW: usize = 512;
-
 /// What is compared with a threshold. A tie is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
@@ -72,70 +66,9 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Runs tokens through a model, in windows of up to 512, and counts. `tested`: nothing for what suits the model: the gate's sign of
-    /// a ReLU, else its magnitude. Each layer's threshold is one that `share` of its neurons reach, over all tokens, within 1/512
-    /// of the threshold; two runs are made for that, but for [`Tested::Positive`]. `progress(tokens done, of all)` is called after each
-    /// window; `false` stops.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, a share outside of 0 to 1, or a stop;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a model with experts, or one that was opened with an activity; as
-    /// [`Session::feed`](crate::Session::feed).
-    pub fn measure(
-        decoder: &Decoder,
-        tokens: &[u32],
-        tested: Option<Tested>,
-        share: f64,
-        mut progress: impl FnMut(usize, usize) -> bool,
-    ) -> Result<Self> {
-        if !(share > 0.0 && share <= 1.0) {
-            return Err(Error::invalid(format!("a share of {share}: above 0 and up to 1 is valid")));
-        }
-        if tokens.is_empty() {
-            return Err(Error::invalid("no tokens: at least one is valid"));
-        }
-        let (layers, neurons) = decoder.neurons()?;
-        let tested = tested.unwrap_or(if decoder.has_relu() { Tested::Positive } else { Tested::Gate });
-        let all = if tested == Tested::Positive { tokens.len() } else { 2 * tokens.len() };
-        let mut done = 0;
-        let mut each = |take: &mut dyn FnMut(usize, &[f32])| -> Result<()> {
-            let mut session = decoder.session(DType::F32)?;
-            for part in tokens.chunks(WINDOW.min(decoder.context())) {
-                session.truncate(0);
-                session.feed_observed(part, tested, take)?;
-                done += part.len();
-                if !progress(done, all) {
-                    return Err(Error::invalid(format!("stopped after {done} of {all} tokens")));
-                }
-            }
-            Ok(())
-        };
-        let mut thresholds = vec![0f32; layers];
-        if tested != Tested::Positive {
-            let mut bins = vec![vec![0u64; BINS]; layers];
-            each(&mut |layer, values| {
-                values.iter().for_each(|v| bins[layer][(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
-            })?;
-            let wanted = share * (tokens.len() * neurons) as f64;
-            thresholds = bins.iter().map(|bins| largest(bins, wanted)).collect();
-        }
-        let mut counts = vec![vec![0u64; neurons]; layers];
-        each(&mut |layer, values| {
-            let threshold = thresholds[layer];
-            for of_token in values.chunks_exact(neurons) {
-                for (count, v) in counts[layer].iter_mut().zip(of_token) {
-                    let active = if tested == Tested::Positive { *v > 0.0 } else { v.abs() >= threshold };
-                    *count += u64::from(active);
-                }
-            }
-        })?;
-        let n = tokens.len() as f64;
-        let layers = thresholds.into_iter().zip(counts).map(|(threshold, counts)| LayerActivity {
-            threshold,
-            frequencies: counts.into_iter().map(|count| (count as f64 / n) as f32).collect(),
-        });
-        let (architecture, tokens) = (decoder.architecture().to_string(), tokens.len() as u64);
-        Ok(Activity { architecture, tested, tokens, layers: layers.collect() })
+    /// Of a text that was counted.
+    pub(crate) fn new(architecture: &str, tested: Tested, tokens: u64, layers: Vec<LayerActivity>) -> Self {
+        Activity { architecture: architecture.to_string(), tested, tokens, layers }
     }
 
     /// The architecture of the model that it was measured with.
@@ -302,31 +235,4 @@ fn missing(what: &str, expected: &str) -> Error {
 
 fn is_safetensors(path: &Path) -> bool {
     path.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"))
-}
-
-/// The least magnitude of those bins that hold the `wanted` largest values.
-fn largest(bins: &[u64], wanted: f64) -> f32 {
-    let mut above = 0;
-    let first = bins.iter().rposition(|count| {
-        above += count;
-        above as f64 >= wanted
-    });
-    f32::from_bits((first.unwrap_or(0) as u32) << BITS_LEFT)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{largest, BINS, BITS_LEFT};
-
-    #[test]
-    fn a_share_of_values_is_above_its_threshold() {
-        let values: Vec<f32> = (0..10_000).map(|i| (i as f32 * 0.37).sin().powi(3)).collect();
-        let mut bins = vec![0; BINS];
-        values.iter().for_each(|v| bins[(v.abs().to_bits() >> BITS_LEFT) as usize] += 1);
-        for share in [0.01, 0.1, 0.5, 0.9, 1.0] {
-            let threshold = largest(&bins, share * 10_000.0);
-            let n = |t: f32| values.iter().filter(|v| v.abs() >= t).count() as f64 / 10_000.0;
-            assert!(n(threshold) >= share && n(threshold * 1.00196) <= share + 1e-9, "{share}: {threshold}");
-        }
-    }
 }

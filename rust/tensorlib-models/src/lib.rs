@@ -5,6 +5,7 @@
 mod activity;
 mod adapter;
 mod architecture;
+mod counting;
 mod decoder;
 mod encoder;
 mod error;
