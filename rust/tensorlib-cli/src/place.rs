@@ -43,10 +43,7 @@ pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(hot) = &hot {
         let (size, served, bound) = (bytes(hot.bytes), 100.0 * hot.served, 100.0 * hot.bound);
         let device = &devices[0];
-        writeln!(
-            out,
-            "{device} has {size} of neurons: {served:.1} % of what tokens read of all (at most {bound:.1} %)"
-        )?;
+        writeln!(out, "{device} has {size} of neurons: {served:.1} % of all activity (at most {bound:.1} %)")?;
     }
     print_groups(&outline, &devices, out)?;
     Ok(Exit::Success)

@@ -511,7 +511,7 @@ fn hot_neurons_go_to_the_first_device() {
     let json = place(&["--json", "--budget", &budget]).json();
     let of = |key: &str| json["neurons"][key].as_f64().unwrap();
     assert!(of("served") > 0.2 && of("served") <= of("bound") && of("bound") < 1.0, "{json}");
-    place(&["--budget", &budget]).expect(0, &["cpu:0 has ", "% of what tokens read of all (at most "]);
+    place(&["--budget", &budget]).expect(0, &["cpu:0 has ", "% of all activity (at most "]);
     let logits = |more: &[&str]| rows(&on_two(&[&["logits", &turned, "--tokens", "5,9,12,33"][..], more].concat()));
     let divided = logits(&[&two[..], &["--budget", &budget]].concat());
     let worst =

@@ -15,7 +15,7 @@ pub struct HotNeurons {
     pub rows: Vec<Vec<i32>>,
     /// What they take.
     pub bytes: u64,
-    /// The share of the bytes which tokens read of all neurons' rows that they read of these.
+    /// Their share of the bytes that tokens read of active neurons' rows. (Where gates say who is active, all gates are read beside.)
     pub served: f64,
     /// No choice for these bytes has a larger share.
     pub bound: f64,
