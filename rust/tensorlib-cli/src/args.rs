@@ -224,9 +224,10 @@ pub struct Compare {
 /// Where a model computes.
 #[derive(Args)]
 pub struct Place {
-    /// The device to compute on, as `tensorlib devices` lists them; of several, as cuda:0,cpu, the first has what fits
-    #[arg(long, value_name = "D", default_value = "cpu")]
-    pub device: String,
+    /// The device to compute on, as `tensorlib devices` lists them; of several, as cuda:0,cpu, the first has what fits [default: those of
+    /// --budget, then cpu]
+    #[arg(long, value_name = "D")]
+    pub device: Option<String>,
     /// Take at most SIZE of a device, as cuda:0=8G [default: nine tenths of what a GPU has free]
     #[arg(long, value_name = "DEVICE=SIZE")]
     pub budget: Vec<Budget>,

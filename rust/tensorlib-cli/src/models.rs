@@ -12,7 +12,7 @@ use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
 
 /// Opens the devices that the options name.
 pub fn backend(options: &Place) -> Outcome<Backend> {
-    let devices = options.device.replace(',', "+");
+    let devices = spread::devices(options).join("+");
     let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
     spread::check(options, &backend)?;
     Ok(backend)

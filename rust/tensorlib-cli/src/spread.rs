@@ -8,6 +8,20 @@ use std::path::Path;
 use tensorlib::{Backend, DType};
 use tensorlib_models::{fit, fit_neurons, fit_split, Decoder, Encoder, EncoderOptions, HotNeurons, Outline, Placement};
 
+/// The devices to compute on: as they were named, or those that have budgets, and the CPU.
+pub fn devices(options: &Place) -> Vec<String> {
+    if let Some(named) = &options.device {
+        return named.split(',').map(String::from).collect();
+    }
+    let mut all: Vec<String> = Vec::new();
+    for name in options.budget.iter().map(|b| b.device.as_str()).chain(["cpu"]) {
+        if !all.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            all.push(name.into());
+        }
+    }
+    all
+}
+
 /// Whether all devices that budgets and patterns name are the backend's.
 pub fn check(options: &Place, backend: &Backend) -> Outcome<()> {
     let named = options.budget.iter().map(|b| ("--budget", &b.device));

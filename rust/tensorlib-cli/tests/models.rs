@@ -411,6 +411,9 @@ fn models_spread_over_devices_within_budgets() {
         let tensors = json["tensors"].as_array().unwrap();
         tensors.iter().find(|tensor| tensor["name"] == name).unwrap()["device"].clone()
     };
+    // Without --device those with budgets, and the CPU.
+    let by_budget = on_two(&["place", &path, "--ctx", "64", "--budget", &budget, "--json"]).json();
+    assert_eq!(by_budget["tensors"], json["tensors"]);
     // The embeddings first, then what is largest; the norm of the logits stays.
     assert_eq!((on("token_embd.weight"), on("output_norm.weight")), ("cpu".into(), "cpu:0".into()));
 
