@@ -239,6 +239,11 @@ void prepare(const Work &w, std::int64_t chunk) noexcept {
 
 void run_block(const Step &step, const Slice &slice) noexcept {
     const Blocking b(*step.node, step.plan, slice.leaf);
+    if (slice.stage == Stage::prepare) {
+        prepare(Work(b, step, slice), slice.chunk);
+        return;
+    }
+    // Behind the stage that may write it.
     const std::int64_t m = step.dst.ne[0], count = b.active.count(step.workspace), *list = b.active.list(step.workspace);
     float *c = reinterpret_cast<float *>(step.dst.data);
     if (slice.stage == Stage::combine) {
@@ -246,9 +251,7 @@ void run_block(const Step &step, const Slice &slice) noexcept {
         return;
     }
     const Work w(b, step, slice);
-    if (slice.stage == Stage::prepare) {
-        prepare(w, slice.chunk);
-    } else if (w.phase == Phase::down) {
+    if (w.phase == Phase::down) {
         if (slice.chunk >= b.down.chunks()) return;
         const auto weight = [&](std::int64_t place, std::int64_t j) { return w.column_of(b.z, j)[place]; };
         const WeightedRows::Work<decltype(weight)> work{step.src[down_at], list, count, w.columns, c + w.first * m, weight};
