@@ -48,15 +48,17 @@ impl Speed {
 pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let backend = models::backend(&options.place)?;
+    let how = DecoderOptions::new().exact(options.exact).context(context(options));
+    let how = How::new(how, &options.neurons)?;
     let (isa, threads) = (backend.isa(), backend.n_threads());
     let on_cpu = backend.device() == "cpu";
     let mut machine = if on_cpu { Machine::measure(threads, &isa)? } else { Machine::default() };
-    let (mut speeds, decoder) = measure(options, model, &backend)?;
+    let (mut speeds, decoder) = measure(options, model, &how, &backend)?;
     models::say_memory(&options.place, &backend, &decoder.memory());
     drop(decoder); // its packed copies, before there are those of another
     if on_cpu {
         machine = machine.best_of(Machine::measure(threads, &isa)?);
-        let shares = bench_share::measure(options, model)?;
+        let shares = bench_share::measure(options, model, &how)?;
         put_shares(&mut speeds, &shares);
     }
     if options.json {
@@ -68,7 +70,7 @@ pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> 
 }
 
 /// Room for what is measured.
-pub fn context(options: &Bench) -> usize {
+fn context(options: &Bench) -> usize {
     (options.depth + options.tokens).max(options.prompt) as usize
 }
 
@@ -77,10 +79,8 @@ pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
     (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
 }
 
-fn measure(options: &Bench, model: &Path, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
-    let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let how = How::new(how, &options.neurons)?;
-    let decoder = models::decoder_on(&options.place, backend, model, &how, options.cache)?;
+fn measure(options: &Bench, model: &Path, how: &How, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
+    let decoder = models::decoder_on(&options.place, backend, model, how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let mut speeds = Vec::new();
     if options.prompt > 0 {

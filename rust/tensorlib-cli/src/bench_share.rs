@@ -1,13 +1,12 @@
 //! What share of a model's time is products, from the engine's own timeline (`TENSORLIB_TRACE`).
 
 use crate::args::Bench;
-use crate::bench_model::{context, some_tokens};
+use crate::bench_model::some_tokens;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::models;
 use crate::neurons::How;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
-use tensorlib_models::DecoderOptions;
 
 /// The variable that the engine takes the timeline's name from.
 const VARIABLE: &str = "TENSORLIB_TRACE";
@@ -33,7 +32,7 @@ impl Drop for Timeline {
 }
 
 /// Runs a prompt and some tokens once more, with a timeline. Products count with what is fused into them.
-pub fn measure(options: &Bench, model: &Path) -> Outcome<Shares> {
+pub fn measure(options: &Bench, model: &Path, how: &How) -> Outcome<Shares> {
     let name = format!("tensorlib-bench-{}.json", std::process::id());
     let timeline = Timeline(std::env::temp_dir().join(name));
     let before = std::env::var_os(VARIABLE);
@@ -44,9 +43,7 @@ pub fn measure(options: &Bench, model: &Path) -> Outcome<Shares> {
         None => std::env::remove_var(VARIABLE),
     }
     let backend = backend?;
-    let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let how = How::new(how, &options.neurons)?;
-    let decoder = models::decoder_on(&options.place, &backend, model, &how, options.cache)?;
+    let decoder = models::decoder_on(&options.place, &backend, model, how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
     // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.

@@ -34,8 +34,7 @@ pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, c
     how.check_devices(backend.devices().len())?;
     let mut opened = how.options.clone().expert_slots(options.expert_slots.into());
     if backend.devices().len() > 1 {
-        let how = How { options: opened.clone(), split: how.split.clone() };
-        opened = opened.placement(spread::fit_decoder(options, backend, model, &how, cache)?.placement);
+        opened = opened.placement(spread::fit_decoder(options, backend, model, how, cache)?.placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").

@@ -15,7 +15,7 @@ use tensorlib_models::{DecoderOptions, Outline, Placed};
 pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     let backend = models::backend(&options.place)?;
     let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
-    let how = How::new(how.expert_slots(options.place.expert_slots.into()), &options.neurons)?;
+    let how = How::new(how, &options.neurons)?;
     how.check_devices(backend.devices().len())?;
     let Fitted { outline, hot, .. } =
         spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;

@@ -61,7 +61,7 @@ pub struct Fitted {
 /// A placement by which a language model fits into the budgets.
 pub fn fit_decoder(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Fitted> {
     let outline = |placement: &Placement| {
-        let how = how.options.clone().placement(placement.clone());
+        let how = how.options.clone().expert_slots(options.expert_slots.into()).placement(placement.clone());
         // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user.
         unsafe { Decoder::outline(model, backend, &how, cache) }
     };

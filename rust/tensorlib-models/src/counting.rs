@@ -1,14 +1,13 @@
 //! Counts how often each neuron of a model is active in a text.
 
 use crate::activity::{Activity, LayerActivity, Tested};
+use crate::decoder::BATCH;
 use crate::{Decoder, Error, Result};
 use tensorlib::DType;
 
 /// Magnitudes are counted by their first bits: 8 of the exponent and 9 digits, so that those of a bin differ by 1/512 at most.
 const BINS: usize = 1 << 17;
 const BITS_LEFT: u32 = 14;
-/// Tokens that are computed together, by themselves.
-const WINDOW: usize = 512;
 
 impl Activity {
     /// Runs tokens through a model, in windows of up to 512, and counts. `tested`: nothing for what suits the model: the gate's sign of
@@ -39,7 +38,7 @@ impl Activity {
         let mut done = 0;
         let mut each = |take: &mut dyn FnMut(usize, &[f32])| -> Result<()> {
             let mut session = decoder.session(DType::F32)?;
-            for part in tokens.chunks(WINDOW.min(decoder.context())) {
+            for part in tokens.chunks(BATCH.min(decoder.context())) {
                 session.truncate(0);
                 session.feed_observed(part, tested, take)?;
                 done += part.len();
