@@ -63,6 +63,14 @@ enum class Stage : std::uint8_t { set_up, prepare, compute, combine };
 constexpr std::size_t n_stages = 4;
 constexpr const char *stage_names[n_stages] = {"set up", "prepare", "compute", "combine"};
 
+// What a backend keeps of a constant operand in another form, as long as it and the operand's context are there.
+struct KeptCopy {
+    const std::byte *data = nullptr;  // null: there is none
+    std::size_t bytes = 0;
+    const char *text = "";  // what it is, or why there is none: static, for the plan's text
+    std::size_t source = 0;
+};
+
 // What a kernel needs for one node.
 struct KernelPlan {
     // A stage is cut into chunks, which may run at the same time; it begins when the one before it has ended. 0: a stage that there is
@@ -70,11 +78,8 @@ struct KernelPlan {
     std::array<std::int64_t, n_stages> n_chunks{0, 0, 1, 0};
     std::int64_t n_rounds = 1;
     std::size_t workspace = 0;  // bytes, all threads' parts included
-    // What the backend keeps of a constant operand, as long as it and the operand's context are there: address and bytes. And what is to
-    // be said of it in the plan's text; a static text.
-    const std::byte *copy = nullptr;
-    std::size_t copy_bytes = 0;
-    const char *copy_text = "";
+    // Those that the kernel asked for; it knows which is which.
+    std::array<KeptCopy, 3> copies{};
     // What the kernel rounds an operand to, for the plan's text: static, as "b in 8 bits".
     const char *rounding = "";
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to

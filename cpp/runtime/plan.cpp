@@ -40,16 +40,17 @@ std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
         add(kept.part, round_up(graph.at(kept.root)->layout.nbytes(), plan.blocks_[kept.part].memory->alignment()));
     }
     // A constant's packed copy serves all products of a part that read the same rows of it in the same form.
-    using Packed = std::tuple<std::size_t, const Tensor *, std::size_t, std::string_view>;
+    using Packed = std::tuple<std::size_t, const Tensor *, std::size_t, Extents, Strides, std::string_view>;
     std::vector<Packed> packed;
     for (const Step &step : plan.steps_) {
-        if (step.plan.copy_bytes == 0) continue;
-        const auto is_constant = [](const Tensor *t) { return t && t->root->constant.load(std::memory_order_acquire); };
-        const Tensor &a = **std::ranges::find_if(step.node->src, step.node->src + step.node->n_src, is_constant);
-        const Packed key(step.part, a.root, a.root_offset, step.plan.copy_text);
-        if (std::ranges::find(packed, key) != packed.end()) continue;
-        packed.push_back(key);
-        add(step.part, step.plan.copy_bytes);
+        for (const KeptCopy &copy : step.plan.copies) {
+            if (copy.bytes == 0) continue;
+            const Tensor &a = *step.node->src[copy.source];
+            const Packed key(step.part, a.root, a.root_offset, a.layout.ne, a.layout.nb, copy.text);
+            if (std::ranges::find(packed, key) != packed.end()) continue;
+            packed.push_back(key);
+            add(step.part, copy.bytes);
+        }
     }
     return bytes;
 }

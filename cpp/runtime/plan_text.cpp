@@ -3,6 +3,7 @@
 #include "runtime/plan.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tensorlib::core {
 
@@ -26,6 +27,20 @@ std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
     const auto &clashing = graph.recomputation().clashing;
     if (std::ranges::find(clashing, &node) != clashing.end()) return ", kept, as what it reads is written before gradients read it";
     return is_output ? ", kept as an output" : "";
+}
+
+// What is kept of a step's constants: those of one form together, each reason why there are none once.
+std::string copies_text(const KernelPlan &plan) {
+    std::string text;
+    for (const KeptCopy &copy : plan.copies) {
+        const auto same = [&](const KeptCopy &other) { return std::string_view(other.text) == copy.text; };
+        if (!*copy.text || &*std::ranges::find_if(plan.copies, same) != &copy) continue;
+        std::size_t bytes = 0;
+        for (const KeptCopy &other : plan.copies) bytes += same(other) ? other.bytes : 0;
+        text += format_text(", %s", copy.text);
+        if (copy.data) text += format_text(" of %zu bytes", bytes);
+    }
+    return text;
 }
 
 // "cpu, isa avx512, 2 threads"
@@ -134,10 +149,7 @@ std::string Plan::text(Backend &backend) const {
         }
         text += again;
         if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
-        if (*step.plan.copy_text) {
-            text += format_text(", %s", step.plan.copy_text);
-            if (step.plan.copy) text += format_text(" of %zu bytes", step.plan.copy_bytes);
-        }
+        text += copies_text(step.plan);
         for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());
         text += refused_text(i, backend);
         const Problem problem{*step.node, part, part.n_threads(), step.src.empty() ? step.program : Program{}};

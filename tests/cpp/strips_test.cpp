@@ -197,6 +197,27 @@ TEST_F(StripCopies, of_a_block) {
     EXPECT_EQ(graph.plan_bytes(cpu), estimate);
 }
 
+// A product of a block's gate takes the copy that is there; so does an estimate of both. Of another gate it takes its rows and a copy more.
+TEST_F(StripCopies, of_a_block_serve_products) {
+    const std::size_t gate_bytes = 50u * 4096 * 9 / 16;
+    for (const std::size_t shared : {0u, 1u, 2u}) {
+        const tl::Tensor matrices[] = {constant(model, DType::q4_0, {4096, 50}, 25), constant(model, DType::q4_0, {4096, 50}, 26),
+                                       constant(model, DType::q4_0, {4096, 50}, 27)};
+        const auto other = constant(model, DType::q4_0, {4096, 50}, 28);
+        const auto block = sparse_ffn(b, matrices[0], matrices[1], matrices[2], std::nullopt, std::nullopt, {});
+        const auto product_of = [&](const tl::Tensor &a) {
+            return shared == 2 ? axpy(a, scores, std::nullopt, std::nullopt, {}) : product(a);
+        };
+        const tl::Graph one({block, product_of(matrices[shared])}), two({block, product_of(other)});
+        tl::Backend fresh = backend(support::isa_levels().front(), 2);
+        EXPECT_EQ(two.plan_bytes(fresh)[0], one.plan_bytes(fresh)[0] + 2 * gate_bytes);
+        one.compute(fresh);
+        EXPECT_EQ(fresh.packed_memory(), 3 * gate_bytes);
+        two.compute(fresh);
+        EXPECT_EQ(fresh.packed_memory(), 4 * gate_bytes);
+    }
+}
+
 TEST_F(StripCopies, of_short_rows_are_not_made) {
     const auto a = constant(model, DType::q4_0, {96, 50}, 13);
     const auto c = mul_mat_sparse(a, leaf(ctx, {96, 1}, 14), scores, std::nullopt, {});

@@ -98,7 +98,7 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copy, leaf),
+          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[0].data, leaf),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const auto staged = [&](const Tensor *t) { return t ? FloatColumns::staged_floats(t->layout, columns) : 0; };
         h = parts.add<float>(staged(node.src[1])), scores = parts.add<float>(staged(node.src[ops::sparse_operands.scores]));

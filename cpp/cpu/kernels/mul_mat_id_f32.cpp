@@ -31,7 +31,7 @@ struct FloatBlocking : Blocking {
           MR(leaf.gemm.rows),
           NR(leaf.gemm.columns),
           as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)),
-          copy(plan.copy),
+          copy(plan.copies[0].data),
           gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm.f32),
           per_step(copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
           together(packed::most_few_columns / NR * NR),
@@ -158,8 +158,8 @@ void by_expert::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    plan.choice[choice_kc] =
-        even_block(a.ne[0], plan.copy ? packed::few_columns_kc : packed::largest_kc, std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = even_block(a.ne[0], plan.copies[0].data ? packed::few_columns_kc : packed::largest_kc,
+                                        std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm.rows, packed::largest_mc / leaf.gemm.rows);
     const FloatBlocking b(p.node, plan, leaf);

@@ -31,7 +31,7 @@ struct Bytes : Blocking {
           rows(leaf.integer.rows),
           columns(leaf.integer.columns),
           layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
-          copy(reinterpret_cast<const char *>(plan.copy)),
+          copy(reinterpret_cast<const char *>(plan.copies[0].data)),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
         if (layout.one) columns = 1;
         codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);

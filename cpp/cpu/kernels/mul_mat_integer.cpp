@@ -57,7 +57,7 @@ struct Blocking {
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
           column_chunks(ceil_div(blocks.NC, columns_per_chunk)),
-          copy(plan.copy),
+          copy(plan.copies[0].data),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!copy || blocks.NC > format.packed_columns),
           activations(format, K, blocks.NC, in_16_bits(format, blocks.N)) {
@@ -143,10 +143,14 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 
 }  // namespace
 
+KeptCopy copy_of(const Problem &p, std::size_t source, PackedAs as) noexcept {
+    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[source], as, p.estimates);
+    return {copy.panels, copy.bytes, copy.why, source};
+}
+
 void plan_copy(const Problem &p, KernelPlan &plan, PackedAs as) noexcept {
-    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[0], as, p.estimates);
-    plan.copy = copy.panels, plan.copy_bytes = copy.bytes, plan.copy_text = copy.why;
-    if (copy.panels) plan.unread = 1;
+    plan.copies[0] = copy_of(p, 0, as);
+    if (plan.copies[0].data) plan.unread = 1;
 }
 
 void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a,

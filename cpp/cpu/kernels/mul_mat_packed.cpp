@@ -88,9 +88,9 @@ struct Blocking {
           panels_per_block(ceil_div(blocks.NC, leaf.gemm.columns)),
           MR(leaf.gemm.rows),
           NR(leaf.gemm.columns),
-          copy(plan.copy),
-          copy_panel(plan.copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
-          copy_word(plan.copy ? copy_panel / static_cast<std::size_t>(K) : 0),
+          copy(plan.copies[0].data),
+          copy_panel(plan.copies[0].data ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
+          copy_word(plan.copies[0].data ? copy_panel / static_cast<std::size_t>(K) : 0),
           few_columns(blocks.NC <= packed::most_few_columns) {
         panel = thread.add<float>(copy ? 0 : MR * KC);
         const bool decodes =
@@ -332,7 +332,7 @@ void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
     // One column, which waits for memory either way, is not rounded. (8 on Zen 4: 100 GFLOP/s by floats, 160 by pairs; 2: 55 and 64.)
     const bool pairs = !refuse_pairs(p) && p.node.layout.ne[1] > 1;
     // Without a copy, for which there may be no memory, panels are made of floats or pairs.
-    plan_product(p, pairs ? Product::pairs : plan.copy ? product_of_copy(type) : Product::floats, plan);
+    plan_product(p, pairs ? Product::pairs : plan.copies[0].data ? product_of_copy(type) : Product::floats, plan);
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {

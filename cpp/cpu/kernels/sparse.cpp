@@ -31,7 +31,7 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copy, leaf),
+          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copies[0].data, leaf),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const Tensor *s = node.src[ops::sparse_operands.scores];
         scores = parts.add<float>(s ? FloatColumns::staged_floats(s->layout, columns) : 0);

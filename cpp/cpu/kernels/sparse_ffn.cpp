@@ -26,9 +26,8 @@ constexpr std::size_t x_at = 0, gate_at = 1, up_at = 2, down_at = 3, scores_at =
 
 enum class Phase { find, gate, down };
 
-// The decisions of plan(), kept in KernelPlan::choice: threads, and the addresses of the projections' copies.
-enum Choice { choice_threads, choice_gate, choice_up, choice_down };
-const std::byte *copy_of(const KernelPlan &plan, Choice which) noexcept { return reinterpret_cast<const std::byte *>(plan.choice[which]); }
+// Which is which in KernelPlan::copies.
+enum Copies { copy_of_gate, copy_of_up, copy_of_down };
 
 struct Blocking {
     const Tensor &node;
@@ -48,9 +47,9 @@ struct Blocking {
           tokens(of.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
           n(of.src[gate_at]->layout.ne[1]),
-          gate(of.src[gate_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_gate), leaf),
-          up(of.src[up_at]->layout, columns, tokens == 1, false, copy_of(plan, choice_up), leaf),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, copy_of(plan, choice_down), leaf),
+          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate].data, leaf),
+          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up].data, leaf),
+          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down].data, leaf),
           unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
@@ -61,7 +60,7 @@ struct Blocking {
         thread.add<std::byte>(static_cast<std::int64_t>(std::max(gate.thread_bytes(), down.thread_bytes())));
         thread_of_up = thread.add<std::byte>(static_cast<std::int64_t>(up.thread_bytes()));
         thread_bytes = thread.size;
-        threads = bytes(thread_bytes * static_cast<std::size_t>(plan.choice[choice_threads]));
+        threads = bytes(thread_bytes * static_cast<std::size_t>(plan.choice[0]));
     }
 
     std::int64_t phases() const noexcept { return scored ? 2 : 3; }
@@ -92,7 +91,7 @@ struct Work {
     float *column_of(std::size_t part, std::int64_t j) const noexcept { return reinterpret_cast<float *>(step.workspace + part) + j * b.n; }
     // A chunk's part of the list. Where a projection reads panels, chunks are of rows, so that none cuts a panel.
     Range places(std::int64_t chunk) const noexcept {
-        const std::int64_t count = b.active.count(step.workspace), threads = step.plan.choice[choice_threads];
+        const std::int64_t count = b.active.count(step.workspace), threads = step.plan.choice[0];
         std::int64_t of_panels = 0;
         for (const RowProducts *p : {&b.gate, &b.up}) {
             if (p->reads_panels(count)) of_panels = std::max(of_panels, p->rows_of_panels(threads));
@@ -197,22 +196,16 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     auto &backend = static_cast<CpuBackend &>(p.backend);
-    plan.choice[choice_threads] = p.n_threads;
-    const auto keep = [&](std::size_t operand, Choice choice, PackedAs as) {
-        const PackedConstants::Copy copy = backend.packed(*p.node.src[operand], as, p.estimates);
-        plan.choice[choice] = static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(copy.panels));
-        plan.copy_bytes += copy.bytes;
-        // (For the text, which says of what there is.)
-        if (copy.panels || !plan.copy) plan.copy_text = copy.why;
-        if (copy.panels) plan.copy = copy.panels;
-    };
+    plan.choice[0] = p.n_threads;
     const std::int64_t tokens = p.node.layout.ne[1];
     const leaf::LeafTable &leaf = backend.leaf();
-    for (const auto &[operand, choice] : {std::pair(gate_at, choice_gate), std::pair(up_at, choice_up)}) {
+    for (const auto &[operand, copy] : {std::pair(gate_at, copy_of_gate), std::pair(up_at, copy_of_up)}) {
         const Layout &a = p.node.src[operand]->layout;
-        if (RowProducts::of_integers(a, false, leaf)) keep(operand, choice, RowProducts::packed_as(a, tokens, leaf));
+        if (RowProducts::of_integers(a, false, leaf)) plan.copies[copy] = copy_of(p, operand, RowProducts::packed_as(a, tokens, leaf));
     }
-    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) keep(down_at, choice_down, PackedAs::strips);
+    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) {
+        plan.copies[copy_of_down] = copy_of(p, down_at, PackedAs::strips);
+    }
     const Blocking b(p.node, plan, leaf);
     plan.unread =
         (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at) | (b.down.reads_rows() ? 0u : 1u << down_at);
