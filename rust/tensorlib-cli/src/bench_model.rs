@@ -74,11 +74,6 @@ fn context(options: &Bench) -> usize {
     (options.depth + options.tokens).max(options.prompt) as usize
 }
 
-/// The tokens of a text of this length; which ones does not matter.
-pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
-    (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
-}
-
 fn measure(options: &Bench, model: &Path, how: &How, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
     let decoder = models::decoder_on(&options.place, backend, model, how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
@@ -94,7 +89,7 @@ fn measure(options: &Bench, model: &Path, how: &How, backend: &Backend) -> Outco
 }
 
 fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
-    let (decoder, tokens) = (session.decoder(), some_tokens(session.decoder(), n));
+    let (decoder, tokens) = (session.decoder(), models::some_tokens(session.decoder(), n));
     let seconds = best(|| {
         session.truncate(0);
         let begin = Instant::now();
@@ -108,10 +103,10 @@ fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
 
 fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
     let (n, depth, decoder) = (options.tokens as usize, options.depth as usize, session.decoder());
-    let tokens = some_tokens(decoder, n);
+    let tokens = models::some_tokens(decoder, n);
     session.truncate(0);
     if depth > 0 {
-        session.feed(&some_tokens(decoder, depth))?;
+        session.feed(&models::some_tokens(decoder, depth))?;
     }
     let seconds = best(|| {
         session.truncate(depth);

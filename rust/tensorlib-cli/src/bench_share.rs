@@ -1,7 +1,6 @@
 //! What share of a model's time is products, from the engine's own timeline (`TENSORLIB_TRACE`).
 
 use crate::args::Bench;
-use crate::bench_model::some_tokens;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::models;
 use crate::neurons::How;
@@ -51,16 +50,16 @@ pub fn measure(options: &Bench, model: &Path, how: &How) -> Outcome<Shares> {
     let mut groups = Vec::new();
     for _ in 0..2 * usize::from(prompt > 0) {
         session.truncate(0);
-        session.feed(&some_tokens(&decoder, prompt))?;
+        session.feed(&models::some_tokens(&decoder, prompt))?;
         groups.push(Group::Prompt);
     }
     session.truncate(0);
-    for part in some_tokens(&decoder, depth).chunks(512) {
+    for part in models::some_tokens(&decoder, depth).chunks(512) {
         session.feed(part)?;
         groups.push(Group::Other);
     }
     let n = TOKENS.min(options.tokens as usize);
-    for token in some_tokens(&decoder, n) {
+    for token in models::some_tokens(&decoder, n) {
         session.feed(&[token])?;
         groups.push(Group::Generation);
     }

@@ -80,6 +80,11 @@ pub fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}"); // no one to tell if that fails
 }
 
+/// The tokens of a text of this length that is measured with; which ones does not matter.
+pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
+    (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
+}
+
 /// A text file, whole.
 pub fn text_of(path: &Path) -> Outcome<String> {
     std::fs::read_to_string(path).map_err(|e| match e.kind() {

@@ -3,7 +3,6 @@
 #![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 
 mod activity;
-mod adapter;
 mod architecture;
 mod counting;
 mod decoder;

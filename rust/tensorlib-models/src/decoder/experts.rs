@@ -3,8 +3,8 @@
 use super::expert_cache::{Matrices, Way};
 use super::run::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
-use crate::adapter::LowRank;
 use crate::parts::{is_exact, Linear};
+use crate::weights::LowRank;
 use crate::weights::Weights;
 use crate::Result;
 use tensorlib::{Attr, Tensor};

@@ -14,11 +14,11 @@ mod run;
 mod shape;
 
 use crate::activity::{Activity, Tested};
-use crate::adapter::Adapter;
 use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
 use crate::tokenizer::Tokenizer;
+use crate::weights::Adapter;
 use crate::weights::{Home, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;

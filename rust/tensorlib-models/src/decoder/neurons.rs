@@ -7,8 +7,8 @@
 use super::run::{activated, gated, Run};
 use super::shape::{Activation, Shape};
 use crate::activity::{Activity, Tested};
-use crate::adapter::LowRank;
 use crate::parts::{product, Linear};
+use crate::weights::LowRank;
 use crate::weights::Weights;
 use crate::{Error, Result};
 use tensorlib::{

@@ -1,35 +1,25 @@
 //! A model's tensors as leafs, by the names that GGUF files have for them.
 
-use crate::adapter::{Adapter, LowRank};
+mod adapter;
+mod home;
+mod hub_names;
+
+pub use adapter::{Adapter, LowRank};
+pub use home::{Home, Rows};
+pub use hub_names::{HubName, HubNames};
+
 use crate::files::{dims, nbytes, pieces, Entry, SafeSet, Source};
-use crate::placement::{Placed, Placement, SplitLayer};
+use crate::placement::Placed;
 use crate::{Error, Result};
+use hub_names::way_of_naming;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-use tensorlib::{Backend, Context, ContextOptions, DType, Gguf, Kind, Tensor};
+use tensorlib::{Context, DType, Gguf, Kind, Tensor};
 
 /// Bytes, or floats, of a tensor that are read at a time.
 const PIECE: usize = 4 << 20;
 /// Matrices that are never converted: rows of them are added as they are, and they are small.
 const SMALL: [&str; 3] = ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
-
-/// Where a hub folder has what a GGUF file has under one name.
-pub enum HubName {
-    /// One tensor; the first of these names that is there.
-    One(Vec<String>),
-    /// A tensor for each expert, by its number, as many as there are.
-    Stack(Box<dyn Fn(usize) -> String>),
-}
-
-/// What an architecture says of its folders.
-#[derive(Clone)]
-pub struct HubNames {
-    /// GGUF's name to theirs.
-    pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
-    /// Whether the factors of norms are stored less 1.
-    pub norms_less_one: bool,
-}
 
 /// A tensor, or some rows of it.
 #[derive(Clone)]
@@ -48,69 +38,9 @@ impl Loaded {
     }
 }
 
-/// Some rows of matrices, on a device of this number.
-pub struct Rows {
-    /// Ascending.
-    pub numbers: Vec<i32>,
-    pub device: usize,
-}
-
 enum Files {
     Gguf(Gguf),
     Hub { set: SafeSet, entries: HashMap<String, usize>, names: HubNames },
-}
-
-/// Where leafs are made.
-#[derive(Clone)]
-pub struct Home {
-    /// Each of a joined backend's devices, in their order; or the one.
-    parts: Vec<Backend>,
-    placement: Placement,
-    /// Large leafs have shapes alone.
-    outline: bool,
-}
-
-impl Home {
-    /// On the backend's devices, as the placement says.
-    pub fn new(backend: &Backend, placement: &Placement) -> Self {
-        Home { parts: backend.parts(), placement: placement.clone(), outline: false }
-    }
-
-    /// The same, without data for what is large: to find out what it would take.
-    pub fn outline(mut self) -> Self {
-        self.outline = true;
-        self
-    }
-
-    /// A context on each device.
-    pub fn contexts(&self, name: &str) -> Result<Vec<Context>> {
-        let make = |part: &Backend| {
-            let options = ContextOptions::new().on(part);
-            let context = if self.outline { options.no_alloc() } else { options }.build()?;
-            context.set_name(name)?;
-            Ok(context)
-        };
-        self.parts.iter().map(make).collect()
-    }
-
-    /// Whether large leafs have shapes alone.
-    pub fn is_outline(&self) -> bool {
-        self.outline
-    }
-
-    /// A leaf of numbers, [1, n], which graphs take rows of.
-    pub fn numbers(&self, ctx: &Context, values: &[i32]) -> Result<Tensor> {
-        let leaf = ctx.zeros(DType::I32, [1, values.len() as i64])?;
-        if !self.outline {
-            leaf.write(values)?;
-        }
-        Ok(leaf)
-    }
-
-    /// The number of the device that a tensor goes to.
-    pub fn device(&self, tensor: &str) -> usize {
-        self.placement.device(tensor).min(self.parts.len() - 1)
-    }
 }
 
 /// The tensors of one model, as constant leafs.
@@ -176,30 +106,15 @@ impl Weights {
     /// A leaf of these values, which the files do not have.
     pub fn made(&self, values: &[f32]) -> Result<Tensor> {
         let leaf = self.contexts[0].zeros(DType::F32, [values.len() as i64])?;
-        if !self.home.outline {
+        if !self.home.is_outline() {
             leaf.write(values)?;
         }
         Ok(leaf)
     }
 
-    /// The rows of a layer's feed-forward matrices on each of the first two devices, where the placement splits them.
+    /// As [`Home::neurons`].
     pub fn neurons(&self, layer: usize, count: i64) -> Result<Option<[Rows; 2]>> {
-        let Some(SplitLayer { hot, neurons }) = self.home.placement.divided(layer) else { return Ok(None) };
-        let refuse = |what: String| Err(Error::invalid(format!("the neurons of layer {layer}: {what}")));
-        if *neurons as i64 != count {
-            return refuse(format!("{neurons} are divided, the model has {count}: the division is another model's"));
-        }
-        if self.home.parts.len() < 2 {
-            return refuse("they are divided over two devices, and there is one".into());
-        }
-        let is_ascending = hot.windows(2).all(|pair| pair[0] < pair[1]);
-        if let Some(row) = hot.iter().find(|row| !is_ascending || !(0..count).contains(&i64::from(**row))) {
-            return refuse(format!("{row} among those on the first device: ascending numbers below {count} are valid"));
-        }
-        let mut is_hot = vec![false; usize::try_from(count).unwrap_or(0)];
-        hot.iter().for_each(|row| is_hot[*row as usize] = true);
-        let cold = (0..).zip(&is_hot).filter(|(_, hot)| !**hot).map(|(row, _)| row).collect();
-        Ok(Some([Rows { numbers: hot.clone(), device: 0 }, Rows { numbers: cold, device: 1 }]))
+        self.home.neurons(layer, count)
     }
 
     /// The tensor of this name and shape, or some of its rows. Only GGUF files have tensors that are asked for by rows.
@@ -217,7 +132,7 @@ impl Weights {
         let ctx = &self.contexts[rows.device];
         let leaf = ctx.zeros(to, [shape[0], rows.numbers.len() as i64])?;
         leaf.set_name(name)?;
-        if self.home.outline {
+        if self.home.is_outline() {
             self.keep(name, rows.device, &leaf);
             return Ok(leaf);
         }
@@ -343,7 +258,7 @@ impl Weights {
     /// What is small is loaded all the same: models compute with its values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
-        self.home.outline && elements >= LARGE && !SMALL.contains(&name)
+        self.home.is_outline() && elements >= LARGE && !SMALL.contains(&name)
     }
 
     fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {
@@ -360,7 +275,7 @@ impl Weights {
 
     fn converted(&self, name: &str, leaf: Tensor) -> Result<Tensor> {
         match self.wanted(name, leaf.dtype(), &leaf.shape()) {
-            Some(to) => self.constant(self.part(name).quantize_tensor(&leaf, to, None)?),
+            Some(to) => self.constant(self.home.part(name).quantize_tensor(&leaf, to, None)?),
             None => Ok(leaf),
         }
     }
@@ -387,8 +302,8 @@ impl Weights {
         if self.is_shape_alone(shape.iter().product(), name) {
             return self.shape_alone(name, dtype, shape);
         }
-        let leaf = match self.home.outline {
-            true => Context::on(self.part(name)).zeros(dtype, shape)?,
+        let leaf = match self.home.is_outline() {
+            true => Context::on(self.home.part(name)).zeros(dtype, shape)?,
             false => self.context(name).zeros(dtype, shape)?,
         };
         leaf.set_name(name)?;
@@ -418,14 +333,10 @@ impl Weights {
         entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
     }
 
-    fn part(&self, name: &str) -> &Backend {
-        &self.home.parts[self.home.device(name)]
-    }
-
     /// Encoded by the host: the leaf may be on a device.
     fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
-        if self.part(name).device() == "cpu" {
-            return Ok(self.part(name).quantize(dtype, values, row, None)?);
+        if self.home.part(name).device() == "cpu" {
+            return Ok(self.home.part(name).quantize(dtype, values, row, None)?);
         }
         Ok(dtype.quantize(values, row, None)?)
     }
@@ -433,14 +344,6 @@ impl Weights {
     fn constant(&self, leaf: Tensor) -> Result<Tensor> {
         leaf.set_constant()?;
         Ok(leaf)
-    }
-}
-
-/// Which of the ways of naming tensors, as with a prefix, the files have: that of the embeddings.
-fn way_of_naming(names: &HubNames, entries: &HashMap<String, usize>) -> usize {
-    match (names.of)("token_embd.weight") {
-        HubName::One(all) => all.iter().position(|name| entries.contains_key(name)).unwrap_or(0),
-        HubName::Stack(_) => 0,
     }
 }
 

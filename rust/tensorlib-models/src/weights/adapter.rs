@@ -3,9 +3,9 @@
 //! Where an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes
 //! W x + scale * B (A x). Nothing is merged into W, which may be quantised.
 
+use super::{Home, HubName, HubNames, Weights};
 use crate::files::Source;
 use crate::settings::{read_json, Settings, MAX_JSON};
-use crate::weights::{Home, HubName, HubNames, Weights};
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
