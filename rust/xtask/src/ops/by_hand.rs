@@ -65,7 +65,7 @@ fn is_counted(op: &Op) -> bool {
 }
 
 fn names_of(op: &Op) -> Vec<String> {
-    let mut names: Vec<String> = Language::ALL.iter().map(|(_, language)| language.function(op)).collect();
+    let mut names: Vec<String> = Language::ALL.iter().map(|(_, language)| op.function(*language)).collect();
     names.sort();
     names.dedup();
     names

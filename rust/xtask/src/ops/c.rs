@@ -46,7 +46,7 @@ pub fn declarations(families: &[Family]) -> String {
             op.since
         );
         let gap = if i > 0 { "\n" } else { "" };
-        let head = format!("pub fn {}(", Language::C.function(op));
+        let head = format!("pub fn {}(", op.function(Language::C));
         let _ = writeln!(
             text,
             "{gap}{}{}",

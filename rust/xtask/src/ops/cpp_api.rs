@@ -39,7 +39,7 @@ public:
         let _ = writeln!(
             text,
             "{}",
-            aligned(&format!("    Tensor {}(", Language::Cpp.function(op)), &parameters(op, true), ") const;", WIDTH)
+            aligned(&format!("    Tensor {}(", op.function(Language::Cpp)), &parameters(op, true), ") const;", WIDTH)
         );
     }
     text += "};\n\n// Tensor's methods: the free functions of one operand.\nclass TensorOps {\npublic:\n";
@@ -48,7 +48,7 @@ public:
         let _ = writeln!(
             text,
             "{}",
-            aligned_or_empty(&format!("    Tensor {}(", Language::Cpp.function(op)), arguments, ") const;")
+            aligned_or_empty(&format!("    Tensor {}(", op.function(Language::Cpp)), arguments, ") const;")
         );
     }
     text += "};\n\n// A node lives in the context of its operands; where those differ, in the one that was made last: see Tensor.\n";
@@ -57,7 +57,7 @@ public:
         let _ = writeln!(
             text,
             "{}",
-            aligned(&format!("Tensor {}(", Language::Cpp.function(op)), &parameters(op, true), ");", WIDTH)
+            aligned(&format!("Tensor {}(", op.function(Language::Cpp)), &parameters(op, true), ");", WIDTH)
         );
     }
     text + "\n}  // namespace tensorlib\n"
@@ -98,7 +98,7 @@ fn options(op: &Op, prose: &Prose) -> String {
         return String::new();
     }
     let mut text =
-        format!("\n// What {}() may be given.\nstruct {}Options {{\n", Language::Cpp.function(op), camel(&op.name));
+        format!("\n// What {}() may be given.\nstruct {}Options {{\n", op.function(Language::Cpp), camel(&op.name));
     for attribute in op.optional() {
         text += &wrapped(&prose.member(attribute), "    // ", WIDTH);
         let default = match attribute.kind {
@@ -167,7 +167,7 @@ pub fn definitions(families: &[Family]) -> String {
         text += &free(op);
     }
     for op in unary(families) {
-        let name = Language::Cpp.function(op);
+        let name = op.function(Language::Cpp);
         let parameters = parameters(op, false);
         let arguments = [vec!["*this".to_string()], rest(op)].concat().join(", ");
         let head = format!("Tensor TensorOps::{name}(");
@@ -200,7 +200,7 @@ fn rest(op: &Op) -> Vec<String> {
 
 fn method(op: &Op) -> String {
     let head = aligned(
-        &format!("Tensor ContextOps::{}(", Language::Cpp.function(op)),
+        &format!("Tensor ContextOps::{}(", op.function(Language::Cpp)),
         &parameters(op, false),
         ") const",
         WIDTH,
@@ -227,7 +227,7 @@ fn method(op: &Op) -> String {
 }
 
 fn free(op: &Op) -> String {
-    let name = Language::Cpp.function(op);
+    let name = op.function(Language::Cpp);
     let addresses = addresses(op);
     let arguments = [operands(op), rest(op)].concat().join(", ");
     let head = aligned(&format!("Tensor {name}("), &parameters(op, false), ")", WIDTH);
@@ -252,7 +252,7 @@ pub fn cases(families: &[Family]) -> String {
 }
 
 fn case(op: &Op) -> String {
-    let name = Language::Cpp.function(op);
+    let name = op.function(Language::Cpp);
     let operand =
         |(i, operand): (usize, &Operand)| format!("s.{}({i})", if operand.optional { "at_if_given" } else { "at" });
     let mut arguments: Vec<String> = op.operands.iter().enumerate().map(operand).collect();

@@ -1,12 +1,12 @@
 //! The operations' descriptions, `cpp/ops/*.toml`, read and checked.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml::{Table, Value};
 
 use super::fields::Fields;
-use super::names::Language;
+use super::names::{Language, Names};
 
 /// Where they lie.
 pub const FOLDER: &str = "cpp/ops";
@@ -56,9 +56,6 @@ const KINDS: [(&str, Kind); 6] = [
     ("type", Kind::Type),
 ];
 
-/// What something is called in languages that need another name.
-pub type Names = BTreeMap<String, String>;
-
 /// The operations of a file.
 #[derive(Debug)]
 pub struct Family {
@@ -98,6 +95,11 @@ pub struct Op {
 }
 
 impl Op {
+    /// What its function is called in a language.
+    pub fn function(&self, language: Language) -> String {
+        language.function(&self.name, &self.names)
+    }
+
     /// The attributes that are arguments of its function, behind the operands.
     pub fn required(&self) -> impl Iterator<Item = &Attribute> {
         self.attributes.iter().filter(|attribute| attribute.required)
@@ -305,7 +307,7 @@ fn check_without_operands(fields: &Fields, attributes: &[Attribute]) -> Result<(
 /// What the functions that are written for an operation can say.
 fn check_functions(op: &Op, place: &str) -> Result<(), String> {
     for (_, language) in Language::ALL {
-        language.check(&language.function(op), place)?;
+        language.check(&op.function(language), place)?;
         for operand in &op.operands {
             language.check(&language.variable(&operand.name, &operand.names), place)?;
         }
@@ -444,7 +446,7 @@ fn check_numbers(families: &[Family]) -> Result<(), String> {
 fn check_arguments(families: &[Family]) -> Result<(), String> {
     let zig = Language::Zig;
     let ops = || families.iter().flat_map(|family| &family.ops).filter(|op| !op.by_hand);
-    let functions: BTreeSet<String> = ops().map(|op| zig.function(op)).collect();
+    let functions: BTreeSet<String> = ops().map(|op| op.function(zig)).collect();
     for op in ops() {
         let operands = op.operands.iter().map(|o| zig.variable(&o.name, &o.names));
         let attributes = op.required().map(|a| zig.variable(&a.name, &a.names));

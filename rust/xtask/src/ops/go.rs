@@ -27,7 +27,7 @@ fn choices(op: &Op, prose: &Prose) -> String {
     for attribute in op.attributes.iter().filter(|a| a.kind == Kind::Choice) {
         let name = choice_name(op, &attribute.name);
         let doc =
-            format!("{name} is what [Context.{}] takes: {}.", Language::Go.function(op), prose.attribute(attribute));
+            format!("{name} is what [Context.{}] takes: {}.", op.function(Language::Go), prose.attribute(attribute));
         text += &format!("\n{}type {name} int32\n", wrapped(&doc, "// ", WIDTH));
         let _ = writeln!(text, "\n// The values of {name}.\nconst (");
         let longest = attribute.values.iter().map(|v| camel(v).len()).max().unwrap_or(0);
@@ -45,7 +45,7 @@ fn options(op: &Op, prose: &Prose) -> String {
         return String::new();
     }
     let name = format!("{}Options", camel(&op.name));
-    let doc = format!("{name} is what [Context.{}] may be given. Zeros are the defaults.", Language::Go.function(op));
+    let doc = format!("{name} is what [Context.{}] may be given. Zeros are the defaults.", op.function(Language::Go));
     let mut text = format!("\n{}type {name} struct {{\n", wrapped(&doc, "// ", WIDTH));
     for attribute in op.optional() {
         // A tab is eight columns wide.
@@ -92,7 +92,7 @@ fn raw_value(op: &Op, attribute: &Attribute, value: &str) -> String {
 }
 
 fn method(op: &Op, prose: &Prose) -> String {
-    let name = Language::Go.function(op);
+    let name = op.function(Language::Go);
     let operands = operands(op);
     let mut text =
         format!("\n{}//\n{}", wrapped(&prose.summary(op), "// ", WIDTH), wrapped(&prose.body(op), "// ", WIDTH));
@@ -199,7 +199,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
             text += "\t\t}\n";
             arguments.push("options".into());
         }
-        let _ = writeln!(text, "\t\tmade, err = c.{}({})", Language::Go.function(op), arguments.join(", "));
+        let _ = writeln!(text, "\t\tmade, err = c.{}({})", op.function(Language::Go), arguments.join(", "));
     }
     text + "\t}\n\treturn made, true, err\n}\n"
 }

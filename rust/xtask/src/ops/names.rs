@@ -1,6 +1,9 @@
 //! What things are called in each language.
 
-use super::description::{Names, Op};
+use std::collections::BTreeMap;
+
+/// What something is called in languages that need another name.
+pub type Names = BTreeMap<String, String>;
 
 /// The languages that functions are written in. C's are tensorlib-sys's too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,14 +25,13 @@ impl Language {
     }
 
     /// An operation's function: `tl_get_rows`, `get_rows`, `GetRows`, `getRows`.
-    pub fn function(self, op: &Op) -> String {
-        let own = op.names.get(self.key());
-        match self {
-            Self::C => format!("tl_{}", op.name),
-            _ if own.is_some() => own.cloned().unwrap_or_default(),
-            Self::Cpp | Self::Rust => op.name.clone(),
-            Self::Go => camel(&op.name),
-            Self::Zig => lower_camel(&op.name),
+    pub fn function(self, name: &str, names: &Names) -> String {
+        match (self, names.get(self.key())) {
+            (Self::C, _) => format!("tl_{name}"),
+            (_, Some(own)) => own.clone(),
+            (Self::Cpp | Self::Rust, None) => name.into(),
+            (Self::Go, None) => camel(name),
+            (Self::Zig, None) => lower_camel(name),
         }
     }
 

@@ -95,7 +95,7 @@ impl {name} {{
 
 {setters}}}
 ",
-        function = Language::Rust.function(op),
+        function = op.function(Language::Rust),
         setters = setters.join("\n")
     )
 }
@@ -190,7 +190,7 @@ fn context_method(op: &Op, prose: &Prose) -> String {
     parameters.extend(typed_operands(op));
     parameters.extend(rest(op).0);
     text += many_arguments(&parameters);
-    let head = format!("pub fn {}(", Language::Rust.function(op));
+    let head = format!("pub fn {}(", op.function(Language::Rust));
     let _ = writeln!(text, "{}", listed("    ", &head, &parameters, ") -> Result<Tensor> {", WIDTH));
     let mut arguments = vec!["ctx".to_string()];
     arguments.extend(op.operands.iter().zip(&operands).map(|(operand, name)| match operand.optional {
@@ -229,7 +229,7 @@ fn context_method(op: &Op, prose: &Prose) -> String {
 }
 
 fn tensor_method(op: &Op) -> String {
-    let name = Language::Rust.function(op);
+    let name = op.function(Language::Rust);
     let operands = operands(op);
     let mut text = format!(
         "    /// [`Context::{name}`] of this tensor.\n    ///\n    /// # Errors\n    /// As [`Context::{name}`].\n"
@@ -285,7 +285,7 @@ pub fn cases(families: &[Family]) -> String {
         "pub fn build(op: &str, s: &CaseOperands, {attrs}: &CaseAttrs) -> Option<Result<Tensor>> {{\n    Some(match op {{"
     );
     for op in generated(families) {
-        let name = Language::Rust.function(op);
+        let name = op.function(Language::Rust);
         let operand = |(i, operand): (usize, &Operand)| match operand.optional {
             true => format!("s.if_given({i})"),
             false => format!("&s[{i}]"),

@@ -17,7 +17,7 @@ impl Prose<'_> {
     pub fn summary(&self, op: &Op) -> String {
         let doc = self.translated(&op.doc);
         match self.language {
-            Language::Go => format!("{} is {}.", self.language.function(op), uncapitalised(&doc)),
+            Language::Go => format!("{} is {}.", op.function(self.language), uncapitalised(&doc)),
             _ => format!("{doc}."),
         }
     }
@@ -141,7 +141,7 @@ impl Prose<'_> {
     }
 
     fn reference(&self, op: &Op) -> String {
-        let function = self.language.function(op);
+        let function = op.function(self.language);
         match self.language {
             Language::C => format!("{function}()"),
             Language::Cpp => function,

@@ -42,7 +42,7 @@ fn options(op: &Op, prose: &Prose) -> String {
     if !op.has_options() {
         return String::new();
     }
-    let mut text = format!("\n/// What `{}` may be given.\n", Language::Zig.function(op));
+    let mut text = format!("\n/// What `{}` may be given.\n", op.function(Language::Zig));
     let _ = writeln!(text, "pub const {}Options = struct {{", camel(&op.name));
     for attribute in op.optional() {
         text += &wrapped(&prose.member(attribute), "    /// ", WIDTH);
@@ -85,7 +85,7 @@ fn raw_value(attribute: &Attribute, value: &str) -> String {
 }
 
 fn function(op: &Op, prose: &Prose) -> String {
-    let name = Language::Zig.function(op);
+    let name = op.function(Language::Zig);
     let operands = operands(op);
     let mut text =
         format!("\n{}///\n{}", wrapped(&prose.summary(op), "/// ", WIDTH), wrapped(&prose.body(op), "/// ", WIDTH));
@@ -129,7 +129,7 @@ fn function(op: &Op, prose: &Prose) -> String {
 pub fn aliases(families: &[Family]) -> String {
     let mut text = String::new();
     for op in generated(families) {
-        let _ = writeln!(text, "    pub const {0} = op_functions.{0};", Language::Zig.function(op));
+        let _ = writeln!(text, "    pub const {0} = op_functions.{0};", op.function(Language::Zig));
     }
     text
 }
@@ -217,7 +217,7 @@ pub fn cases(families: &[Family]) -> String {
     }
     text += "    };\n    if (src.len != n_src) return error.WrongNumberOfOperands;\n    switch (name) {\n";
     for op in generated(families) {
-        let function = Language::Zig.function(op);
+        let function = op.function(Language::Zig);
         let operand = |(i, operand): (usize, &Operand)| format!("src[{i}]{}", if operand.optional { "" } else { ".?" });
         let mut arguments: Vec<String> = op.operands.iter().enumerate().map(operand).collect();
         arguments.extend(op.required().map(|attribute| case_value(op, attribute)));

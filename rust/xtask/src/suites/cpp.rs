@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{encoder, training};
+use crate::suites::{answers, digits, encoder, training};
 
 /// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
 /// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
@@ -33,7 +33,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     each_level(run, &build, &[])?;
     some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[super::JOINED_CPUS.to_vec()])?;
     encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
-    super::c::digits(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
+    digits::everything(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
     let ws = run.ws;
     training::everything(run, "C++", |name| ws.cmd(build.join(format!("examples/cpp/tl_cpp_{name}"))))
 }
@@ -96,7 +96,7 @@ fn commands(
     let ws = run.ws;
     let of = |program: &PathBuf, envs: &Vec<(&str, &str)>| {
         let cmd = ws.cmd(program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
-        (format!("{} {}", name_of(program), super::c::title_of(envs)), cmd)
+        (format!("{} {}", name_of(program), answers::title_of(envs)), cmd)
     };
     Ok(envs.iter().flat_map(|envs| found.iter().map(move |program| of(program, envs))).collect())
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{c, cpp, encoder, go, rust, zig};
+use super::{c, cpp, digits, encoder, go, rust, zig};
 use crate::suite::Run;
 
 /// The cases in the five languages, then the digits in the five, then the encoder. C and C++ are those of `build`, the others use
@@ -19,8 +19,8 @@ pub fn all_languages(run: &mut Run, build: &Path, prefix: &Path, device: &str) -
     go.cases(run, &envs)?;
     zig.cases(run, &envs)?;
 
-    c::right_digits(run, &format!("C digits {device}"), device, ws.cmd(build.join("examples/c/tl_c_digits")));
-    c::right_digits(run, &format!("C++ digits {device}"), device, ws.cmd(build.join("examples/cpp/tl_cpp_digits")));
+    digits::right(run, &format!("C digits {device}"), device, ws.cmd(build.join("examples/c/tl_c_digits")));
+    digits::right(run, &format!("C++ digits {device}"), device, ws.cmd(build.join("examples/cpp/tl_cpp_digits")));
     rust::digits(run, cargo.clone(), &system, device);
     go.digits(run, device);
     zig.digits(run, device);

@@ -8,6 +8,7 @@ use crate::levels;
 use crate::process::Cmd;
 use crate::python;
 use crate::suite::Run;
+use crate::suites::answers;
 use crate::workspace::{make_dir, remove_dir};
 
 /// By how much an element that is printed may be off: far above F32's errors and half of the last digit, far below what an
@@ -31,7 +32,7 @@ pub fn under(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]
 /// The vectors with these variables set. Where another language has had the same, they must agree.
 pub fn vectors(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]) -> Result<(), String> {
     let (folder, expected) = models(run)?;
-    let title = super::c::title_of(envs);
+    let title = answers::title_of(envs);
     let program = program.clone().limit(super::TEST_LIMIT).envs(envs);
     let cases = list(&expected, "vectors")?.iter().enumerate();
     let outcome = cases.map(|(i, case)| {
@@ -72,7 +73,7 @@ fn refused_well(message: &str, word: &str) -> Result<(), String> {
     if !known || !["encoder: ", "usage: "].iter().any(|start| first.starts_with(start)) {
         return Err(message.into());
     }
-    super::c::expect(printed, word)
+    answers::expect(printed, word)
 }
 
 /// The folder of models, written once a run, and what is expected of them.

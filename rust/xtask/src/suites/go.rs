@@ -9,7 +9,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{encoder, training};
+use crate::suites::{answers, digits, encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -64,7 +64,7 @@ impl<'a> Go<'a> {
     /// The cases with these variables set.
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.at("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
-        run.tests(&format!("Go cases {}", super::c::title_of(envs)), Style::Cases, cases.envs(envs))
+        run.tests(&format!("Go cases {}", answers::title_of(envs)), Style::Cases, cases.envs(envs))
     }
 
     /// The encoder example, built.
@@ -81,7 +81,7 @@ impl<'a> Go<'a> {
 
     /// The digits example on a device.
     pub fn digits(&self, run: &mut Run, device: &str) {
-        super::c::right_digits(run, &format!("Go digits {device}"), device, self.at(EXAMPLE).args(["run", "."]));
+        digits::right(run, &format!("Go digits {device}"), device, self.at(EXAMPLE).args(["run", "."]));
     }
 }
 

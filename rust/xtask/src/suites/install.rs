@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::c::{expect, QUICKSTART};
+use super::answers::{expect, QUICKSTART};
 use crate::builds;
 use crate::process::Cmd;
 use crate::suite::Run;

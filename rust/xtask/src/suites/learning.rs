@@ -7,7 +7,7 @@ use crate::levels;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::c::expect;
+use crate::suites::answers::expect;
 use crate::suites::training::accuracy_of;
 use crate::tools;
 use crate::workspace::{make_dir, Workspace};

@@ -1,12 +1,14 @@
 //! The suites, a file each. A new one is a file with `pub fn run(run: &mut Run) -> Result<(), String>` and a
 //! row here.
 
+mod answers;
 mod c;
 mod cli;
 pub mod cpp;
 pub mod cuda;
 mod deep;
 mod devices;
+mod digits;
 mod encoder;
 pub mod export;
 pub mod go;

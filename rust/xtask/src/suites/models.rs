@@ -1,5 +1,6 @@
 //! The crate of models: logits, vectors and tokens beside plain double precision, on each level; its documentation.
 
+use super::answers;
 use super::rust::against;
 use crate::builds;
 use crate::counts::Style;
@@ -47,5 +48,5 @@ fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)])
     let tests =
         ["decoders", "encoders", "adapters", "neurons"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
     let tests = tests.args(["--", "double_precision"]);
-    run.tests(&format!("models {}", super::c::title_of(envs)), Style::Cargo, tests.envs(envs))
+    run.tests(&format!("models {}", answers::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

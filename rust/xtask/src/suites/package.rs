@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::c::expect;
+use super::answers::expect;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;

@@ -8,7 +8,7 @@ use crate::levels;
 use crate::objects;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{encoder, training};
+use crate::suites::{answers, digits, encoder, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -48,7 +48,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     })?;
     cases(run, objects::cargo(ws), &[], &super::JOINED_CPUS)?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
-    super::c::digits(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
+    digits::everything(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
     run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
     encoder::everything(run, "Rust", &ws.cmd(ws.out.join("rust/release/examples/encoder")))?;
     training(run)?;
@@ -102,7 +102,7 @@ pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
 pub fn cases(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let cargo = cargo.args(["test", "--package", "tensorlib"]).args(features);
     let cargo = cargo.args(["--test", "cases", "--", "--nocapture"]);
-    run.tests(&format!("Rust cases {}", super::c::title_of(envs)), Style::Cases, cargo.envs(envs))
+    run.tests(&format!("Rust cases {}", answers::title_of(envs)), Style::Cases, cargo.envs(envs))
 }
 
 /// The encoder example by this cargo and these features.
@@ -114,5 +114,5 @@ pub fn encoder(cargo: Cmd, features: &[&str]) -> Cmd {
 /// The digits example by this cargo and these features, on a device.
 pub fn digits(run: &mut Run, cargo: Cmd, features: &[&str], device: &str) {
     let program = cargo.args(["run", "--release", "--package", "tensorlib", "--example", "digits"]);
-    super::c::right_digits(run, &format!("Rust digits {device}"), device, program.args(features).arg("--"));
+    digits::right(run, &format!("Rust digits {device}"), device, program.args(features).arg("--"));
 }

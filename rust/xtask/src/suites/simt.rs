@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::c::expect;
+use super::answers::expect;
 use super::{cpp, devices};
 use crate::builds;
 use crate::gpu;

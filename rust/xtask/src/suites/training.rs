@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::c::{bad_digits, expect, DIGITS};
+use crate::suites::answers::expect;
+use crate::suites::digits;
 
 /// What value_and_gradient prints: 3 x^2 + 2 and 6 x, all exact.
 const VALUES: &str = "x = 2: f(x) = 14, df/dx = 12\nx = 0: f(x) = 2, df/dx = 0\n\
@@ -18,12 +19,12 @@ const ACCURACY: f64 = 94.;
 pub fn everything(run: &mut Run, language: &str, program: impl Fn(&str) -> Cmd) -> Result<(), String> {
     values(run, language, program("value_and_gradient"));
     let network = program("digits_network");
-    let with_data = network.clone().arg("--file").arg(run.ws.root.join(DIGITS));
+    let with_data = network.clone().arg("--file").arg(run.ws.root.join(digits::DATA));
     levels::for_each(run, |run, isa| {
         self::network(run, language, &with_data, isa, str::to_owned);
         Ok(())
     })?;
-    bad_digits(run, &format!("{language} digits_network"), &network)
+    digits::bad(run, &format!("{language} digits_network"), &network)
 }
 
 /// value_and_gradient of some language.
@@ -57,9 +58,9 @@ pub fn network(run: &mut Run, language: &str, program: &Cmd, isa: &str, report: 
 /// The network in C under a sanitizer: what it computes, and what it refuses, leaks nothing.
 pub fn leakless(run: &mut Run, program: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let program = run.ws.cmd(program).limit(super::TEST_LIMIT).envs(envs);
-    let printed = program.clone().arg("--file").arg(run.ws.root.join(DIGITS)).capture();
+    let printed = program.clone().arg("--file").arg(run.ws.root.join(digits::DATA)).capture();
     run.check("C digits_network", printed.and_then(|printed| accurate(&printed)));
-    bad_digits(run, "C digits_network", &program)
+    digits::bad(run, "C digits_network", &program)
 }
 
 /// The history that the Rust example prints, as the other languages print it.

@@ -7,7 +7,7 @@ use crate::counts::Style;
 use crate::levels;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{encoder, training};
+use crate::suites::{answers, digits, encoder, training};
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -63,7 +63,7 @@ impl<'a> Zig<'a> {
     /// The cases with these variables set.
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.build("bindings/zig", &["cases"]).envs(envs);
-        run.tests(&format!("Zig cases {}", super::c::title_of(envs)), Style::Cases, cases)
+        run.tests(&format!("Zig cases {}", answers::title_of(envs)), Style::Cases, cases)
     }
 
     /// The encoder example, built.
@@ -80,6 +80,6 @@ impl<'a> Zig<'a> {
     /// The digits example on a device.
     pub fn digits(&self, run: &mut Run, device: &str) {
         let program = self.build(EXAMPLE, &["run"]).arg("--");
-        super::c::right_digits(run, &format!("Zig digits {device}"), device, program);
+        digits::right(run, &format!("Zig digits {device}"), device, program);
     }
 }
