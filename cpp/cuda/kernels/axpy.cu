@@ -50,9 +50,10 @@ __device__ void add_row(const device::View &a, DType type, std::int64_t row, std
     }
 }
 
-// to: c, or partial sums [slice][columns][K].
+// to: c, or partial sums [slice][columns][K]. Of blocks a thread has two sums and a value for each of 8 outputs: 65,536 registers are 64
+// a thread of four blocks, too few on compute capabilities 7.5 and 8.0, and 85 of three.
 template <bool blocks>
-__global__ void __launch_bounds__(sum_threads, 4)
+__global__ void __launch_bounds__(sum_threads, blocks ? 3 : 4)
     sum_slices(device::View a, DType type, Neurons neurons, Mask mask, List list, float *to, bool partial, std::int64_t columns) {
     const std::int64_t K = a.ne[0], count = *list.count, unit = std::int64_t{blockIdx.x} * sum_threads + threadIdx.x;
     if (unit >= K / outputs<blocks>) return;
