@@ -83,7 +83,7 @@ pub const ALL: &[Suite] = &[
         learning::all,
     ),
     deep("models-simt", "language models and encoders on the simulated GPU", models::simulated),
-    deep("cuda-all", "the CUDA build for every architecture: no spills, build time, size", cuda::all),
+    deep("cuda-all", "the CUDA build for every architecture: no spills, its size", cuda::all),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
