@@ -78,7 +78,7 @@ struct KernelPlan {
     std::array<std::int64_t, n_stages> n_chunks{0, 0, 1, 0};
     std::int64_t n_rounds = 1;
     std::size_t workspace = 0;  // bytes, all threads' parts included
-    // Those that the kernel asked for; it knows which is which.
+    // Of its operands, in the kernel's own order; those without a text were not asked for.
     std::array<KeptCopy, 3> copies{};
     // What the kernel rounds an operand to, for the plan's text: static, as "b in 8 bits".
     const char *rounding = "";

@@ -136,9 +136,9 @@ RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, s
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
-// The backend's packed copy of a source, where that is constant.
+// Asks the backend for the packed copy of a source, which there may be where that is constant.
 KeptCopy copy_of(const Problem &problem, std::size_t source, PackedAs as) noexcept;
-// Asks for a's. With one a itself is not read.
+// The same for a, into the plan. With a copy a itself is not read.
 void plan_copy(const Problem &problem, KernelPlan &plan, PackedAs as = PackedAs::panels) noexcept;
 
 // The integer product's row of the table, in mul_mat_integer.cpp.

@@ -89,8 +89,8 @@ struct Blocking {
           MR(leaf.gemm.rows),
           NR(leaf.gemm.columns),
           copy(plan.copies[0].data),
-          copy_panel(plan.copies[0].data ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
-          copy_word(plan.copies[0].data ? copy_panel / static_cast<std::size_t>(K) : 0),
+          copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
+          copy_word(copy ? copy_panel / static_cast<std::size_t>(K) : 0),
           few_columns(blocks.NC <= packed::most_few_columns) {
         panel = thread.add<float>(copy ? 0 : MR * KC);
         const bool decodes =

@@ -83,7 +83,7 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
     const RowProducts::Round round = b.round(step, slice);
     const std::int64_t *list = b.active.list(step.workspace), count = b.active.count(step.workspace);
     const bool panels = b.products.reads_panels(count);
-    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[0])
+    const std::int64_t per_chunk = panels ? b.products.rows_of_panels(step.plan.choice[choice_threads])
                                           : per_chunk_of(count, step.plan.chunks(Stage::compute), b.products.least_of_chunk());
     const Range places = places_of(slice.chunk, per_chunk, list, count, panels);
     // (Of one column the list has what is active in it.)
@@ -109,11 +109,11 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
     plan.chunks(Stage::compute) = b.products.chunks(p.n_threads);
     plan.workspace = b.parts.size;
-    plan.choice[0] = p.n_threads;
+    plan.choice[choice_threads] = p.n_threads;
 }
 
 void run_rows(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[0]), slice.leaf);
+    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.leaf);
     const RowProducts::Round round = b.round(step, slice);
     if (slice.stage == Stage::compute) {
         multiply_group(b, step, slice);

@@ -60,7 +60,7 @@ struct Blocking {
         thread.add<std::byte>(static_cast<std::int64_t>(std::max(gate.thread_bytes(), down.thread_bytes())));
         thread_of_up = thread.add<std::byte>(static_cast<std::int64_t>(up.thread_bytes()));
         thread_bytes = thread.size;
-        threads = bytes(thread_bytes * static_cast<std::size_t>(plan.choice[0]));
+        threads = bytes(thread_bytes * static_cast<std::size_t>(plan.choice[choice_threads]));
     }
 
     std::int64_t phases() const noexcept { return scored ? 2 : 3; }
@@ -91,7 +91,7 @@ struct Work {
     float *column_of(std::size_t part, std::int64_t j) const noexcept { return reinterpret_cast<float *>(step.workspace + part) + j * b.n; }
     // A chunk's part of the list. Where a projection reads panels, chunks are of rows, so that none cuts a panel.
     Range places(std::int64_t chunk) const noexcept {
-        const std::int64_t count = b.active.count(step.workspace), threads = step.plan.choice[0];
+        const std::int64_t count = b.active.count(step.workspace), threads = step.plan.choice[choice_threads];
         std::int64_t of_panels = 0;
         for (const RowProducts *p : {&b.gate, &b.up}) {
             if (p->reads_panels(count)) of_panels = std::max(of_panels, p->rows_of_panels(threads));
@@ -196,7 +196,7 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     auto &backend = static_cast<CpuBackend &>(p.backend);
-    plan.choice[0] = p.n_threads;
+    plan.choice[choice_threads] = p.n_threads;
     const std::int64_t tokens = p.node.layout.ne[1];
     const leaf::LeafTable &leaf = backend.leaf();
     for (const auto &[operand, copy] : {std::pair(gate_at, copy_of_gate), std::pair(up_at, copy_of_up)}) {

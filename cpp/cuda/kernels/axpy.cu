@@ -50,8 +50,9 @@ __device__ void add_row(const device::View &a, DType type, std::int64_t row, std
     }
 }
 
-// to: c, or partial sums [slice][columns][K]. Of blocks a thread has two sums and a value for each of 8 outputs: 65,536 registers are 64
-// a thread of four blocks, too few on compute capabilities 7.5 and 8.0, and 85 of three.
+// to: c, or partial sums [slice][columns][K]. Where a is in blocks, a thread keeps two sums and a value for each of its 8 outputs. A
+// multiprocessor has 65,536 registers: 64 for each thread where four thread blocks share them, which spills on compute capabilities
+// 7.5 and 8.0, and 85 where three do.
 template <bool blocks>
 __global__ void __launch_bounds__(sum_threads, blocks ? 3 : 4)
     sum_slices(device::View a, DType type, Neurons neurons, Mask mask, List list, float *to, bool partial, std::int64_t columns) {

@@ -17,6 +17,7 @@ use tensorlib::{safetensors, Context, DType};
 
 /// The most bytes of such a file: 200 layers of 2^16 neurons have 300 MB of digits.
 const MAX_FILE: u64 = 1 << 30;
+
 /// What is compared with a threshold. A tie is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {

@@ -1,7 +1,6 @@
 //! What layers are made of: products with weights, norms.
 
-use crate::weights::LowRank;
-use crate::weights::{Rows, Weights};
+use crate::weights::{LowRank, Rows, Weights};
 use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 

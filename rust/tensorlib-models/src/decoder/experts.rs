@@ -4,8 +4,7 @@ use super::expert_cache::{Matrices, Way};
 use super::run::{gated, Run};
 use super::shape::{Experts, Routing, Shape};
 use crate::parts::{is_exact, Linear};
-use crate::weights::LowRank;
-use crate::weights::Weights;
+use crate::weights::{LowRank, Weights};
 use crate::Result;
 use tensorlib::{Attr, Tensor};
 

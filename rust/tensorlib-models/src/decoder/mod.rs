@@ -18,8 +18,7 @@ use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
 use crate::tokenizer::Tokenizer;
-use crate::weights::Adapter;
-use crate::weights::{Home, HubNames, Loaded, Weights};
+use crate::weights::{Adapter, Home, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
 

@@ -8,8 +8,7 @@ use super::run::{activated, gated, Run};
 use super::shape::{Activation, Shape};
 use crate::activity::{Activity, Tested};
 use crate::parts::{product, Linear};
-use crate::weights::LowRank;
-use crate::weights::Weights;
+use crate::weights::{LowRank, Weights};
 use crate::{Error, Result};
 use tensorlib::{
     AxpyBy, AxpyOptions, Context, ScaleOptions, SparseFfnActivation, SparseFfnBy, SparseFfnOptions, Tensor,
