@@ -18,8 +18,8 @@ public:
     static std::size_t workspace(const Tensor &node, int n_threads) noexcept {
         return static_cast<std::size_t>(n_threads) * 2 * row_bytes(node);
     }
-    // The result may lie on the first operand, where the two are alike.
-    static unsigned overlaid(const Tensor &node) noexcept {
+    // KernelPlan::may_overwrite: the first operand, if its rows lie as the result's do.
+    static unsigned may_overwrite(const Tensor &node) noexcept {
         const Layout &a = node.src[0]->layout, &c = node.layout;
         return a.type == c.type && a.nb == c.nb ? 1 : 0;
     }

@@ -85,9 +85,11 @@ struct KernelPlan {
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
     // what it needs of them. Their addresses are null then. Others are rebuilt before the step.
     unsigned unread = 0;
-    // Sources (a bit each; of a step with a program its inputs) that the result may lie on, where they die there: elements at the same
-    // places, each read before it is written, by the same thread. Sources without the bit are somewhere else then.
-    unsigned overlaid = 0;
+    // Operand slots (a bit each; of a step with a program, the program's inputs) whose memory the result may take over when the step is the
+    // last to read it. The kernel promises that the slot's elements lie at the result's places, and that a thread reads each of them before
+    // it writes the result there. It promises nothing for other slots: the planner lets the result overwrite a slot only if no other slot
+    // reads the same memory.
+    unsigned may_overwrite = 0;
     // The kernel's own decisions (tile and block sizes), as it likes.
     std::array<std::int64_t, 8> choice{};
 

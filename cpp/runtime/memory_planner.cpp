@@ -104,7 +104,7 @@ MemoryPlan place_in_turn(const Lifetimes &lives, Under under) {
 }  // namespace
 
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
+                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overwritable,
                        std::size_t alignment) {
     const auto nodes = graph.nodes();
     TensorSet index;
@@ -128,31 +128,15 @@ MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermedi
             if (root) lives.used(*root, nodes.size() - 1);
         }
     }
-    // What a node that runs in node i reads of a root, for all of these nodes.
-    std::vector<std::vector<std::uint32_t>> run_in(runs_in.empty() ? 0 : nodes.size());
-    for (std::size_t i = 0; i < run_in.size(); i++) {
-        if (runs_in[i] != i) run_in[runs_in[i]].push_back(static_cast<std::uint32_t>(i));
-    }
-    // The root that node i may lie on, as nobody needs it afterwards and all that is read of it where node i runs allows it; null where
-    // there is none.
+    // The root of the same size that dies in node i and whose memory node i takes over; null where there is none.
     const auto dying_operand = [&](std::size_t i) -> const std::uint32_t * {
-        const auto allows = [&](const Tensor *operand) { return std::ranges::find(overlaid[i], operand) != overlaid[i].end(); };
-        for (const Tensor *operand : overlaid[i]) {
-            const Tensor *root = operand->root;
-            const auto *index_of_root = index.find(root);
-            if (!index_of_root || !is_intermediate[*index_of_root] || lives.last_use[*index_of_root] != i) continue;
-            if (lives.size[*index_of_root] != lives.size[i]) continue;
-            const auto all_allow = [&](std::size_t reader) {
-                for (const Tensor *other : graph.sources(reader)) {
-                    if (other && other->root == root && (!allows(other) || other->root_offset != 0)) return false;
-                }
-                return true;
-            };
-            if (all_allow(i) && (run_in.empty() || std::ranges::all_of(run_in[i], all_allow))) return index_of_root;
+        for (const Tensor *root : overwritable[i]) {
+            const auto *at = index.find(root);
+            if (at && is_intermediate[*at] && lives.last_use[*at] == i && lives.size[*at] == lives.size[i]) return at;
         }
         return nullptr;
     };
-    return place_in_turn(lives, [&](std::size_t i) { return overlaid.empty() ? nullptr : dying_operand(i); });
+    return place_in_turn(lives, [&](std::size_t i) { return overwritable.empty() ? nullptr : dying_operand(i); });
 }
 
 std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> checked, std::size_t alignment) {

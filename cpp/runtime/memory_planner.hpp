@@ -27,9 +27,10 @@ struct CheckedNode {
     std::uint32_t step;  // of the plan, which computes the node
     unsigned operands;
 };
-// overlaid[i]: what node i's result may lie on (KernelPlan::overlaid); empty: none on anything.
+// overwritable[i]: the roots whose memory node i's result may take over if node i is the last to use them (Planner::overwritable()). Empty:
+// no node overwrites anything.
 MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overlaid,
+                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overwritable,
                        std::size_t alignment);
 
 // The bytes that a graph of these parts needs, with a word for the faults of each checked node: exactly those of the function above where

@@ -58,7 +58,7 @@ void Planner::lay_out(std::vector<Choice> choices, const Sharing &way) {
         find_copies();
         order_rounds();
     }
-    place_intermediates(way.overlays);
+    place_intermediates(way.overwrites);
 }
 
 namespace {
@@ -243,41 +243,36 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
 // The roots without their originals, each once, that the step reads where they lie.
 std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     std::vector<const Tensor *> roots;
-    for_each_read(step, [&](const Tensor &t, std::size_t s) {
-        if (!is_dropped(t) || (s < max_sources && step.plan.unread >> s & 1) || home(*t.root) != step.part) return;
+    for_each_read(step, [&](const Read &read) {
+        const Tensor &t = read.tensor;
+        if (!is_dropped(t) || (read.slot < max_sources && step.plan.unread >> read.slot & 1) || home(*t.root) != step.part) return;
         if (std::ranges::find(roots, t.root) == roots.end()) roots.push_back(t.root);
     });
     return roots;
 }
 
-// What each node's result may lie on. Behind a producer none: its last part would be read behind the first that is written.
-std::vector<std::vector<const Tensor *>> Planner::find_overlaid() const {
-    std::vector<std::vector<const Tensor *>> overlaid(graph_.nodes().size());
-    for (const Step &step : plan_.steps_) {
-        const std::size_t i = *places_.find(step.result);
-        if (programs_[i].producer) continue;
-        const auto sources = sources_of(step);
-        // Rows of what the head reads are read where those of the first operand would be, if they lie alike. But not what the node reads as
-        // well, as a mask: the head may have written there.
-        for (const ProgramPlan::Input &input : programs_[i].head.program.inputs) {
-            const Layout &of_first = sources[0]->layout, &of_input = input.tensor->layout;
-            const bool alike = of_input.type == of_first.type && of_input.ne == of_first.ne && of_input.nb == of_first.nb;
-            bool is_read = false;
-            for (const Tensor *source : sources) is_read = is_read || (source && source->root == input.tensor->root);
-            if (alike && !is_read && step.plan.overlaid & 1) overlaid[i].push_back(input.tensor);
-        }
-        const auto &inputs = programs_[i].program.program.inputs;
-        for (std::size_t s = 0; s < (inputs.empty() ? step.node->n_src : inputs.size()); s++) {
-            if (step.plan.overlaid >> s & 1) overlaid[i].push_back(inputs.empty() ? sources[s] : inputs[s].tensor);
-        }
-    }
-    return overlaid;
+// The roots whose memory the step's result may take over if nobody needs them afterwards. A kernel reads an element of the slot that it
+// names before it writes that place, but it may read other slots at any time: so no other slot, and no input at an offset, may read the
+// root.
+std::vector<const Tensor *> Planner::overwritable(const Step &step) const {
+    std::vector<const Tensor *> roots, elsewhere;
+    for_each_read(step, [&](const Read &read) {
+        const Tensor *root = read.tensor.root;
+        const bool allowed =
+            read.may_overwrite && read.tensor.root_offset + read.offset == 0 && std::ranges::find(roots, root) == roots.end();
+        (allowed ? roots : elsewhere).push_back(root);
+    });
+    std::erase_if(roots, [&](const Tensor *root) { return std::ranges::find(elsewhere, root) != elsewhere.end(); });
+    return roots;
 }
 
 // Each part's in its own block. Lifetimes are those in the graph's order, whatever part a reader runs on.
-void Planner::place_intermediates(bool overlays) {
+void Planner::place_intermediates(bool overwrites) {
     const auto nodes = graph_.nodes();
-    const std::vector<std::vector<const Tensor *>> overlaid = overlays ? find_overlaid() : decltype(find_overlaid())(nodes.size());
+    std::vector<std::vector<const Tensor *>> overwritable_by(nodes.size());
+    for (const Step &step : plan_.steps_) {
+        if (overwrites) overwritable_by[*places_.find(step.result)] = overwritable(step);
+    }
     for (std::size_t p = 0; p < n_parts(); p++) {
         if (alone_ && *alone_ != p) continue;
         std::vector<bool> is_intermediate(nodes.size());
@@ -286,8 +281,8 @@ void Planner::place_intermediates(bool overlays) {
             const bool has_data = nodes[i]->data.load(std::memory_order_acquire) || plan_.structure_.is_output(i);
             is_intermediate[i] = !has_data || is_elsewhere(i);
         }
-        plan_.blocks_[p].intermediates =
-            plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overlaid, plan_.blocks_[p].memory->alignment());
+        plan_.blocks_[p].intermediates = plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overwritable_by,
+                                                     plan_.blocks_[p].memory->alignment());
         lay_out_block(p);
     }
 }

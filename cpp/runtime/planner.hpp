@@ -20,9 +20,9 @@ private:
         std::size_t first_input = 0;  // among the plan's
     };
 
-    // Whether nodes become one program, and results lie on operands that end there.
+    // Whether nodes become one program, and whether results take over the memory of operands that die.
     struct Sharing {
-        bool fuses, overlays;
+        bool fuses, overwrites;
     };
 
     std::vector<Choice> place_and_choose();
@@ -36,11 +36,18 @@ private:
     void make_programs(std::vector<Choice> &choices);
     void place_program(Part &part);
     void make_steps(const std::vector<Choice> &choices);
-    std::vector<std::vector<const Tensor *>> find_overlaid() const;
-    void place_intermediates(bool overlays);
+    std::vector<const Tensor *> overwritable(const Step &step) const;
+    void place_intermediates(bool overwrites);
     void lay_out_block(std::size_t part);
     void find_addresses();
-    // Calls f(tensor) for each operand that a kernel is given.
+    // An operand that a step's kernel is given: from how many bytes after the tensor's first element on it reads, and whether the result
+    // may take over the memory (KernelPlan::may_overwrite). slot: of the node's operands; max_sources for a program's input.
+    struct Read {
+        const Tensor &tensor;
+        std::size_t slot, offset;
+        bool may_overwrite;
+    };
+    // Calls f(read) for each slot; a tensor in two slots is read twice.
     template <class F>
     void for_each_read(const Step &step, F f) const;
     std::vector<const Tensor *> dropped_roots(const Step &step) const;
@@ -100,15 +107,26 @@ private:
 template <class F>
 void Planner::for_each_read(const Step &step, F f) const {
     const bool is_program = op_def(step.node->op).formula != nullptr;
+    const Joined &joined = programs_[*places_.find(step.result)];
+    // An epilogue reads the last of its inputs after the first of the results has been written.
+    const auto may_overwrite = [&](std::size_t slot) { return !joined.producer && (step.plan.may_overwrite >> slot & 1) != 0; };
     const auto sources = sources_of(step);
     for (std::size_t s = step.head.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
-        if (sources[s]) f(*sources[s], s);
+        if (sources[s]) f(Read{*sources[s], s, 0, may_overwrite(s)});
     }
-    const Joined &joined = programs_[*places_.find(step.result)];
-    for (const Part *part : {&joined.head, &joined.program}) {
-        for (const ProgramPlan::Input &input : part->program.inputs) {
-            if (input.tensor != joined.producer) f(*input.tensor, max_sources);
-        }
+    const auto offset_of = [](const ProgramPlan::Input &input) {
+        return static_cast<std::size_t>(input.first) * input.tensor->layout.nb[0];
+    };
+    // The head makes a row of the first operand where the result's row will be, so what it reads may lie there as that operand may.
+    for (const ProgramPlan::Input &input : joined.head.program.inputs) {
+        const Layout &first = sources[0]->layout, &layout = input.tensor->layout;
+        const bool alike = layout.type == first.type && layout.ne == first.ne && layout.nb == first.nb;
+        f(Read{*input.tensor, max_sources, offset_of(input), alike && may_overwrite(0)});
+    }
+    const auto &inputs = joined.program.program.inputs;
+    for (std::size_t i = 0; i < inputs.size(); i++) {
+        if (inputs[i].tensor == joined.producer) continue;
+        f(Read{*inputs[i].tensor, max_sources, offset_of(inputs[i]), is_program && may_overwrite(i)});
     }
 }
 

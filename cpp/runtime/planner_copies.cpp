@@ -92,8 +92,8 @@ void Planner::find_copies() {
     for (std::size_t k = 0; k < steps.size(); k++) {
         Copied &copied = copied_[k];
         if (k > 0 && copied_[k - 1].ends_round()) begin_round(k);
-        for_each_read(steps[k], [&](const Tensor &t, std::size_t) {
-            const Tensor &root = *t.root;
+        for_each_read(steps[k], [&](const Read &read) {
+            const Tensor &root = *read.tensor.root;
             if (home(root) == steps[k].part) return;
             const std::size_t known = landings_.size();
             const std::uint32_t landing = landing_for(root, steps[k].part, version(root), false);

@@ -12,7 +12,7 @@ namespace {
 
 void plan_band(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
-    if (p.node.op != Op::diag && a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    if (p.node.op != Op::diag && a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan.chunks(Stage::compute) = chunks_for(c.n_elements(), 2 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
 }
 

@@ -91,7 +91,7 @@ std::int64_t pieces_of(const Layout &a) noexcept { return ceil_div(a.ne[0], piec
 
 void plan_add_id(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
-    if (a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    if (a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan.chunks(Stage::compute) = chunks_for(pieces_of(c), 3 * static_cast<std::int64_t>(c.nbytes()), p.n_threads);
 }
 

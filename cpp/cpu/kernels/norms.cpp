@@ -26,7 +26,7 @@ constexpr std::int64_t norm_work = 8, soft_max_work = 12;
 template <std::int64_t work>
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
-    plan.overlaid = FloatRows::overlaid(p.node);
+    plan.may_overwrite = FloatRows::may_overwrite(p.node);
     plan.workspace = FloatRows::workspace(p.node, p.n_threads);
     plan.chunks(Stage::compute) = chunks_for(c.n_rows(), c.n_elements() * work, p.n_threads);
 }

@@ -29,7 +29,7 @@ void plan_pieces(const Problem &p, KernelPlan &plan) noexcept {
 
 void plan_dropout(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &c = p.node.layout;
-    if (a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    if (a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan_pieces<uniform_bytes>(p, plan);
 }
 

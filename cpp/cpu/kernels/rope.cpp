@@ -20,7 +20,7 @@ std::size_t angle_bytes(std::int64_t pairs) noexcept {
 
 void plan_rope(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &c = p.node.layout;
-    plan.overlaid = FloatRows::overlaid(p.node);
+    plan.may_overwrite = FloatRows::may_overwrite(p.node);
     const std::size_t rows = FloatRows::workspace(p.node, p.n_threads);
     plan.choice[0] = static_cast<std::int64_t>(rows);
     plan.workspace = rows + static_cast<std::size_t>(p.n_threads) * angle_bytes(rotation_of(p.node).pairs);

@@ -31,7 +31,7 @@ std::int64_t count(const Extents &ne) noexcept { return ne[0] * ne[1] * ne[2] * 
 
 void plan_scatter(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout, &c = p.node.layout;
-    if (a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    if (a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan.chunks(Stage::prepare) = move_chunks(p);
     const std::int64_t pieces = b.n_elements() == 0 ? 0 : count(pieces_of(b.ne, dim_of(p.node)));
     plan.chunks(Stage::compute) = chunks_for(pieces, 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);

@@ -33,12 +33,12 @@ std::int64_t work(const Problem &p) noexcept {
 std::int64_t tiles_of(std::int64_t n) noexcept { return ceil_div(n, tile_floats); }
 
 void plan_flat(const Problem &p, KernelPlan &plan) noexcept {
-    plan.overlaid = alike(p);
+    plan.may_overwrite = alike(p);
     plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_elements(), work(p), p.n_threads);
 }
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
-    plan.overlaid = alike(p);
+    plan.may_overwrite = alike(p);
     plan.chunks(Stage::compute) = chunks_for(p.node.layout.n_rows() * tiles_of(p.node.layout.ne[0]), work(p), p.n_threads);
 }
 

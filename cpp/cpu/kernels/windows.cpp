@@ -21,7 +21,7 @@ std::int64_t pieces_of(const Layout &b) noexcept { return ceil_div(b.ne[0], piec
 
 void plan_window(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout, &c = p.node.layout;
-    if (a.ne == c.ne && a.nb == c.nb) plan.overlaid = 1;
+    if (a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan.chunks(Stage::prepare) = move_chunks(p);
     plan.chunks(Stage::compute) = chunks_for(pieces_of(b), 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
 }
