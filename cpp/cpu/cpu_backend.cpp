@@ -7,8 +7,10 @@
 #include "runtime/trace.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <deque>
+#include <limits>
 #include <string>
 
 namespace tensorlib::core {
@@ -94,6 +96,16 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
       isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
 
+std::size_t CpuBackend::most_packed_bytes() {
+    const std::string text = platform::environment("TENSORLIB_PACK_LIMIT");
+    if (text.empty()) return std::numeric_limits<std::size_t>::max();
+    std::size_t bytes = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+    if (error == std::errc() && end == text.data() + text.size()) return bytes;
+    fail(Status::invalid_argument, "backend: TENSORLIB_PACK_LIMIT is '%.64s': a number of bytes is valid, as 0 or 1073741824",
+         text.c_str());
+}
+
 namespace {
 
 const KernelTable<CpuKernel> &table() noexcept {
@@ -111,6 +123,17 @@ const KernelTable<CpuKernel> &table() noexcept {
 Choice CpuBackend::choose_kernel(const Problem &problem) const noexcept { return table().choose(problem); }
 
 std::string CpuBackend::kernels_refusals(const Problem &problem, const Kernel *chosen) const { return table().refusals(problem, chosen); }
+
+unsigned CpuBackend::make_copies(const Tensor &node, KernelPlan &plan) noexcept {
+    unsigned missing = 0;
+    for (std::size_t i = 0; i < plan.copies.size(); i++) {
+        ConstantCopy &copy = plan.copies[i];
+        if (!copy.planned()) continue;
+        copy.data = packed_->find_or_make(*node.src[copy.source], static_cast<PackedAs>(copy.form), isa_.kernels, pool_);
+        if (!copy.data) missing |= 1u << i;
+    }
+    return missing;
+}
 
 void CpuBackend::check_usable(const char *what) const {
     if (pool_.usable()) return;

@@ -24,9 +24,7 @@ public:
     const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
     // For the holder of the backend's turn.
     ThreadPool &pool() noexcept { return pool_; }
-    PackedConstants::Copy packed(const Tensor &a, PackedAs as, bool estimates) noexcept {
-        return packed_->find_or_make(a, as, isa_.kernels, pool_, estimates);
-    }
+    unsigned make_copies(const Tensor &node, KernelPlan &plan) noexcept override;
 
     std::size_t packed_bytes() const noexcept override { return packed_->bytes(); }
     void check_usable(const char *what) const override;
@@ -39,12 +37,13 @@ private:
     std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
     // Contexts may keep the object for longer, not the copies.
     ~CpuBackend() override { packed_->clear(); }
+    static std::size_t most_packed_bytes();
     void rebuild(const Rebuilt &leaf);
     void execute_together(std::span<const Step> steps, const Together::Group &group);
 
     const IsaLevel &isa_;
     ThreadPool pool_;
-    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants(device().memory()));
+    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants(device().memory(), most_packed_bytes()));
 };
 
 }  // namespace tensorlib::core

@@ -119,13 +119,13 @@ const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accep
     return at == of_root->second.end() ? nullptr : &*at;
 }
 
-PackedConstants::Copy PackedConstants::find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
+const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
     // All that a stand-in has is the whole leaf.
     const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
-    if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, leaf)) return {kept->data(), kept->bytes(), text_of(as)};
+    if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, leaf)) return kept->data();
     const std::lock_guard guard(lock_);
     const Entry *e = find_entry(a, [&](const PackedPanels &panels) { return panels.are_of(a.layout, as, leaf); });
-    return e ? Copy{e->panels->data(), e->panels->bytes(), text_of(as)} : Copy{nullptr, 0, ""};
+    return e ? e->panels->data() : nullptr;
 }
 
 const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept {
@@ -135,22 +135,31 @@ const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const leaf::Le
     if (format.rows == 0) return "no packed copies of this type at this level";
     if (format.bytes(a.layout.ne[0]) == 0) return as == PackedAs::panels ? "rows of a are no whole pairs" : "rows too short for strips";
     // Panels are whole: of fewer rows most of a copy would be padding.
-    return a.layout.ne[1] * 2 < format.rows ? "too few rows for a packed copy" : nullptr;
+    if (a.layout.ne[1] * 2 < format.rows) return "too few rows for a packed copy";
+    return PackedPanels::bytes(a.layout, as, leaf) == 0 ? "nothing to pack, or more bytes than can be counted" : nullptr;
 }
 
-PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool,
-                                                    bool estimates) noexcept {
-    if (const char *reason = refuse(a, as, leaf, memory_)) return {nullptr, 0, reason};
-    if (const Copy found = find(a, as, leaf); found.panels) return found;
-    constexpr Copy no_memory{nullptr, 0, "no memory for a packed copy"};
+ConstantCopy PackedConstants::plan(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory,
+                                   bool missing) noexcept {
+    ConstantCopy copy;
+    copy.form = static_cast<std::uint8_t>(as);
+    copy.text = refuse(a, as, leaf, memory);
+    if (copy.text) return copy;
+    copy.state = missing ? ConstantCopy::State::missing : ConstantCopy::State::planned;
+    copy.text = missing ? "no memory for a packed copy" : text_of(as);
+    if (!missing) copy.bytes = PackedPanels::bytes(a.layout, as, leaf);
+    return copy;
+}
+
+const std::byte *PackedConstants::find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept {
+    if (const std::byte *found = find(a, as, leaf)) return found;
     const std::size_t bytes = PackedPanels::bytes(a.layout, as, leaf);
     const std::uint64_t available = platform::available_memory();
-    if (bytes == 0 || (available != 0 && bytes > available / 2)) return no_memory;
-    static constexpr std::byte nowhere{};
-    if (estimates) return {&nowhere, bytes, text_of(as)};
+    const std::size_t kept = this->bytes();
+    if ((available != 0 && bytes > available / 2) || kept > most_bytes_ || bytes > most_bytes_ - kept) return nullptr;
     try {
         auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, as, leaf));
-        if (!panels->data()) return no_memory;
+        if (!panels->data()) return nullptr;
         panels->pack(a, pool);
         Context *context = a.root->context;
         context->watch(*this);
@@ -158,9 +167,9 @@ PackedConstants::Copy PackedConstants::find_or_make(const Tensor &a, PackedAs as
         const std::byte *data = panels->data();
         entries_[a.root].push_back({a.root_offset, a.layout, std::move(panels)});
         bytes_ += bytes;
-        return {data, bytes, text_of(as)};
+        return data;
     } catch (...) {
-        return no_memory;
+        return nullptr;
     }
 }
 

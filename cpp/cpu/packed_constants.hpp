@@ -1,14 +1,15 @@
 // Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in: in panels for
 // products of all rows, in strips for those of some (cpu/leaf/strips_i8.hpp). A constant that both read has both.
 //
-// A copy is made when a plan asks for it, by all threads, and is there until the backend or the constant's context goes. Plans keep its
-// address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
+// A copy is made by all threads once a plan that uses it is to run, and exists until the backend or the constant's context goes. Plans keep
+// its address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
 // original is dropped its copy becomes the context's, and serves all backends of the level.
 #pragma once
 
 #include "base/thread_pool.hpp"
 #include "cpu/leaf/leaf_table.hpp"
 #include "graph/context.hpp"
+#include "runtime/kernel.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -52,22 +53,18 @@ private:
 
 class PackedConstants final : public TensorWatcher {
 public:
-    // What a plan is told: the panels of a's slices, panel after panel, or why there are none; a static text.
-    struct Copy {
-        const std::byte *panels = nullptr;
-        std::size_t bytes = 0;
-        const char *why;
-    };
-
     // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
     static const char *refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept;
 
-    explicit PackedConstants(const DeviceMemory &memory) noexcept : memory_(memory) {}
+    // The copy that a kernel plans for such an operand, or why it plans none. Nothing is made. missing: there is no memory for it.
+    static ConstantCopy plan(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory, bool missing) noexcept;
 
-    // Of such an operand. Needs the backend's turn, which the pool belongs to. A copy that there is no memory for is none:
-    // it may take half of what the machine has left. `estimates`: it is only asked for; where there is none yet, its bytes are right and
-    // its address leads nowhere.
-    Copy find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool, bool estimates) noexcept;
+    // most_bytes: what all copies together may take.
+    PackedConstants(const DeviceMemory &memory, std::size_t most_bytes) noexcept : memory_(memory), most_bytes_(most_bytes) {}
+
+    // The panels of a planned copy, slice after slice; null if there is no memory: a copy may take half of what the machine has left, and
+    // no more than is left of most_bytes. For the holder of the backend's turn, to which the pool belongs.
+    const std::byte *find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept;
 
     // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
@@ -86,14 +83,15 @@ private:
         bool is_of(const Tensor &a) const noexcept;
     };
 
-    Copy find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
+    const std::byte *find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
     // The first one that is accepted(its panels).
     template <class Accepted>
     const Entry *find_entry(const Tensor &a, Accepted accepted) const noexcept;
     ~PackedConstants() override = default;
 
     const DeviceMemory &memory_;  // of the constants
-    mutable std::mutex lock_;     // contexts go at any time
+    const std::size_t most_bytes_;
+    mutable std::mutex lock_;  // contexts go at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::size_t bytes_ = 0;
 };

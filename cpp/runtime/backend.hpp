@@ -68,6 +68,9 @@ public:
     // The kernel that takes the node, and how; refusals() is what those said that are preferred to this one (all, where it is null). Not
     // for a joined one: its parts are asked.
     Choice choose(const Problem &problem) const noexcept;
+    // Makes the copies of constants that the plan for `node` lists as planned, or finds those that exist. Returns the ones that there is no
+    // memory for, a bit each. For the holder of the turn.
+    virtual unsigned make_copies(const Tensor & /*node*/, KernelPlan & /*plan*/) noexcept { return 0; }
     std::string refusals(const Problem &problem, const Kernel *chosen) const;
 
     // Throws where this backend cannot be used at present: Error(unavailable) in a forked child, Error(device) after

@@ -52,8 +52,8 @@ struct Problem {
     Backend &backend;
     int n_threads;
     Program program{};
-    // Nothing will run: only what it would take is asked for. What the kernel keeps of constants is counted then, not made.
-    bool estimates = false;
+    // Which of the copies that the kernel plans (KernelPlan::copies, a bit each) the backend has no memory for.
+    unsigned missing_copies = 0;
 };
 
 // What a step does one after the other: set-up is done once, before anything else, where the operands' values decide how the rest goes;
@@ -63,12 +63,22 @@ enum class Stage : std::uint8_t { set_up, prepare, compute, combine };
 constexpr std::size_t n_stages = 4;
 constexpr const char *stage_names[n_stages] = {"set up", "prepare", "compute", "combine"};
 
-// What a backend keeps of a constant operand in another form, as long as it and the operand's context are there.
-struct KeptCopy {
-    const std::byte *data = nullptr;  // null: there is none
-    std::size_t bytes = 0;
-    const char *text = "";  // what it is, or why there is none: static, for the plan's text
+// A constant operand in another form, which the backend keeps as long as it and the operand's context exist. Whether a kernel uses one, and
+// so the bits of its results, follows from the operand alone. A kernel whose copy is missing computes the same bits from the operand
+// itself.
+struct ConstantCopy {
+    enum class State : std::uint8_t { none, planned, missing };
+
+    State state = State::none;
+    std::uint8_t form = 0;            // the backend's own word for it
+    const char *text = "";            // what it is, or why the kernel uses none: static, for the plan's text
+    const std::byte *data = nullptr;  // of a planned one, set by Backend::make_copies()
+    std::size_t bytes = 0;            // of a planned one
     std::size_t source = 0;
+
+    bool used() const noexcept { return state != State::none; }
+    bool planned() const noexcept { return state == State::planned; }
+    bool missing() const noexcept { return state == State::missing; }
 };
 
 // What a kernel needs for one node.
@@ -78,8 +88,8 @@ struct KernelPlan {
     std::array<std::int64_t, n_stages> n_chunks{0, 0, 1, 0};
     std::int64_t n_rounds = 1;
     std::size_t workspace = 0;  // bytes, all threads' parts included
-    // Of its operands, in the kernel's own order; those without a text were not asked for.
-    std::array<KeptCopy, 3> copies{};
+    // The copies of constant operands that the kernel uses, in its own order; an entry without a text was not asked for.
+    std::array<ConstantCopy, 3> copies{};
     // What the kernel rounds an operand to, for the plan's text: static, as "b in 8 bits".
     const char *rounding = "";
     // Sources (a bit each) that the kernel does not read where their originals were dropped (graph/stand_in.hpp): it has another way to
@@ -113,8 +123,8 @@ struct KernelPlan {
 struct Kernel {
     Op op;  // Op::leaf: any operation that has a formula
     const char *name;
-    // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. In one step, so that what is found
-    // out by the way is found out once.
+    // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. One function answers both, so that
+    // what they share is computed once. It has no effects: it lists the copies that it wants, and makes none.
     const char *(*plan)(const Problem &problem, KernelPlan &plan) noexcept;
     bool fuses = false;       // whether it runs the step's program on its result
     bool takes_head = false;  // whether it runs the step's head for its first operand

@@ -14,11 +14,14 @@ namespace tensorlib::core {
 
 Plan::Plan(Graph &graph, Backend &backend) : structure_(graph) {
     check_leafs(graph);
-    Planner(*this, graph, backend, false);
+    Planner planner(*this, graph, backend);
+    planner.make_copies();
+    planner.lay_out();
+    planner.find_addresses();
     attach(graph);
 }
 
-Plan::Plan(const Graph &graph, Backend &backend, Estimate) : structure_(graph) { Planner(*this, graph, backend, true); }
+Plan::Plan(const Graph &graph, Backend &backend, Estimate) : structure_(graph) { Planner(*this, graph, backend).lay_out(); }
 
 std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
     const Plan plan(graph, backend, Estimate{});
@@ -43,8 +46,8 @@ std::vector<std::size_t> Plan::estimate(const Graph &graph, Backend &backend) {
     using Packed = std::tuple<std::size_t, const Tensor *, std::size_t, Extents, Strides, std::string_view>;
     std::vector<Packed> packed;
     for (const Step &step : plan.steps_) {
-        for (const KeptCopy &copy : step.plan.copies) {
-            if (copy.bytes == 0) continue;
+        for (const ConstantCopy &copy : step.plan.copies) {
+            if (!copy.planned()) continue;
             const Tensor &a = *step.node->src[copy.source];
             const Packed key(step.part, a.root, a.root_offset, a.layout.ne, a.layout.nb, copy.text);
             if (std::ranges::find(packed, key) != packed.end()) continue;

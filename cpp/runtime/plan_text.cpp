@@ -32,13 +32,13 @@ std::string recompute_text(const Graph &graph, std::size_t i, bool is_output) {
 // What is kept of a step's constants: those of one form together, each reason why there are none once.
 std::string copies_text(const KernelPlan &plan) {
     std::string text;
-    for (const KeptCopy &copy : plan.copies) {
-        const auto same = [&](const KeptCopy &other) { return std::string_view(other.text) == copy.text; };
+    for (const ConstantCopy &copy : plan.copies) {
+        const auto same = [&](const ConstantCopy &other) { return std::string_view(other.text) == copy.text; };
         if (!*copy.text || &*std::ranges::find_if(plan.copies, same) != &copy) continue;
         std::size_t bytes = 0;
-        for (const KeptCopy &other : plan.copies) bytes += same(other) ? other.bytes : 0;
+        for (const ConstantCopy &other : plan.copies) bytes += same(other) ? other.bytes : 0;
         text += format_text(", %s", copy.text);
-        if (copy.data) text += format_text(" of %zu bytes", bytes);
+        if (copy.planned()) text += format_text(" of %zu bytes", bytes);
     }
     return text;
 }

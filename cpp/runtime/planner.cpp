@@ -9,8 +9,8 @@
 
 namespace tensorlib::core {
 
-Planner::Planner(Plan &plan, const Graph &graph, Backend &backend, bool estimates)
-    : plan_(plan), graph_(graph), backend_(backend), parts_(backend.parts()), estimates_(estimates) {
+Planner::Planner(Plan &plan, const Graph &graph, Backend &backend)
+    : plan_(plan), graph_(graph), backend_(backend), parts_(backend.parts()) {
     bool added;
     for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::Place>(i), added);
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
@@ -20,23 +20,38 @@ Planner::Planner(Plan &plan, const Graph &graph, Backend &backend, bool estimate
         plan_.blocks_.emplace_back();
         plan_.blocks_.back().memory = &part->device().memory();
     }
-    const std::vector<Choice> choices = place_and_choose();
+    place_and_choose();
+}
+
+void Planner::make_copies() {
+    for (std::size_t i = 0; i < choices_.size(); i++) {
+        const Tensor &node = *graph_.nodes()[i];
+        Backend &part = *parts_[plan_.parts_[i]];
+        if (std::ranges::none_of(choices_[i].plan.copies, &ConstantCopy::planned)) continue;
+        unsigned missing = 0;
+        while (const unsigned more = part.make_copies(node, choices_[i].plan)) {
+            missing |= more;
+            choices_[i] = part.choose({node, part, part.n_threads(), {}, missing});
+        }
+    }
+}
+
+void Planner::lay_out() {
     // A program takes fewer places for results, and keeps what it reads longer: mostly less memory, but not always. The last one is what
     // the graph has counted with (runtime/memory_budget.hpp).
     constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
     for (const Sharing &way : ways) {
-        if (way.fuses && (!backend.fuses() || graph.check_finite)) continue;
-        lay_out(choices, way);
-        const std::optional<std::size_t> limit = graph.recomputation().limit;
+        if (way.fuses && (!backend_.fuses() || graph_.check_finite)) continue;
+        lay_out_as(way);
+        const std::optional<std::size_t> limit = graph_.recomputation().limit;
         std::size_t taken = 0;
         for (const Plan::Block &block : plan_.blocks_) taken += block.intermediates_offset + block.intermediates.size;
         if (!limit || taken <= *limit) break;
     }
-    find_addresses();
 }
 
-// All but addresses.
-void Planner::lay_out(std::vector<Choice> choices, const Sharing &way) {
+void Planner::lay_out_as(const Sharing &way) {
+    std::vector<Choice> choices = choices_;
     plan_.fusions_ = {};
     plan_.instructions_.clear(), plan_.inputs_.clear();
     plan_.steps_.clear(), plan_.step_nodes_.clear(), plan_.done_.clear();
@@ -91,7 +106,7 @@ void check_sizes(const Tensor &node) {
 template <class F>
 auto Planner::with_problem(std::size_t i, std::size_t part, F f) const {
     Tensor *node = graph_.nodes()[i];
-    Problem problem{*node, *parts_[part], parts_[part]->n_threads(), {}, estimates_};
+    Problem problem{*node, *parts_[part], parts_[part]->n_threads()};
     if (!op_def(node->op).formula) return f(problem);
     const ProgramPlan program = make_program(graph_, places_, {&node, 1}, nullptr);
     std::vector<TensorRef> inputs;
@@ -111,21 +126,24 @@ std::string Planner::refusal(std::size_t node, std::size_t part) const {
     return with_problem(node, part, [&](const Problem &problem) { return parts_[part]->refusals(problem, nullptr); });
 }
 
-// Of several parts: as if all of them took all nodes, and then again without what is found out to be refused. Asking each part for each
-// node beforehand would cost as much as planning for each of them, and have each keep what it keeps of constants.
-std::vector<Choice> Planner::place_and_choose() {
+// For several parts, nodes are placed as if every part took every node, then placed again without what turned out to be refused. Asking
+// every part about every node first would cost as much as planning for each of them.
+void Planner::place_and_choose() {
     const std::size_t n = graph_.nodes().size();
     plan_.parts_.assign(n, 0);
     alone_ = 0;
-    if (n_parts() == 1) return choose_kernels(nullptr);
+    if (n_parts() == 1) {
+        choices_ = choose_kernels(nullptr);
+        return;
+    }
     RefusedNodes refused(n_parts());
     for (;;) {
         const auto why = [this](std::size_t node, std::size_t part) { return refusal(node, part); };
         Placement placement = place_nodes(graph_, places_, backend_, refused, why);
         plan_.parts_ = std::move(placement.part), alone_ = placement.alone;
         const std::size_t before = plan_.refused_.size();
-        std::vector<Choice> choices = choose_kernels(&refused);
-        if (plan_.refused_.size() == before) return choices;
+        choices_ = choose_kernels(&refused);
+        if (plan_.refused_.size() == before) return;
     }
 }
 
@@ -141,7 +159,7 @@ std::vector<Choice> Planner::choose_kernels(RefusedNodes *refused) const {
         const std::uint32_t part = plan_.parts_[i];
         const bool elementwise = op_def(node.op).formula != nullptr;
         if (elementwise && (!refused || has_kernel(i, part))) continue;
-        const Problem problem{node, *parts_[part], parts_[part]->n_threads(), {}, estimates_};
+        const Problem problem{node, *parts_[part], parts_[part]->n_threads()};
         if (!elementwise) choices[i] = parts_[part]->choose(problem);
         if (choices[i].kernel) continue;
         if (!refused) fail_without_kernel(problem);
@@ -186,7 +204,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
         place_program(joined.program);
         if (joined.program.spans.empty() || joined.producer) continue;
         Backend &part = *parts_[plan_.parts_[i]];
-        const Problem problem{*nodes[i], part, part.n_threads(), joined.program.spans, estimates_};
+        const Problem problem{*nodes[i], part, part.n_threads(), joined.program.spans};
         choices[i] = part.choose(problem);
         if (!choices[i].kernel) fail_without_kernel(problem);
     }

@@ -10,8 +10,16 @@ namespace tensorlib::core {
 
 class Planner {
 public:
-    // Fills in all of the plan but what Plan::attach() does. `estimates`: the plan is not to run; nothing is kept of constants for it.
-    Planner(Plan &plan, const Graph &graph, Backend &backend, bool estimates);
+    // Decides where each node runs and which kernel runs it. Has no effects outside of the plan.
+    Planner(Plan &plan, const Graph &graph, Backend &backend);
+
+    // Makes the copies of constants that the chosen kernels use. A kernel whose copy is missing plans once more without it. For a plan that
+    // is to run, before lay_out().
+    void make_copies();
+    // Fuses nodes, orders the steps and places what they write: all that a plan takes is known then.
+    void lay_out();
+    // Where each step finds its operands, for a plan that is to run. What is left then is Plan::attach().
+    void find_addresses();
 
 private:
     struct Part {
@@ -25,21 +33,20 @@ private:
         bool fuses, overwrites;
     };
 
-    std::vector<Choice> place_and_choose();
+    void place_and_choose();
     std::vector<Choice> choose_kernels(RefusedNodes *refused) const;
     bool has_kernel(std::size_t node, std::size_t part) const;
     std::string refusal(std::size_t node, std::size_t part) const;
     // Calls f(problem) for the node on a part, of an elementwise one with a program of its own.
     template <class F>
     auto with_problem(std::size_t node, std::size_t part, F f) const;
-    void lay_out(std::vector<Choice> choices, const Sharing &way);
+    void lay_out_as(const Sharing &way);
     void make_programs(std::vector<Choice> &choices);
     void place_program(Part &part);
     void make_steps(const std::vector<Choice> &choices);
     std::vector<const Tensor *> overwritable(const Step &step) const;
     void place_intermediates(bool overwrites);
     void lay_out_block(std::size_t part);
-    void find_addresses();
     // An operand that a step's kernel is given: from how many bytes after the tensor's first element on it reads, and whether the result
     // may take over the memory (KernelPlan::may_overwrite). slot: of the node's operands; max_sources for a program's input.
     struct Read {
@@ -75,9 +82,9 @@ private:
     const Graph &graph_;
     Backend &backend_;
     const std::span<Backend *const> parts_;
-    const bool estimates_;
     std::optional<std::uint32_t> alone_;  // the part that has all
     TensorSet places_;                    // of nodes and leafs
+    std::vector<Choice> choices_;         // by the nodes' indices
     // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
         Part program, head;
@@ -90,8 +97,7 @@ private:
         Graph::Place root;
         std::uint32_t part, version;
         enum Where { in_block, in_output, kept } where;
-        std::size_t offset;         // in_block: behind Block::copies_offset
-        const std::byte *constant;  // kept
+        std::size_t offset;  // in_block: behind Block::copies_offset
     };
     std::vector<Landing> landings_;
     // Of each step, by their numbers: what is copied before and after it; what goes back from there to where it is at home, first of all;

@@ -35,12 +35,11 @@ std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::
         if (known.root != place || known.part != part || known.version != version) continue;
         if (!is_output || known.where == Landing::in_output) return static_cast<std::uint32_t>(l);
     }
-    Landing landing{place, part, version, Landing::in_block, 0, nullptr};
+    Landing landing{place, part, version, Landing::in_block, 0};
     if (is_output) {
         landing.where = Landing::in_output;
     } else if (root.is_leaf() && root.constant.load(std::memory_order_acquire)) {
         landing.where = Landing::kept;
-        if (!estimates_) landing.constant = backend_.constant_on(part, root);
         plan_.kept_constants_.push_back({place, part});
     } else {
         Plan::Block &block = plan_.blocks_[part];
@@ -168,8 +167,9 @@ void Planner::find_landing(const Tensor &root, const Step &step, std::size_t beh
     const auto of_root = [&](std::uint32_t l) { return landings_[l].root == place; };
     const Landing &landing = landings_[*std::ranges::find_if(copied.read, of_root)];
     if (landing.where == Landing::kept) {
-        // (Read only, whatever the type of an operand's address says.)
-        address = landing.constant ? const_cast<std::byte *>(landing.constant) + behind : nullptr;
+        // It is only read, although an operand's address is not const.
+        const std::byte *constant = backend_.constant_on(step.part, root);
+        address = constant ? const_cast<std::byte *>(constant) + behind : nullptr;
     } else if (landing.where == Landing::in_output) {
         plan_.in_graph_.push_back({&address, place, behind});
     } else {

@@ -360,6 +360,23 @@ INSTANTIATE_TEST_SUITE_P(Sets, Joined, testing::ValuesIn(device_sets()), [](cons
     return name;
 });
 
+// A product is moved to another device because a later node, which its device refuses, pulls it along. Copies are made after placement, so
+// the first device keeps none.
+TEST(Join, constants_are_packed_only_on_the_device_that_multiplies_with_them) {
+    const support::Environment refuse("TENSORLIB_REFUSE", "cpu:0/cumsum");
+    const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b});
+    const tl::Context ctx(a);
+    const auto w = ctx.zeros(tl::Type::q8_0, {64, 4096}), x = ctx.zeros(tl::Type::f32, {64, 256});
+    w.set_constant();
+    const tl::Graph graph({sum(cumsum(mul_mat(w, x)))});
+    graph.plan_bytes(joined);
+    EXPECT_EQ(a.packed_memory() + b.packed_memory(), 0u);
+    graph.compute(joined);
+    const std::string text = graph.plan_text(joined);
+    const bool on_first = text.find(": cpu:0 mul_mat") != std::string::npos;
+    EXPECT_EQ((on_first ? b : a).packed_memory(), 0u) << text;
+}
+
 TEST(Join, bad_input_says_what_would_be_valid) {
     const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), again("CPU:0", {1});
     expect_error(tl::Status::invalid_argument, {"backend_join", "0 backends", "1 to 32"}, [] { tl::Backend::join({}); });

@@ -579,6 +579,8 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * The environment variable `TENSORLIB_FUSE` is read here: with `0` every node is computed by itself, while
  * a product is otherwise computed together with the addition that alone takes its result, to the same
  * bits; another value than `0` and `1` is TL_STATUS_INVALID_ARGUMENT.
+ * `TENSORLIB_PACK_LIMIT` is the most bytes that a CPU backend may take for packed copies of constant weights, which make
+ * products faster; 0 means none. Results do not depend on it. Without it, a copy may take half of the memory that is left.
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
  * level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
  * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
@@ -588,7 +590,7 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * `TENSORLIB_CUBLASLT=off`, or a path.
  *
  * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
- * `TENSORLIB_ISA` names no level. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
+ * `TENSORLIB_ISA` names no level, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
  * on this machine (the message names those that are), or no thread could be started. TL_STATUS_IO:
  * `TENSORLIB_TRACE` is a file that cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */

@@ -33,21 +33,25 @@ leaf::LeafTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std:
 
 }  // namespace
 
-WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const std::byte *copy, const leaf::LeafTable &leaf) noexcept
+WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy,
+                           const leaf::LeafTable &leaf) noexcept
     : leaf_(leaf),
       format_(leaf.strips[dtype_index(a_t.type)]),
       levels_(leaf.integer.formats[dtype_index(a_t.type)].levels),
-      copy_(copy),
+      strips_of_rows_(copy.used()),
+      packs_strips_(copy.missing()),
+      copy_(copy.data),
       as_they_lie_(weighted_as_it_lies(a_t, columns, leaf)),
       K_(a_t.ne[0]),
-      sums_of_column_(copy ? format_.sum_floats(K_) : K_),
+      sums_of_column_(strips_of_rows_ ? format_.sum_floats(K_) : K_),
       strips_(ceil_div(sums_of_column_, strip)),
-      slices_(copy ? std::min(ceil_div(a_t.ne[1], least_slice), most_slices) : ceil_div(a_t.ne[1], slice)),
+      slices_(strips_of_rows_ ? std::min(ceil_div(a_t.ne[1], least_slice), most_slices) : ceil_div(a_t.ne[1], slice)),
       column_blocks_(ceil_div(columns, few_columns)),
       few_(few) {
     if (few) shared_.add<float>(std::max<std::int64_t>(slices_, 1) * columns * sums_of_column_);
-    if (copy) {
+    if (strips_of_rows_) {
         strip_bytes_ = static_cast<std::size_t>(format_.copy.bytes(K_));
+        packed_ = thread_.add<std::byte>(packs_strips_ ? format_.summed * static_cast<std::int64_t>(strip_bytes_) : 0);
         return;
     }
     decoded_ = thread_.add<float>(together * strip);
@@ -75,13 +79,13 @@ void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64
     float *sums = reinterpret_cast<float *>(shared);
     for (std::int64_t t = 0; t < columns; t++) {
         // (Of strips, whose order is another, the first slice's.)
-        float *to = copy_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
-        if (!copy_ || n_rows == 0) std::fill_n(to, length, 0.0f);
-        for (std::int64_t s = copy_ ? 1 : 0; s * per_slice < n_rows; s++) {
+        float *to = strips_of_rows_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
+        if (!strips_of_rows_ || n_rows == 0) std::fill_n(to, length, 0.0f);
+        for (std::int64_t s = strips_of_rows_ ? 1 : 0; s * per_slice < n_rows; s++) {
             const float *from = sums + (s * columns + t) * sums_of_column_ + begin;
             leaf_.windows.sum(length, 1, &from, &one, to, true);
         }
-        if (copy_) format_.put_in_order(K_, sums + t * sums_of_column_, begin, begin + length, c + t * K_);
+        if (strips_of_rows_) format_.put_in_order(K_, sums + t * sums_of_column_, begin, begin + length, c + t * K_);
     }
 }
 
@@ -98,7 +102,7 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[0].data, leaf),
+          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[0], leaf),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const auto staged = [&](const Tensor *t) { return t ? FloatColumns::staged_floats(t->layout, columns) : 0; };
         h = parts.add<float>(staged(node.src[1])), scores = parts.add<float>(staged(node.src[ops::sparse_operands.scores]));
@@ -128,7 +132,7 @@ void find_active(const Blocking &b, const Step &step, std::int64_t first, std::i
 
 void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    if (WeightedRows::takes_strips(p.node.src[0]->layout, p.node.layout.ne[1], leaf)) plan_copy(p, plan, PackedAs::strips);
+    if (WeightedRows::takes_strips(p.node.src[0]->layout, p.node.layout.ne[1], leaf)) plan_copy(p, plan, 0, 0, PackedAs::strips);
     const Blocking b(p.node, plan, p.n_threads, leaf);
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
     plan.chunks(Stage::prepare) = 1;

@@ -11,18 +11,17 @@ public:
     // Up to so many columns the slices' partial sums have room of their own, and all slices are added up at once.
     static constexpr std::int64_t few_columns = 8;
 
-    // copy: of few columns a_t's strips (cpu/leaf/strips_i8.hpp), or null.
-    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const std::byte *copy, const leaf::LeafTable &leaf) noexcept;
+    // copy: of few columns a_t's strips (cpu/leaf/strips_i8.hpp).
+    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy, const leaf::LeafTable &leaf) noexcept;
 
     // Whether a copy in strips is of use.
     static bool takes_strips(const Layout &a_t, std::int64_t tokens, const leaf::LeafTable &leaf) noexcept {
         const leaf::LeafTable::PanelFormat &copy = leaf.strips[dtype_index(a_t.type)].copy;
         return tokens <= few_columns && a_t.nb[0] == traits(a_t.type).size && copy.rows > 0 && copy.bytes(a_t.ne[0]) > 0;
     }
-    bool reads_rows() const noexcept { return !copy_; }
 
     // Chunks of Stage::compute, which is to have the list; of few columns Stage::combine follows.
-    std::int64_t chunks() const noexcept { return copy_ ? slices_ : few_ ? slices_ * strips_ : column_blocks_ * strips_; }
+    std::int64_t chunks() const noexcept { return strips_of_rows_ ? slices_ : few_ ? slices_ * strips_ : column_blocks_ * strips_; }
     std::int64_t combine_chunks() const noexcept { return few_ ? strips_ : 0; }
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
@@ -49,7 +48,7 @@ private:
     static constexpr std::int64_t most_slices = 32, least_slice = 64;
     static constexpr std::int64_t fetched_ahead = 8192;  // as in row_products.cpp
     std::int64_t slice_of(std::int64_t n_rows) const noexcept {
-        return copy_ ? std::max(ceil_div(n_rows, most_slices), least_slice) : slice;
+        return strips_of_rows_ ? std::max(ceil_div(n_rows, most_slices), least_slice) : slice;
     }
 
     template <class Weight>
@@ -58,7 +57,7 @@ private:
     template <class Weight>
     void add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept;
     template <class Weight>
-    void add_strips(const Work<Weight> &work, Range rows, float *to) const noexcept;
+    void add_strips(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept;
     // Where these outputs of a row are as floats.
     const float *floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept;
     void fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept;
@@ -67,13 +66,15 @@ private:
     const leaf::LeafTable &leaf_;
     const leaf::LeafTable::StripFormat &format_;
     const std::uint8_t *levels_;
+    bool strips_of_rows_;  // whether sums are taken over strips
+    bool packs_strips_;    // there is no copy, so each row's strip is packed before it is read
     const std::byte *copy_;
     leaf::LeafTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
     std::int64_t K_, sums_of_column_, strips_, slices_, column_blocks_;
     std::size_t strip_bytes_ = 0;
     bool few_;
     WorkspaceParts shared_, thread_;
-    std::size_t decoded_, sums_;
+    std::size_t packed_ = 0, decoded_ = 0, sums_ = 0;
 };
 
 // to [columns][ldt]: the outputs' sums over these rows of the list, from zero.
@@ -124,9 +125,15 @@ void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::in
 
 // to [columns][sums_of_column_]: these rows' sums in the order of strips, from zero.
 template <class Weight>
-void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to) const noexcept {
+void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept {
     const auto strip = [&](std::int64_t i) {
         return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(work.rows[i]) * strip_bytes_;
+    };
+    const auto packed_strip = [&](std::int64_t i, int place) {
+        auto *strip = reinterpret_cast<char *>(thread + packed_) + static_cast<std::size_t>(place) * strip_bytes_;
+        const std::byte *row = row_address(work.a_t, {work.rows[i], 0, 0});
+        format_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(work.a_t.nb[1]), 1, strip);
+        return strip;
     };
     const auto ahead = std::max<std::int64_t>(format_.summed, fetched_ahead / static_cast<std::int64_t>(strip_bytes_));
     leaf::PackedPanel taken[leaf::max_summed_strips];
@@ -138,7 +145,11 @@ void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to) c
             for (; i < rows.end && taps < format_.summed; i++) {
                 const float weight = work.weight(i, t);
                 if (weight == 0) continue;
-                taken[taps] = {strip(i), levels_, i + ahead < rows.end ? strip(i + ahead) - strip(i) : 0};
+                if (packs_strips_) {
+                    taken[taps] = {packed_strip(i, taps), levels_, 0};
+                } else {
+                    taken[taps] = {strip(i), levels_, i + ahead < rows.end ? strip(i + ahead) - strip(i) : 0};
+                }
                 weights[taps++] = weight;
             }
             if (taps == 0) break;
@@ -155,9 +166,9 @@ void WeightedRows::run(const Work<Weight> &work, std::int64_t chunk, std::byte *
     const std::int64_t number = chunk / strips_;
     const std::int64_t per_slice = slice_of(work.n_rows);
     const auto rows_of = [&](std::int64_t s) { return Range{s * per_slice, std::min((s + 1) * per_slice, work.n_rows)}; };
-    if (copy_) {
+    if (strips_of_rows_) {
         if (chunk * per_slice >= work.n_rows) return;
-        add_strips(work, rows_of(chunk), reinterpret_cast<float *>(shared) + chunk * work.columns * sums_of_column_);
+        add_strips(work, rows_of(chunk), reinterpret_cast<float *>(shared) + chunk * work.columns * sums_of_column_, thread);
         return;
     }
     if (few_) {

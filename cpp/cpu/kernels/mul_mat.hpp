@@ -136,10 +136,10 @@ RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, s
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
 
-// Asks the backend for the packed copy of a source, which there may be where that is constant.
-KeptCopy copy_of(const Problem &problem, std::size_t source, PackedAs as) noexcept;
-// The same for a, into the plan. With a copy a itself is not read.
-void plan_copy(const Problem &problem, KernelPlan &plan, PackedAs as = PackedAs::panels) noexcept;
+// Lists the packed copy of a constant source among the plan's, at this place. A kernel that reads the copy does not read the source.
+void plan_copy(const Problem &problem, KernelPlan &plan, std::size_t place, std::size_t source, PackedAs as) noexcept;
+// The panels of a.
+inline void plan_copy(const Problem &problem, KernelPlan &plan) noexcept { plan_copy(problem, plan, 0, 0, PackedAs::panels); }
 
 // The integer product's row of the table, in mul_mat_integer.cpp.
 namespace integer {

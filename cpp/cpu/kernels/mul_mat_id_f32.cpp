@@ -18,7 +18,9 @@ namespace {
 struct FloatBlocking : Blocking {
     std::int64_t MR, NR, most_dots;
     DotTiles as_they_lie;
-    // The constant's copy, or null; its micro-kernels, elements of a step of theirs, and bytes of a panel and of its part for a step.
+    // Whether panels come from the constant's copy; the copy, its micro-kernels, elements of a step of theirs, and bytes of a panel and of
+    // its part for a step.
+    bool reads_copy;
     const std::byte *copy;
     const leaf::LeafTable::Gemm &gemm;
     std::int64_t per_step, together;  // whole groups of columns whose panels stay in the second-level cache for all of k
@@ -31,19 +33,20 @@ struct FloatBlocking : Blocking {
           MR(leaf.gemm.rows),
           NR(leaf.gemm.columns),
           as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)),
+          reads_copy(plan.copies[0].planned()),
           copy(plan.copies[0].data),
-          gemm(copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm.f32),
-          per_step(copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
+          gemm(reads_copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm.f32),
+          per_step(reads_copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
           together(packed::most_few_columns / NR * NR),
-          copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
-          copy_step(copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
-        // Rows of F32 that do not lie along k are gathered by packing; with a copy a is not read.
-        most_dots = !copy && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
+          copy_panel(reads_copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
+          copy_step(reads_copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
+        // Rows of F32 that do not lie along k are gathered by packing. A product that uses a copy has the bits of panels, copy or not.
+        most_dots = !plan.copies[0].used() && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
         columns.add<float>(places * K);
-        panels = thread.add<float>(copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
+        panels = thread.add<float>(reads_copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
         const auto dot_rows = static_cast<std::int64_t>(leaf::max_dot_rows * decoded_floats(K));
-        decoded = thread.add<float>(copy ? NR * KC : std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
-        tile = thread.add<float>(std::max<std::int64_t>(MR * (copy ? together : NR), leaf::max_dot_rows * leaf::max_dot_columns));
+        decoded = thread.add<float>(reads_copy ? NR * KC : std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
+        tile = thread.add<float>(std::max<std::int64_t>(MR * (reads_copy ? together : NR), leaf::max_dot_rows * leaf::max_dot_columns));
     }
 
     float *column(const Step &step, std::int64_t place) const noexcept {
@@ -158,7 +161,7 @@ void by_expert::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &a = p.node.src[0]->layout;
-    plan.choice[choice_kc] = even_block(a.ne[0], plan.copies[0].data ? packed::few_columns_kc : packed::largest_kc,
+    plan.choice[choice_kc] = even_block(a.ne[0], plan.copies[0].used() ? packed::few_columns_kc : packed::largest_kc,
                                         std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
     plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm.rows, packed::largest_mc / leaf.gemm.rows);
@@ -180,7 +183,7 @@ void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
     ExpertRange run;
     Range rows;
     if (!b.work_of(round, slice, run, rows)) return;
-    if (b.copy) {
+    if (b.reads_copy) {
         multiply_copy(b, step, slice, round, run, rows);
     } else if (run.size() <= b.most_dots) {
         multiply_dots(b, step, slice, round, run, rows);

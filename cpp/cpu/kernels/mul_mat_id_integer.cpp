@@ -19,8 +19,10 @@ struct Bytes : Blocking {
     const leaf::LeafTable::IntegerFormat &format;
     std::int64_t rows, columns;
     ByteLayout layout;  // of one token it takes columns one by one: experts have one each
-    // A constant's copy and the bytes of a panel of it, as in mul_mat_integer.cpp.
+    // As in mul_mat_integer.cpp: up to how many columns of an expert take all of k at once; the constant's copy, and the bytes of a panel.
+    std::int64_t straight_through;
     const char *copy;
+    bool copy_missing;
     std::size_t copy_panel;
     WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row, tile;
@@ -31,13 +33,17 @@ struct Bytes : Blocking {
           rows(leaf.integer.rows),
           columns(leaf.integer.columns),
           layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
+          straight_through(plan.copies[0].used() ? format.packed_columns : 0),
           copy(reinterpret_cast<const char *>(plan.copies[0].data)),
+          copy_missing(plan.copies[0].missing()),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
         if (layout.one) columns = 1;
-        codes = thread.add<std::uint8_t>(KC * rows), code_scales = thread.add<float>(KC / format.scale_group * rows);
-        code_offsets = thread.add<float>(format.offset_group ? KC / format.offset_group * rows : 0);
-        row = thread.add<float>(K), tile = thread.add<float>((copy ? rows_per_chunk : rows) * columns);
+        const std::int64_t kc = copy_missing ? whole_k() : KC;
+        codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
+        code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
+        row = thread.add<float>(K), tile = thread.add<float>((plan.copies[0].planned() ? rows_per_chunk : rows) * columns);
     }
+    std::int64_t whole_k() const noexcept { return ceil_div(K, leaf::scaled_bytes) * leaf::scaled_bytes; }
 
     std::byte *columns_at(const Step &step) const noexcept { return step.workspace + slots.parts.size; }
     template <class T>
@@ -70,7 +76,8 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
     auto *codes = b.of_thread<std::uint8_t>(step, slice, b.codes);
     auto *scales = b.of_thread<float>(step, slice, b.code_scales), *offsets = b.of_thread<float>(step, slice, b.code_offsets);
     auto *tile = b.of_thread<float>(step, slice, b.tile);
-    const bool as_packed = b.copy && run.size() <= b.format.packed_columns;
+    const bool straight_through = run.size() <= b.straight_through, as_packed = straight_through && !b.copy_missing;
+    const std::int64_t block_of_k = straight_through ? b.whole_k() : b.KC;
     // Few columns wait for memory, which is read without a stop from one panel to the next.
     const std::int64_t height = as_packed && run.size() <= b.columns ? b.rows_per_chunk : b.rows;
     for (std::int64_t m = chunk.begin; m < chunk.end; m += height) {
@@ -89,8 +96,8 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
             }
             continue;
         }
-        for (std::int64_t k = 0; k < b.K; k += b.KC) {
-            const std::int64_t kc = std::min(b.KC, b.K - k);
+        for (std::int64_t k = 0; k < b.K; k += block_of_k) {
+            const std::int64_t kc = std::min(block_of_k, b.K - k);
             integer::unpack_panel(b.format, packed, a, {m, run.expert, 0}, k, kc, rows, codes, scales, offsets);
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);

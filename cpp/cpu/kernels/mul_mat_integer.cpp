@@ -6,12 +6,12 @@
 //     compute:  for each panel of rows (some are a chunk):
 //       for each block of KC of k:
 //         codes of the panel         [KC / 4][rows][4], scales and offsets       the thread's workspace, in the second-level cache
-//                                                                                (not where a is constant: its packed copy is read as it
-//                                                                                is)
+//                                                                                (few columns read a constant's packed copy instead)
 //         for each group of columns: micro-kernel
 //
 // A panel's codes are made once per block of columns, so decoding is paid for by NC columns. An element's sum is taken in blocks of 256 in
-// the order of k, then of KC, whatever thread or chunk it falls to.
+// the order of k, then of KC, whatever thread or chunk it falls to. Few columns of a constant take all of k at once, as their kernels read
+// its packed copy straight through. If there is no memory for the copy, KC is all of k for them: the same bits, from a's blocks.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/mul_mat.hpp"
@@ -59,7 +59,7 @@ struct Blocking {
           column_chunks(ceil_div(blocks.NC, columns_per_chunk)),
           copy(plan.copies[0].data),
           copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
-          through_bytes(!copy || blocks.NC > format.packed_columns),
+          through_bytes(!plan.copies[0].planned() || blocks.NC > format.packed_columns),
           activations(format, K, blocks.NC, in_16_bits(format, blocks.N)) {
         const std::int64_t kc = through_bytes ? KC : 0;
         if (!through_bytes && blocks.N <= format.packed_group) columns = format.packed_group;
@@ -143,14 +143,13 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 
 }  // namespace
 
-KeptCopy copy_of(const Problem &p, std::size_t source, PackedAs as) noexcept {
-    const PackedConstants::Copy copy = static_cast<CpuBackend &>(p.backend).packed(*p.node.src[source], as, p.estimates);
-    return {copy.panels, copy.bytes, copy.why, source};
-}
-
-void plan_copy(const Problem &p, KernelPlan &plan, PackedAs as) noexcept {
-    plan.copies[0] = copy_of(p, 0, as);
-    if (plan.copies[0].data) plan.unread = 1;
+void plan_copy(const Problem &p, KernelPlan &plan, std::size_t place, std::size_t source, PackedAs as) noexcept {
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const bool missing = p.missing_copies >> place & 1;
+    ConstantCopy &copy = plan.copies[place];
+    copy = PackedConstants::plan(*p.node.src[source], as, leaf, p.backend.device().memory(), missing);
+    copy.source = source;
+    if (copy.planned()) plan.unread |= 1u << source;
 }
 
 void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a,
@@ -184,7 +183,8 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     const ByteLayout bytes(format, a.ne[0], NC, in_16_bits(format, all.N));
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
     const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer.rows);
-    plan.choice[choice_kc] = even_block(a.ne[0], largest_kc, leaf::scaled_bytes);
+    const bool straight_through = plan.copies[0].used() && NC <= format.packed_columns;
+    plan.choice[choice_kc] = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, leaf::scaled_bytes);
     plan.choice[choice_nc] = NC;
     plan.choice[choice_blocks_per_round] = per_round;
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.

@@ -65,7 +65,8 @@ struct Blocking {
     std::int64_t MC, KC;
     std::int64_t row_blocks, panels_per_block;
     std::int64_t MR, NR;
-    // The constant's copy, and the bytes of a panel and of its part for a word; null where A's panels are made.
+    // Whether panels of A come from the constant's copy; the copy, and the bytes of a panel and of its part for a word.
+    bool reads_copy;
     const std::byte *copy;
     std::size_t copy_panel, copy_word;
     // Whether each panel of A meets all of k at once, as so few columns' panels stay in the second-level cache whole.
@@ -88,13 +89,14 @@ struct Blocking {
           panels_per_block(ceil_div(blocks.NC, leaf.gemm.columns)),
           MR(leaf.gemm.rows),
           NR(leaf.gemm.columns),
+          reads_copy(plan.copies[0].planned()),
           copy(plan.copies[0].data),
-          copy_panel(copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
-          copy_word(copy ? copy_panel / static_cast<std::size_t>(K) : 0),
+          copy_panel(reads_copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
+          copy_word(reads_copy ? copy_panel / static_cast<std::size_t>(K) : 0),
           few_columns(blocks.NC <= packed::most_few_columns) {
-        panel = thread.add<float>(copy ? 0 : MR * KC);
+        panel = thread.add<float>(reads_copy ? 0 : MR * KC);
         const bool decodes =
-            product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(copy || packed::packs_as_it_lies(a.type, leaf));
+            product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(reads_copy || packed::packs_as_it_lies(a.type, leaf));
         decoded = thread.add<float>(decodes ? std::max(MR, NR) * KC * b_floats : 0);
         row = thread.add<float>(product == Product::pairs ? per_word * KC : 0);
         tiles = thread.add<float>(blocks_of_k() > 1 ? (few_columns ? MR : MC) * blocks.NC : 0);
@@ -180,7 +182,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
         const float *columns = b.column_panel(step, block, n, p.k, p.kc);
         float *c = batch.c + p.row + (block.first_column + n) * b.M;
         if (last) fetch_tile(step, block.batch, p.row, p.rows, block.first_column + n, width);
-        const auto kernel = (b.copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
+        const auto kernel = (b.reads_copy && n == 0 ? gemm.from_memory : gemm.from_cache)[width - 1];
         if (p.tiles) {
             float *tile = p.tiles + n * b.MR;
             // Sums that other panels' have pushed out of the first-level cache meanwhile.
@@ -197,7 +199,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
 // Block of k from k on of the panel whose first row is m: where the constant's copy has it, or made.
 const void *row_panel(const Blocking &b, const Step &step, const Slice &slice, const Batch &batch, std::int64_t m, std::int64_t k,
                       std::int64_t kc) noexcept {
-    if (b.copy) {
+    if (b.reads_copy) {
         const auto number = static_cast<std::size_t>(batch.a_slice * ceil_div(b.M, b.MR) + m / b.MR);
         return b.copy + number * b.copy_panel + static_cast<std::size_t>(k) * b.copy_word;
     }
@@ -281,7 +283,8 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
 
 namespace {
 
-void plan_product(const Problem &p, const Layout &a, const Layout &b, Product product, KernelPlan &plan) noexcept {
+// `blocked_as`: the product whose blocks of k it has, so that it gives that one's bits.
+void plan_product(const Problem &p, const Layout &a, const Layout &b, Product product, Product blocked_as, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     const Layout &c = p.node.layout;
     const std::int64_t MR = leaf.gemm.rows, NR = leaf.gemm.columns, T = p.n_threads;
@@ -289,9 +292,10 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
     if (product == Product::pairs) plan.rounding = "b in bf16";
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
     // Whole blocks of a's format, which are of 16 elements or a multiple of that. b has no blocks.
-    plan.choice[choice_kc] = even_block(a.ne[0] / elements_per_word(product),
-                                        plan.choice[choice_nc] <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
-                                        std::max<std::int64_t>(16, traits(a.type).block_size));
+    const std::int64_t words = even_block(a.ne[0] / elements_per_word(blocked_as),
+                                          plan.choice[choice_nc] <= packed::most_few_columns ? packed::few_columns_kc : packed::largest_kc,
+                                          std::max<std::int64_t>(16, traits(a.type).block_size));
+    plan.choice[choice_kc] = words * elements_per_word(blocked_as) / elements_per_word(product);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     const std::int64_t tiles = ceil_div(c.ne[0], MR) * ceil_div(c.ne[1], plan.choice[choice_nc]) * c.ne[2] * c.ne[3];
@@ -315,13 +319,13 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
 
 // Of operands that are the node's as they are.
 void plan_product(const Problem &p, Product product, KernelPlan &plan) noexcept {
-    plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, plan);
+    plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, product, plan);
 }
 
 }  // namespace
 
 void packed::plan_of(const Problem &p, const Layout &a, const Layout &b, KernelPlan &plan) noexcept {
-    plan_product(p, a, b, Product::floats, plan);
+    plan_product(p, a, b, Product::floats, Product::floats, plan);
 }
 void packed::plan(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::floats, plan); }
 void packed::plan_pairs(const Problem &p, KernelPlan &plan) noexcept { plan_product(p, Product::pairs, plan); }
@@ -331,8 +335,10 @@ void packed::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
     const DType type = p.node.src[0]->layout.type;
     // One column, which waits for memory either way, is not rounded. (8 on Zen 4: 100 GFLOP/s by floats, 160 by pairs; 2: 55 and 64.)
     const bool pairs = !refuse_pairs(p) && p.node.layout.ne[1] > 1;
-    // Without a copy, for which there may be no memory, panels are made of floats or pairs.
-    plan_product(p, pairs ? Product::pairs : plan.copies[0].data ? product_of_copy(type) : Product::floats, plan);
+    // If there is no memory for the copy, panels of floats are made, and multiplied in the blocks that the copy would be.
+    const Product of_copy = pairs ? Product::pairs : product_of_copy(type);
+    const Product product = pairs || plan.copies[0].planned() ? of_copy : Product::floats;
+    plan_product(p, p.node.src[0]->layout, p.node.src[1]->layout, product, of_copy, plan);
 }
 
 void packed::run(const Step &step, const Slice &slice) noexcept {

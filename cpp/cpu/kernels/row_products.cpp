@@ -36,7 +36,7 @@ void fetch(const std::byte *from, std::size_t n) noexcept {
 
 }  // namespace
 
-RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const std::byte *copy,
+RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const ConstantCopy &copy,
                          const leaf::LeafTable &leaf) noexcept
     : leaf_(leaf),
       format_(format_of(a, leaf)),
@@ -44,21 +44,25 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
       type_(a.type),
       K_(a.ne[0]),
       M_(a.ne[1]),
-      KC_(even_block(std::max<std::int64_t>(K_, 1), integer::largest_kc, leaf::scaled_bytes)),
+      // Panels of a copy are multiplied by all of k at once: so are gathered rows, for the same bits.
+      KC_(even_block(std::max<std::int64_t>(K_, 1), copy.used() ? std::max<std::int64_t>(K_, 1) : integer::largest_kc, leaf::scaled_bytes)),
       group_(float_group),
       at_once_(leaf.dot.columns),
       row_bytes_(a.row_bytes()),
       integers_(of_integers(a, exact, leaf)),
       as_they_lie_(tiles_as_it_lies(a, leaf)),
-      copy_(integers_ && packed_as(a, columns, leaf) == PackedAs::panels ? copy : nullptr),
-      strips_(integers_ && !copy_ ? copy : nullptr) {
-    if (copy_) copy_panel_ = static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_));
-    if (strips_) {
+      by_strips_(integers_ && copy.used() && packed_as(a, columns, leaf) == PackedAs::strips),
+      packs_strips_(by_strips_ && copy.missing()),
+      panels_(integers_ && copy.planned() && !by_strips_),
+      copy_(copy.data) {
+    if (panels_) copy_panel_ = static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_));
+    if (by_strips_) {
         group_ = strip_group;
         strip_bytes_ = static_cast<std::size_t>(strip_.copy.bytes(K_));
         strip_column_ = round_up(static_cast<std::size_t>(strip_.column_bytes(K_)), 64);
         columns_ = shared_.add<std::byte>(columns * static_cast<std::int64_t>(strip_column_));
         row_ = thread_.add<float>(K_);
+        packed_strip_ = thread_.add<std::byte>(packs_strips_ ? static_cast<std::int64_t>(strip_bytes_) : 0);
     } else if (integers_) {
         layout_.emplace(format_, K_, columns, one && format_.gemm_one);
         group_ = leaf.integer.rows, at_once_ = leaf.integer.columns;
@@ -74,12 +78,12 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
         columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
         row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
     }
-    tile_ = thread_.add<float>(columns * group_ * (copy_ && columns <= at_once_ ? most_panels : 1));
+    tile_ = thread_.add<float>(columns * group_ * (panels_ && columns <= at_once_ ? most_panels : 1));
 }
 
 void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept {
     const std::byte *from = row_address(round.b, {round.first + j, 0, 0});
-    if (strips_) {
+    if (by_strips_) {
         const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
         strip_.prepare(K_, values, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
         return;
@@ -91,6 +95,22 @@ void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread)
     const std::int64_t first = j / at_once_ * at_once_, n = std::min(at_once_, round.columns - first);
     const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
     quantize(leaf_, *layout_, values, round.shared, first, n, j);
+}
+
+// The strip of the row at a place of the list.
+leaf::PackedPanel RowProducts::strip_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
+                                        std::byte *thread) const noexcept {
+    if (packs_strips_) {
+        char *packed = at<char>(thread, packed_strip_);
+        const std::byte *row = row_address(a, {list[place], 0, 0});
+        strip_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(a.nb[1]), 1, packed);
+        return {packed, format_.levels, 0};
+    }
+    const auto strip = [&](std::int64_t row) {
+        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(row) * strip_bytes_;
+    };
+    const char *from = strip(list[place]);
+    return {from, format_.levels, strip(row_ahead(list, place, end, strip_bytes_)) - from};
 }
 
 RowProducts::RowsOfA RowProducts::gathered(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::byte *thread) const noexcept {

@@ -11,8 +11,9 @@ namespace tensorlib::core {
 
 class RowProducts {
 public:
-    // Of `columns` columns a round; one: there is one in all. `copy`: the matrix's packed copy, as packed_as() says, or null.
-    RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const std::byte *copy, const leaf::LeafTable &leaf) noexcept;
+    // Of `columns` columns a round; one: there is one in all. `copy`: the matrix's packed copy, as packed_as() says.
+    RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const ConstantCopy &copy,
+                const leaf::LeafTable &leaf) noexcept;
 
     // Whether it would multiply integers: then a packed copy is of use.
     static bool of_integers(const Layout &a, bool exact, const leaf::LeafTable &leaf) noexcept {
@@ -31,10 +32,10 @@ public:
     // Rows at a time.
     std::int64_t group() const noexcept { return group_; }
     // Whether sources' own rows are read.
-    bool reads_rows() const noexcept { return !strips_; }
+    bool reads_rows() const noexcept { return !by_strips_ || packs_strips_; }
     // Whether so many rows are read by whole panels of the copy, as fast as the dense product has them.
     bool reads_panels(std::int64_t count) const noexcept {
-        return copy_ && static_cast<double>(count) > dense_part * static_cast<double>(M_);
+        return panels_ && static_cast<double>(count) > dense_part * static_cast<double>(M_);
     }
     // Rows of a chunk that reads panels: some one after the other, but eight chunks a thread, so that a late one holds up little.
     std::int64_t rows_of_panels(std::int64_t n_threads) const noexcept {
@@ -44,13 +45,15 @@ public:
     // as they are groups; what is gathered is unpacked a group at a time.
     std::int64_t chunks(std::int64_t n_threads) const noexcept {
         const std::int64_t of_places = std::clamp<std::int64_t>(8 * n_threads, 1, std::max<std::int64_t>(ceil_div(M_, group_), 1));
-        return copy_ ? std::max(of_places, ceil_div(M_, rows_of_panels(n_threads))) : of_places;
+        return panels_ ? std::max(of_places, ceil_div(M_, rows_of_panels(n_threads))) : of_places;
     }
-    std::int64_t least_of_chunk() const noexcept { return strips_ ? 4 : group_; }
+    std::int64_t least_of_chunk() const noexcept { return by_strips_ ? 4 : group_; }
     // Bytes of the columns, which all threads share, and of a thread's.
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
-    const char *rounding() const noexcept { return strips_ ? rounding_of(strip_.in_16_bits) : integers_ ? rounding_of(layout_->one) : ""; }
+    const char *rounding() const noexcept {
+        return by_strips_ ? rounding_of(strip_.in_16_bits) : integers_ ? rounding_of(layout_->one) : "";
+    }
 
     // A round's columns, and whose they are.
     struct Round {
@@ -75,13 +78,13 @@ public:
     template <class Wanted, class Take>
     void multiply(const TensorRef &a, const std::int64_t *list, Range places, bool panels, const Round &round, std::byte *thread,
                   Wanted wanted, Take take) const noexcept {
-        for (std::int64_t first = places.begin; strips_ && first < places.end; first += group_) {
+        for (std::int64_t first = places.begin; by_strips_ && first < places.end; first += group_) {
             const std::int64_t n = std::min(group_, places.end - first);
             float *tile = at<float>(thread, tile_);
-            for (std::int64_t i = 0; i < n; i++) multiply_strip(list, first + i, places.end, round, tile + i, wanted);
+            for (std::int64_t i = 0; i < n; i++) multiply_strip(a, list, first + i, places.end, round, tile + i, thread, wanted);
             take(Tile{tile, first, n, -1, group_});
         }
-        if (strips_) return;
+        if (by_strips_) return;
         for (std::int64_t first = places.begin, end; first < places.end; first = end) {
             const std::int64_t number = list[first] / group_;
             end = first + 1;
@@ -101,15 +104,11 @@ private:
     static constexpr double dense_part = 0.2;
     static constexpr std::int64_t most_panels = 16;
 
-    // The strip of the row at a place of the list, of which the chunk has those up to `end`.
+    // The product with the strip of the row at a place of the list, of which the chunk has those up to `end`.
     template <class Wanted>
-    void multiply_strip(const std::int64_t *list, std::int64_t place, std::int64_t end, const Round &round, float *to,
-                        Wanted wanted) const noexcept {
-        const auto strip = [&](std::int64_t row) {
-            return reinterpret_cast<const char *>(strips_) + static_cast<std::size_t>(row) * strip_bytes_;
-        };
-        const char *from = strip(list[place]);
-        leaf::PackedPanel here{from, format_.levels, strip(row_ahead(list, place, end, strip_bytes_)) - from};
+    void multiply_strip(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end, const Round &round, float *to,
+                        std::byte *thread, Wanted wanted) const noexcept {
+        leaf::PackedPanel here = strip_at(a, list, place, end, thread);
         for (std::int64_t j = 0; j < round.columns; j++) {
             to[j * group_] = 0;
             if (round.columns > 1 && !wanted(place, j)) continue;
@@ -117,6 +116,8 @@ private:
             here.ahead = 0;
         }
     }
+    leaf::PackedPanel strip_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
+                               std::byte *thread) const noexcept;
     // All give the thread's tile. `known` of the list's rows are the chunk's, n of them are multiplied.
     const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
                                std::byte *thread) const noexcept;
@@ -150,11 +151,14 @@ private:
     bool integers_;
     DotTiles as_they_lie_;
     leaf::LeafTable::Dots::Row one_by_one_ = nullptr;  // one column's, where rows are multiplied as they lie
-    const std::byte *copy_, *strips_;
+    // Whether rows are multiplied by their strips; whether each strip is packed before it is read, as there is no copy; and whether the
+    // copy has panels.
+    bool by_strips_, packs_strips_, panels_;
+    const std::byte *copy_;
     std::size_t copy_panel_ = 0, strip_bytes_ = 0, strip_column_ = 0;
     std::optional<ByteLayout> layout_;  // of integers
     WorkspaceParts shared_, thread_;
-    std::size_t columns_ = 0, rows_, row_, codes_ = 0, scales_ = 0, offsets_ = 0, tile_;
+    std::size_t columns_ = 0, rows_ = 0, row_, packed_strip_ = 0, codes_ = 0, scales_ = 0, offsets_ = 0, tile_;
 };
 
 }  // namespace tensorlib::core

@@ -31,7 +31,7 @@ struct Blocking {
     Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copies[0].data, leaf),
+          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copies[0], leaf),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const Tensor *s = node.src[ops::sparse_operands.scores];
         scores = parts.add<float>(s ? FloatColumns::staged_floats(s->layout, columns) : 0);
@@ -100,7 +100,7 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
     const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     if (RowProducts::of_integers(p.node.src[0]->layout, ops::is_exact(p.node), leaf)) {
-        plan_copy(p, plan, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], leaf));
+        plan_copy(p, plan, 0, 0, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], leaf));
     }
     const Blocking b(p.node, plan, p.n_threads, leaf);
     if (b.products.reads_rows()) plan.unread = 0;

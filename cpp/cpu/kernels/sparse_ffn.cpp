@@ -47,9 +47,9 @@ struct Blocking {
           tokens(of.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
           n(of.src[gate_at]->layout.ne[1]),
-          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate].data, leaf),
-          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up].data, leaf),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down].data, leaf),
+          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate], leaf),
+          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], leaf),
+          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], leaf),
           unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
@@ -195,20 +195,17 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 }
 
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
-    auto &backend = static_cast<CpuBackend &>(p.backend);
     plan.choice[choice_threads] = p.n_threads;
     const std::int64_t tokens = p.node.layout.ne[1];
-    const leaf::LeafTable &leaf = backend.leaf();
+    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
     for (const auto &[operand, copy] : {std::pair(gate_at, copy_of_gate), std::pair(up_at, copy_of_up)}) {
         const Layout &a = p.node.src[operand]->layout;
-        if (RowProducts::of_integers(a, false, leaf)) plan.copies[copy] = copy_of(p, operand, RowProducts::packed_as(a, tokens, leaf));
+        if (RowProducts::of_integers(a, false, leaf)) plan_copy(p, plan, copy, operand, RowProducts::packed_as(a, tokens, leaf));
     }
-    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) {
-        plan.copies[copy_of_down] = copy_of(p, down_at, PackedAs::strips);
-    }
+    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) plan_copy(p, plan, copy_of_down, down_at, PackedAs::strips);
     const Blocking b(p.node, plan, leaf);
-    plan.unread =
-        (b.gate.reads_rows() ? 0u : 1u << gate_at) | (b.up.reads_rows() ? 0u : 1u << up_at) | (b.down.reads_rows() ? 0u : 1u << down_at);
+    if (b.gate.reads_rows()) plan.unread &= ~(1u << gate_at);
+    if (b.up.reads_rows()) plan.unread &= ~(1u << up_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns) * b.phases();
     plan.chunks(Stage::prepare) = 1 + ceil_div(b.columns, integer::columns_per_chunk);
