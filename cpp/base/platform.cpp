@@ -4,6 +4,7 @@
 #include "base/checked.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -19,6 +20,7 @@
 #include <sys/sysinfo.h>
 #endif
 #if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
 #include <unistd.h>
 #endif
 
@@ -117,8 +119,16 @@ MemoryInfo memory_info() noexcept { return {}; }
 
 #if defined(__unix__) || defined(__APPLE__)
 std::int64_t process_id() noexcept { return getpid(); }
+
+void hold_during_fork(std::mutex &lock) noexcept {
+    static std::mutex *held = nullptr;
+    assert(!held && "one lock is all that is needed so far");
+    held = &lock;
+    pthread_atfork([] { held->lock(); }, [] { held->unlock(); }, [] { held->unlock(); });
+}
 #else
 std::int64_t process_id() noexcept { return 0; }
+void hold_during_fork(std::mutex &) noexcept {}
 #endif
 
 std::string environment(const char *name) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 
 namespace tensorlib::core::platform {
@@ -23,6 +24,10 @@ int usable_cpus() noexcept;
 
 // Differs between a process and its forked child.
 std::int64_t process_id() noexcept;
+
+// From now on fork() takes the lock first, and parent and child give it back: a child never inherits it taken by a thread that it does not
+// have. The lock must exist as long as the process. Does nothing where there is no fork().
+void hold_during_fork(std::mutex &lock) noexcept;
 
 struct MemoryInfo {
     std::uint64_t total = 0;  // bytes; 0 = unknown

@@ -54,7 +54,8 @@ Context::Context(const ContextParams &params)
       keep_alive_(params.keep_alive),
       budget_{params.mem_limit, 0, 0},
       objects_(host_memory(), budget_, params.mem_buffer, params.mem_buffer_size),
-      plan_data_(memory_, budget_) {
+      plan_data_(memory_, budget_),
+      links_(id_) {
     if (!memory_.host_accessible()) data_.emplace(memory_, budget_);
 }
 
@@ -210,10 +211,9 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
 Tensor *Context::new_node(const NodeSpec &spec) {
     std::lock_guard lock(build_);
     check_open(op_name(spec.op));
-    const std::size_t links = links_.size();  // who changes them holds build_ too
+    link_operands(spec);
     Tensor *t = nullptr;
     try {
-        link_operands(spec);
         const auto purpose = [&] {
             std::string operands;
             for (const Tensor *source : spec.src) {
@@ -223,8 +223,8 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         };
         t = for_purpose(purpose, [&] { return make_tensor(spec.layout, spec.src.size(), spec.attr_bytes); });
     } catch (...) {
-        // A link without a node that needs it would refuse the opposite one for ever.
-        unlink_behind(links);
+        // A link that no node needs would forbid the opposite one forever. The operands' owners have references, so none ends here.
+        for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) { links_.remove(other); });
         throw;
     }
     t->op = spec.op;
@@ -247,8 +247,13 @@ Tensor *Context::new_node(const NodeSpec &spec) {
 }
 
 void Context::take_back(Tensor &node) noexcept {
-    std::lock_guard lock(build_);
-    objects_.release(&node, sizeof(Tensor) + node.n_src * sizeof(Tensor *) + node.attr_bytes);
+    ContextLinks::List unneeded;
+    {
+        std::lock_guard lock(build_);
+        unneeded = unlink_operands(node);
+        objects_.release(&node, sizeof(Tensor) + node.n_src * sizeof(Tensor *) + node.attr_bytes);
+    }
+    ContextLinks::release(std::move(unneeded));
 }
 
 void Context::set_name(Tensor &t, const char *name) {
@@ -316,7 +321,7 @@ void Context::allocate() {
 
 void Context::reset() {
     RunGuard run(*this, true, "context_reset");
-    std::vector<Ref<Context>> released;        // their memory may go with the last reference: outside of our locks
+    ContextLinks::List released;               // memory may go with the last reference: outside of our locks
     std::vector<Ref<const RefCounted>> files;  // the same
     std::vector<Ref<TensorWatcher>> watchers;  // the same
     std::vector<Ref<const StandIn>> stand_ins;
@@ -343,10 +348,9 @@ void Context::reset() {
         first_error_.reset();
         error_lost_ = false;
         frozen_ = false;
-        last_link_ = nullptr;
-        std::lock_guard links(links_lock_);
-        released.swap(links_);
+        released = links_.clear();
     }
+    ContextLinks::release(std::move(released));
 }
 
 void *Context::allocate_object(std::size_t size) {

@@ -8,6 +8,7 @@
 #include "base/ref.hpp"
 #include "base/run_lock.hpp"
 #include "graph/arena.hpp"
+#include "graph/context_links.hpp"
 #include "graph/plan_store.hpp"
 #include "graph/stand_in.hpp"
 
@@ -168,12 +169,24 @@ private:
     void check_open(const char *what) const;
     Tensor *make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes = 0);
     void release_tensor(Tensor *t) noexcept;
+    // Calls f(context) for each reference that a node holds to another context: its operands', and the roots' that it is a view of or
+    // writes into. A view of a view may reach a root in a third context.
+    template <class F>
+    void for_each_reference(std::span<Tensor *const> src, const Tensor *view_of, std::uint16_t written, F f) const {
+        const auto call = [&](Context &other) {
+            if (&other != this) f(other);
+        };
+        for (const Tensor *source : src) {
+            if (source) call(*source->context);
+        }
+        if (view_of) call(*view_of->root->context);
+        for (std::size_t s = 0; s < src.size(); s++) {
+            if (written >> s & 1) call(*src[s]->root->context);
+        }
+    }
     void link_operands(const NodeSpec &spec);
-    void link(Context &other, const char *op);
+    ContextLinks::List unlink_operands(const Tensor &node) noexcept;
     [[noreturn]] void refuse_circle(const char *op, const Context &other) const;
-    void unlink_behind(std::size_t n) noexcept;
-    bool refers_to(const Context &target) const;
-    std::vector<Ref<Context>> linked() const;
     std::byte *copy_data(const FileLeaf &leaf);
     const char *copy_name(const char *name);
     Arena &data_arena() noexcept { return data_ ? *data_ : objects_; }
@@ -187,7 +200,7 @@ private:
     DeviceMemory &memory_;
     Ref<const RefCounted> keep_alive_;
 
-    mutable std::mutex build_;  // guards everything below but run_lock_ and links
+    mutable std::mutex build_;  // guards everything below but run_lock_; of links what ContextLinks says
     MemoryBudget budget_;
     Arena objects_;
     std::optional<Arena> data_;  // where data are not in host memory
@@ -202,11 +215,7 @@ private:
     std::vector<Ref<const StandIn>> stand_ins_;  // of leafs whose originals were dropped
     std::size_t stand_ins_bytes_ = 0;            // their part of the budget
 
-    // Contexts that this one's nodes refer to. A lock of its own: a walk over other contexts' links must not take
-    // their build locks while this one's is held.
-    mutable std::mutex links_lock_;
-    std::vector<Ref<Context>> links_;
-    const Context *last_link_ = nullptr;  // under build_: the fast path of link()
+    ContextLinks links_;  // contexts that this one's nodes refer to
 
     // The context's name, and the bytes of its tensors' names. A lock of its own, taken last: messages are made under the others.
     mutable std::mutex names_lock_;
@@ -222,22 +231,21 @@ private:
 // where its shape lies, from being reset.
 class TensorUse {
 public:
-    explicit TensorUse(const Tensor &t) noexcept : context_(t.context != t.root->context ? t.context : nullptr) {
+    explicit TensorUse(const Tensor &t) noexcept : context_(context_of(t)) {
         if (context_) context_->uses_.fetch_add(1, std::memory_order_acq_rel);
     }
-    ~TensorUse() {
-        if (context_) end(*context_);
-    }
+    ~TensorUse() { end(context_); }
     TensorUse(const TensorUse &) = delete;
     TensorUse &operator=(const TensorUse &) = delete;
-    // Leaves it in use, until end_of().
+    // Leaves it in use, until end(context_of(t)).
     void keep() noexcept { context_ = nullptr; }
-    static void end_of(const Tensor &t) noexcept {
-        if (t.context != t.root->context) end(*t.context);
+    // The context whose use is counted; null where the root's lock is enough.
+    static Context *context_of(const Tensor &t) noexcept { return t.context != t.root->context ? t.context : nullptr; }
+    static void end(Context *context) noexcept {
+        if (context) context->uses_.fetch_sub(1, std::memory_order_acq_rel);
     }
 
 private:
-    static void end(Context &context) noexcept { context.uses_.fetch_sub(1, std::memory_order_acq_rel); }
     Context *context_;
 };
 

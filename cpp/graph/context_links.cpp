@@ -1,44 +1,189 @@
-// The contexts that a context keeps alive: those whose tensors its nodes read. Links never go round in a circle, which could not be freed.
-#include "graph/context.hpp"
+#include "graph/context_links.hpp"
 
 #include "base/fail.hpp"
+#include "base/platform.hpp"
+#include "graph/context.hpp"
 
 #include <algorithm>
+#include <mutex>
+#include <queue>
 #include <utility>
+#include <vector>
 
 namespace tensorlib::core {
 
-// Under build_.
-void Context::link_operands(const NodeSpec &spec) {
-    const auto keep = [&](Context &other) {
-        if (&other != this && &other != last_link_) link(other, op_name(spec.op));
-    };
-    for (const Tensor *source : spec.src) {
-        if (source) keep(*source->context);
+namespace {
+
+// Never destroyed, as contexts may outlive static objects. A fork waits for it, so that a child finds it free.
+std::mutex &all_links() {
+    static std::mutex *lock = [] {
+        auto *made = new std::mutex;
+        platform::hold_during_fork(*made);
+        return made;
+    }();
+    return *lock;
+}
+
+}  // namespace
+
+// Ranks as they would be if a context's rank were moved, found context by context. up: referrers are moved above it, else what it refers to
+// below it. A context is final when it is taken: whatever could move it further has been taken before.
+class RankWalk {
+public:
+    RankWalk(ContextLinks &start, std::int64_t rank, bool up) : up_(up) { move(start, rank); }
+
+    bool done() const noexcept { return next_.empty(); }
+    // Takes one context. Returns false if a link leads to `other_end`.
+    bool step(const ContextLinks &other_end) {
+        ContextLinks *context = next_.top().second;
+        next_.pop();
+        const std::int64_t rank = ranks_[context];
+        const auto visit = [&](ContextLinks *neighbour) {
+            if (neighbour == &other_end) return false;
+            if (up_ ? neighbour->rank_ <= rank : neighbour->rank_ >= rank) move(*neighbour, up_ ? rank + 1 : rank - 1);
+            return true;
+        };
+        if (up_) return std::ranges::all_of(context->referrers_, visit);
+        return std::ranges::all_of(context->links_, [&](const ContextLinks::Link &link) { return visit(link.links); });
     }
-    // A view of a view may reach a root in a third context, which this one must keep alive as well; so may one that is written into.
-    if (spec.view_of) keep(*spec.view_of->root->context);
-    for (std::size_t s = 0; s < spec.src.size(); s++) {
-        if (spec.written >> s & 1) keep(*spec.src[s]->root->context);
+    void commit() const noexcept {
+        for (const auto &[context, rank] : ranks_) context->rank_ = rank;
+    }
+
+private:
+    void move(ContextLinks &context, std::int64_t rank) {
+        const auto [at, is_new] = ranks_.try_emplace(&context, rank);
+        if (is_new) {
+            next_.push({up_ ? -context.rank_ : context.rank_, &context});
+        } else {
+            at->second = up_ ? std::max(at->second, rank) : std::min(at->second, rank);
+        }
+    }
+
+    const bool up_;
+    std::unordered_map<ContextLinks *, std::int64_t> ranks_;
+    std::priority_queue<std::pair<std::int64_t, ContextLinks *>> next_;  // lowest rank first on the way up, highest on the way down
+};
+
+ContextLinks::~ContextLinks() { release(clear()); }
+
+bool ContextLinks::add(Context &other, ContextLinks &links) {
+    if (&other == last_) {
+        last_place_->uses++;
+        return true;
+    }
+    auto place = places_.find(&other);
+    if (place == places_.end()) {
+        std::lock_guard lock(all_links());
+        if (rank_ <= links.rank_) {
+            RankWalk up(*this, links.rank_ + 1, true), down(links, rank_ - 1, false);
+            while (!up.done() && !down.done()) {
+                if (!up.step(links) || !down.step(*this)) return false;
+            }
+            (up.done() ? up : down).commit();
+        }
+        connect(other, links);
+        place = places_.find(&other);
+    }
+    last_ = &other, last_place_ = place->second;
+    last_place_->uses++;
+    return true;
+}
+
+// Under both locks.
+void ContextLinks::connect(Context &other, ContextLinks &links) {
+    const auto at = links_.insert(links_.end(), {Ref<Context>(&other), &links, 0});
+    try {
+        places_.emplace(&other, at);
+        links.referrers_.insert(this);
+    } catch (...) {
+        places_.erase(&other);
+        links_.erase(at);  // not the last reference: the caller has one
+        throw;
     }
 }
 
-// Adds other to the contexts that this one keeps alive. The link is in place before the search for a way back, so
-// of two threads that link two contexts to each other at the same time at least one sees the circle. Where it throws, the link is the
-// caller's to remove.
-void Context::link(Context &other, const char *op) {
-    {
-        std::lock_guard lock(links_lock_);
-        for (const auto &known : links_) {
-            if (known.get() == &other) {
-                last_link_ = &other;
-                return;
-            }
+ContextLinks::List ContextLinks::remove(const Context &other) noexcept {
+    List removed;
+    const auto place = places_.find(&other);
+    if (place == places_.end() || --place->second->uses != 0) return removed;
+    if (last_ == &other) last_ = nullptr;
+    std::lock_guard lock(all_links());
+    place->second->links->referrers_.erase(this);
+    removed.splice(removed.end(), links_, place->second);
+    places_.erase(place);
+    return removed;
+}
+
+ContextLinks::List ContextLinks::clear() noexcept {
+    last_ = nullptr;
+    places_.clear();
+    List all;
+    if (links_.empty()) return all;
+    std::lock_guard lock(all_links());
+    for (const Link &link : links_) link.links->referrers_.erase(this);
+    all.swap(links_);
+    return all;
+}
+
+bool ContextLinks::reach(const ContextLinks &target) const {
+    std::lock_guard lock(all_links());
+    std::vector<const ContextLinks *> next{this};
+    std::unordered_set<const ContextLinks *> seen{this};
+    while (!next.empty()) {
+        const ContextLinks *context = next.back();
+        next.pop_back();
+        if (context == &target) return true;
+        for (const Link &link : context->links_) {
+            // Whatever is below the target cannot reach it.
+            if (link.links->rank_ >= target.rank_ && seen.insert(link.links).second) next.push_back(link.links);
         }
-        links_.emplace_back(&other);
     }
-    if (other.refers_to(*this)) refuse_circle(op, other);
-    last_link_ = &other;
+    return false;
+}
+
+void ContextLinks::release(List &&links) noexcept {
+    thread_local List *waiting = nullptr;
+    if (waiting) {
+        waiting->splice(waiting->end(), links);
+        return;
+    }
+    List all = std::move(links);
+    waiting = &all;
+    while (!all.empty()) {
+        // Dropping a reference may add to `all`.
+        List first;
+        first.splice(first.end(), all, all.begin());
+    }
+    waiting = nullptr;
+}
+
+// Under build_. A link for each reference that the node holds to another context.
+void Context::link_operands(const NodeSpec &spec) {
+    std::size_t n = 0;
+    try {
+        for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) {
+            if (!links_.add(other, other.links_)) refuse_circle(op_name(spec.op), other);
+            n++;
+        });
+    } catch (...) {
+        for_each_reference(spec.src, spec.view_of, spec.written, [&](Context &other) {
+            if (n == 0) return;
+            n--;
+            // The operand's owner has a reference as well, so that none of these is the last.
+            links_.remove(other);
+        });
+        throw;
+    }
+}
+
+// Under build_. The links that nothing needs any more.
+ContextLinks::List Context::unlink_operands(const Tensor &node) noexcept {
+    ContextLinks::List removed;
+    const Tensor *view_of = node.is_view ? node.root : nullptr;
+    for_each_reference({node.src, node.n_src}, view_of, node.written,
+                       [&](Context &other) { removed.splice(removed.end(), links_.remove(other)); });
+    return removed;
 }
 
 void Context::refuse_circle(const char *op, const Context &other) const {
@@ -47,33 +192,7 @@ void Context::refuse_circle(const char *op, const Context &other) const {
 }
 
 void Context::check_reference(const char *op, const Context &other) const {
-    if (&other != this && other.refers_to(*this)) refuse_circle(op, other);
-}
-
-// Under build_, so that nobody else adds links. The operands' owners hold references, so none goes with these.
-void Context::unlink_behind(std::size_t n) noexcept {
-    last_link_ = nullptr;
-    std::lock_guard lock(links_lock_);
-    links_.erase(links_.begin() + static_cast<std::ptrdiff_t>(n), links_.end());
-}
-
-std::vector<Ref<Context>> Context::linked() const {
-    std::lock_guard lock(links_lock_);
-    return links_;
-}
-
-bool Context::refers_to(const Context &target) const {
-    std::vector<Ref<Context>> to_visit = linked();
-    std::vector<const Context *> seen;
-    while (!to_visit.empty()) {
-        const Ref<Context> next = std::move(to_visit.back());
-        to_visit.pop_back();
-        if (next.get() == &target) return true;
-        if (std::find(seen.begin(), seen.end(), next.get()) != seen.end()) continue;
-        seen.push_back(next.get());
-        for (auto &further : next->linked()) to_visit.push_back(std::move(further));
-    }
-    return false;
+    if (&other != this && other.links_.reach(links_)) refuse_circle(op, other);
 }
 
 }  // namespace tensorlib::core

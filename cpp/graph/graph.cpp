@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 namespace tensorlib::core {
 
@@ -115,17 +116,7 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs, con
     if (arrange) graph->recomputation_ = arrange(parts);
     graph->fill_block(parts, outputs);
     graph->make_again(parts);
-    graph->reach(context, false);
-    for (Tensor *leaf : graph->leafs()) graph->reach(*leaf->context, false);
-    for (Tensor *node : graph->nodes()) {
-        graph->reach(*node->context, false);
-        // A view that computes nothing writes nothing; any other node writes its root: its own memory, or that of
-        // the first operand that it writes into, and the others'.
-        graph->reach(*node->root->context, !node->is_pure_view());
-        for (std::size_t s = 0; s < node->n_src; s++) {
-            if (node->writes(s)) graph->reach(*node->src[s]->root->context, true);
-        }
-    }
+    graph->reach_contexts(context);
     return graph;
 }
 
@@ -197,15 +188,25 @@ std::size_t Graph::block_size() const noexcept {
            (n_sources_ + n_outputs_) * sizeof(Place);
 }
 
-void Graph::reach(Context &context, bool written) {
-    // Nearly always the one asked for last, or one of very few.
-    for (Reached &known : contexts_) {
-        if (known.context.get() == &context) {
-            known.written = known.written || written;
-            return;
+// All contexts that the graph's tensors are in.
+void Graph::reach_contexts(Context &own) {
+    std::unordered_map<const Context *, std::size_t> places;
+    const auto reach = [&](Context &context, bool written) {
+        const auto [at, is_new] = places.try_emplace(&context, contexts_.size());
+        if (is_new) contexts_.push_back({Ref<Context>(&context), written});
+        contexts_[at->second].written = contexts_[at->second].written || written;
+    };
+    reach(own, false);
+    for (Tensor *leaf : leafs()) reach(*leaf->context, false);
+    for (Tensor *node : nodes()) {
+        reach(*node->context, false);
+        // A view that computes nothing writes nothing; any other node writes its root: its own memory, or that of
+        // the first operand that it writes into, and the others'.
+        reach(*node->root->context, !node->is_pure_view());
+        for (std::size_t s = 0; s < node->n_src; s++) {
+            if (node->writes(s)) reach(*node->src[s]->root->context, true);
         }
     }
-    contexts_.push_back({Ref<Context>(&context), written});
 }
 
 Graph::~Graph() {

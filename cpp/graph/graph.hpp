@@ -70,7 +70,7 @@ public:
 private:
     explicit Graph(Context &context) : context_(&context) {}
     ~Graph() override;
-    void reach(Context &context, bool written);
+    void reach_contexts(Context &own);
     std::size_t block_size() const noexcept;
     void fill_block(const GraphParts &parts, std::span<Tensor *const> outputs);
     void make_again(const GraphParts &parts);

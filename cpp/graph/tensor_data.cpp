@@ -186,13 +186,15 @@ void *map(Tensor &t, bool write) {
 }
 
 void unmap(Tensor &t, bool write) noexcept {
+    // As soon as the lock is free another thread may reset the context, and t is gone.
     RunLock &lock = lock_context(t).run_lock();
+    Context *used = TensorUse::context_of(t);
     if (write) {
         lock.unlock_exclusive();
     } else {
         lock.unlock_shared();
     }
-    TensorUse::end_of(t);
+    TensorUse::end(used);
 }
 
 }  // namespace tensorlib::core

@@ -20,6 +20,17 @@ bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
     return seen != 0 && seen <= writer.write_number;
 }
 
+WrittenMemory::Access access_of(Place node, bool writes, const Tensor &t) noexcept {
+    const Layout &l = t.layout;
+    WrittenMemory::Access access{node, writes, t.root_offset, t.root_offset + l.span_bytes(), 0, 0, 0};
+    const std::size_t pitch = l.nb[1];
+    if (l.n_rows() == 1 || pitch == 0 || l.nb[2] % pitch != 0 || l.nb[3] % pitch != 0) return access;
+    const DTypeTraits &type = traits(l.type);
+    const std::size_t row = (static_cast<std::size_t>(l.ne[0] / type.block_size) - 1) * l.nb[0] + type.size, first = t.root_offset % pitch;
+    if (row <= pitch - first) access.pitch = pitch, access.first_column = first, access.last_column = first + row;
+    return access;
+}
+
 // A reader that stands behind the writer that it must come before.
 struct Reversed {
     Place reader, writer;
@@ -34,25 +45,23 @@ WrittenMemory::WrittenMemory(std::span<Tensor *const> nodes) {
             if (node->writes(s)) add_list(*node->src[s]->root);
         }
     }
-    if (accesses.empty()) return;
+    if (accesses_.empty()) return;
     for (Place i = 0; i < nodes.size(); i++) {
         const Tensor &node = *nodes[i];
         if (node.is_pure_view()) continue;
         for (std::size_t s = 0; s < node.n_src; s++) {
             const std::uint32_t *list = node.src[s] ? lists_.find(node.src[s]->root) : nullptr;
-            if (!list) continue;
-            std::vector<Access> &all = accesses[*list];
-            if (all.empty() || all.back().node != i) all.push_back({i, false});
-            all.back().writes = all.back().writes || node.writes(s);
+            if (list && node.src[s]->layout.n_elements() != 0) accesses_[*list].push_back(access_of(i, node.writes(s), *node.src[s]));
         }
     }
+    for (std::vector<Access> &all : accesses_) std::ranges::stable_sort(all, {}, &Access::begin);
 }
 
 void WrittenMemory::add_list(const Tensor &root) {
     bool added;
-    lists_.insert(&root, static_cast<std::uint32_t>(accesses.size()), added);
+    lists_.insert(&root, static_cast<std::uint32_t>(accesses_.size()), added);
     if (!added) return;
-    accesses.emplace_back();
+    accesses_.emplace_back();
     roots.push_back(&root);
 }
 

@@ -16,38 +16,51 @@ std::uint64_t writes_so_far() noexcept;
 // From now on the node counts as one that has seen the writes made so far, and no later ones: what differentiates it relies on its value.
 void note_seen_writes(Tensor &node) noexcept;
 
-// What is written in a graph, and who touches it, in the nodes' order.
+// What is written in a graph, and which nodes touch the same bytes of it.
 class WrittenMemory {
 public:
     explicit WrittenMemory(std::span<Tensor *const> nodes);
 
-    // A node that reads or writes some memory.
+    // A node that reads or writes some of a root's bytes.
     struct Access {
         GraphParts::Place node;
         bool writes;
+        std::size_t begin, end;  // of the root's bytes
+        // Of elements that lie in rows of `pitch` bytes: the columns of bytes that they take of each row. pitch is 0 for others.
+        std::size_t pitch, first_column, last_column;
+
+        bool meets(const Access &other) const noexcept {
+            if (node == other.node || !(writes || other.writes) || end <= other.begin || other.end <= begin) return false;
+            const bool same_rows = pitch != 0 && pitch == other.pitch;
+            return !same_rows || (last_column > other.first_column && other.last_column > first_column);
+        }
     };
-    std::vector<std::vector<Access>> accesses;  // of each tensor that is written
-    std::vector<const Tensor *> roots;
+    std::vector<const Tensor *> roots;  // all that is written
 
     bool is_written(const Tensor &root) const { return lists_.find(&root) != nullptr; }
 
-    // Calls visit(root's number, earlier, later) for accesses of which one writes.
+    // Calls visit(root's number, earlier, later) for each pair of accesses that meet and of which one writes, by the nodes' order.
+    // Parameters that are disjoint views of one leaf cost no more than leafs of their own.
     template <class Visit>
     void for_each_pair(Visit visit) const {
-        for (std::size_t r = 0; r < accesses.size(); r++) {
-            const std::vector<Access> &all = accesses[r];
-            for (std::size_t j = 0; j < all.size(); j++) {
-                if (!all[j].writes) continue;
-                for (std::size_t i = 0; i < all.size(); i++) {
-                    if (i < j) visit(r, all[i], all[j]);
-                    if (i > j && !all[i].writes) visit(r, all[j], all[i]);
+        std::vector<const Access *> open;
+        for (std::size_t r = 0; r < accesses_.size(); r++) {
+            open.clear();
+            for (const Access &access : accesses_[r]) {
+                std::erase_if(open, [&](const Access *other) { return other->end <= access.begin; });
+                for (const Access *other : open) {
+                    if (!access.meets(*other)) continue;
+                    const bool in_order = other->node < access.node;
+                    visit(r, in_order ? *other : access, in_order ? access : *other);
                 }
+                open.push_back(&access);
             }
         }
     }
 
 private:
     void add_list(const Tensor &root);
+    std::vector<std::vector<Access>> accesses_;  // of each root, by their first bytes
     TensorSet lists_;
 };
 

@@ -3,6 +3,9 @@
 
 #include "support.hpp"
 
+#include <atomic>
+#include <thread>
+
 #include <limits>
 
 using support::leaf;
@@ -117,6 +120,30 @@ TEST(Data, mappings_exclude_each_other_as_they_must) {
     busy([&] { context->reset(); });
     tl::core::unmap(*t, true);
     EXPECT_EQ(tl::core::get_f32(*t, {2, 0, 0, 0}), 9.0f);
+}
+
+// A reset succeeds as soon as the mapping has ended, and the tensor is gone: ending a mapping may not look at it afterwards.
+// AddressSanitizer sees a read of what the reset has given back.
+TEST(Data, a_context_may_be_reset_while_a_mapping_ends) {
+    for (int i = 0; i < support::repeats(300, 20'000); i++) {
+        const auto context = tl::core::Context::create({});
+        auto *t = context->new_leaf(tl::core::contiguous_layout("test", tl::core::DType::f32, std::vector<std::int64_t>{4}));
+        tl::core::map(*t, i % 2 == 0);
+        std::atomic<bool> started{false};
+        std::thread resets([&] {
+            for (;;) {
+                started = true;
+                try {
+                    return context->reset();
+                } catch (const tl::Error &error) {
+                    if (error.code() != tl::Status::busy) throw;
+                }
+            }
+        });
+        while (!started) std::this_thread::yield();
+        tl::core::unmap(*t, i % 2 == 0);
+        resets.join();
+    }
 }
 
 // As many values as n_elements() says would end the process.
