@@ -14,7 +14,7 @@ const Device &cpu_device() noexcept;
 // the host may not follow pointers to. Asked once in a process.
 std::span<const Device *const> virtual_cpu_devices() noexcept;
 
-class CpuBackend final : public Backend {
+class CpuBackend : public Backend {
 public:
     // Throws Error(invalid_argument) or Error(unavailable): see tl_backend_create().
     CpuBackend(const Device &device, const BackendParams &params);
@@ -32,11 +32,13 @@ public:
     void execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) override;
     void finish() override {}
 
+protected:
+    // Contexts may keep the object for longer, not the copies.
+    ~CpuBackend() override { packed_->clear(); }
+
 private:
     Choice choose_kernel(const Problem &problem) const noexcept override;
     std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
-    // Contexts may keep the object for longer, not the copies.
-    ~CpuBackend() override { packed_->clear(); }
     static std::size_t most_packed_bytes();
     void rebuild(const Rebuilt &leaf);
     void execute_together(std::span<const Step> steps, const Together::Group &group);

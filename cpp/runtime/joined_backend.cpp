@@ -185,7 +185,7 @@ void JoinedBackend::copy(const Copy &copy) {
     Backend &from = *parts_[copy.from], &to = *parts_[copy.to];
     const Trace::Span span(to.trace(), "copy");
     from.finish();
-    if (copy.overwrites) to.finish();
+    if (copy.waits) to.finish();
     DeviceMemory &source = from.device().memory(), &target = to.device().memory();
     if (source.host_accessible()) {
         target.write(copy.target, copy.source, copy.bytes);

@@ -151,13 +151,13 @@ struct Rebuilt {
     std::byte *to;
 };
 
-// A root's bytes that go from one part of a joined backend to another.
+// Bytes of a root that go from one part of a joined backend to another.
 struct Copy {
     const Tensor *root;
     std::uint32_t from, to;  // parts
     std::byte *source, *target;
     std::size_t bytes;
-    bool overwrites;  // what steps of this run may still be reading
+    bool waits;  // for the target's device, whose steps may still use the memory
 };
 
 // One node of a plan, ready to run, or several that run together.

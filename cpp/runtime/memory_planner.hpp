@@ -1,10 +1,11 @@
-// Where intermediates lie: offsets into one block, memory reused as soon as the last reader is done.
+// Where memory that a plan needs for a while lies: offsets into one block, reused as soon as the last user is done.
 #pragma once
 
 #include "graph/graph.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -12,29 +13,31 @@ namespace tensorlib::core {
 
 struct MemoryPlan {
     static constexpr std::size_t nowhere = ~std::size_t{0};
-    // By the node's index: the offset of a node that is an intermediate root; nowhere for the others.
-    std::vector<std::size_t> offset;
-    std::size_t size = 0;      // bytes of the block
-    std::size_t unshared = 0;  // what it would take without reuse, for the plan's text
+    std::vector<std::size_t> offset;  // of each lifetime; nowhere for those without bytes
+    std::size_t size = 0;             // bytes of the block
+    std::size_t unshared = 0;         // what it would take without reuse, for the plan's text
 };
 
-// runs_in[i], where it is not empty: the node, i or a later one, at whose place node i runs.
-// is_intermediate[i]: node i is a root whose data this plan has to place. Nodes run one after the other in order; a
-// view's reader counts as a reader of its root. Of the nodes in `checked`, operands (a bit each) are kept to the end, for
-// the message that says which of their elements could not be taken. alignment is a power of two.
-struct CheckedNode {
-    std::uint32_t node;
-    std::uint32_t step;  // of the plan, which computes the node
-    unsigned operands;
-};
-// overwritable[i]: the roots whose memory node i's result may take over if node i is the last to use them (Planner::overwritable()). Empty:
-// no node overwrites anything.
-MemoryPlan plan_memory(const Graph &graph, const std::vector<bool> &is_intermediate, std::span<const CheckedNode> checked,
-                       std::span<const std::uint32_t> runs_in, std::span<const std::vector<const Tensor *>> overwritable,
-                       std::size_t alignment);
+// Bytes that are needed from one time to another, both included.
+struct Lifetime {
+    std::size_t bytes = 0;  // a multiple of the device's alignment; 0: they are not in the block
+    std::uint32_t first = std::numeric_limits<std::uint32_t>::max(), last = 0;
+    // The lifetimes whose memory this one may take over if they end when it begins and have as many bytes.
+    std::vector<std::uint32_t> may_overwrite{};
 
-// The bytes that a graph of these parts needs, with a word for the faults of each checked node: exactly those of the function above where
-// all nodes run by themselves and none lies on another. checked[i]: of node i, as above, or 0.
+    void used_at(std::uint32_t time) noexcept {
+        first = first < time ? first : time;
+        last = last > time ? last : time;
+    }
+};
+
+// What a tensor's bytes take of a block.
+std::size_t block_bytes(std::size_t nbytes, std::size_t alignment) noexcept;
+
+MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+// The bytes that a graph of these parts needs, with a word for the faults of each checked node: exactly those of its plan if all nodes run
+// by themselves and none overwrites an operand. checked[i]: the operands of node i that are kept to the end, a bit each.
 std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> checked, std::size_t alignment);
 
 }  // namespace tensorlib::core

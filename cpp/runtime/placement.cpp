@@ -20,11 +20,10 @@ constexpr Mask bit(std::size_t part) noexcept { return Mask{1} << part; }
 // So that sums of them stay below MinCut::uncut.
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 42;
 
-std::uint64_t bytes_of(const Tensor &root) noexcept { return std::min<std::uint64_t>(root.layout.nbytes(), most_bytes); }
-
-// A root's bytes as they are between two writes to it: where they are made, and who reads them.
+// A root's bytes as they are between two writes to it, from the first that is read to the last: where they are made, and who reads them. A
+// part that reads fewer of them gets those alone, which is not counted.
 struct Flow {
-    std::uint64_t bytes;
+    std::uint64_t begin, end, bytes;
     std::uint32_t home;
     std::vector<std::uint32_t> readers;
 };
@@ -67,7 +66,7 @@ private:
     std::string reason(std::size_t node, std::size_t part, const RefusedNodes &refused, const Refusal &refusal) const;
     [[noreturn]] void fail_nowhere(std::uint32_t unit, const RefusedNodes &refused, const Refusal &refusal);
     std::uint32_t &flow_at(Place root) { return root & Graph::leaf_bit ? flow_of_leaf_[root & ~Graph::leaf_bit] : flow_of_node_[root]; }
-    void read(const Tensor &root, std::uint32_t reader);
+    void read(const Tensor &t, std::uint32_t reader);
     std::uint64_t cost_on(std::uint32_t unit, std::uint32_t part) const;
     std::uint64_t cost() const;
     bool improve(std::uint32_t a, std::uint32_t b);
@@ -166,19 +165,23 @@ void Placer::restrict(const RefusedNodes &refused, const Refusal &refusal) {
     }
 }
 
-void Placer::read(const Tensor &root, std::uint32_t reader) {
-    const Place place = *places_.find(&root);
+void Placer::read(const Tensor &t, std::uint32_t reader) {
+    const Place place = *places_.find(t.root);
     const std::uint32_t home = unit_of(place);
     if (home == reader) return;
-    std::uint32_t &flow = flow_at(place);
-    if (flow == none) {
-        flow = static_cast<std::uint32_t>(flows_.size());
-        flows_.push_back({bytes_of(root), home, {}});
+    std::uint32_t &number = flow_at(place);
+    if (number == none) {
+        number = static_cast<std::uint32_t>(flows_.size());
+        flows_.push_back({t.root_offset, t.root_offset, 0, home, {}});
     }
-    auto &readers = flows_[flow].readers;
+    Flow &flow = flows_[number];
+    flow.begin = std::min<std::uint64_t>(flow.begin, t.root_offset);
+    flow.end = std::max<std::uint64_t>(flow.end, t.root_offset + t.layout.span_bytes());
+    flow.bytes = std::min(flow.end - flow.begin, most_bytes);
+    auto &readers = flow.readers;
     if (std::ranges::find(readers, reader) != readers.end()) return;
     readers.push_back(reader);
-    reads_[reader].push_back(flow);
+    reads_[reader].push_back(number);
 }
 
 void Placer::find_flows() {
@@ -190,7 +193,7 @@ void Placer::find_flows() {
         const Tensor &node = *graph_.nodes()[i];
         if (node.is_pure_view()) continue;
         for (const Tensor *source : graph_.sources(i)) {
-            if (source) read(*source->root, leader(i));
+            if (source) read(*source, leader(i));
         }
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (!node.writes(s)) continue;
@@ -199,7 +202,9 @@ void Placer::find_flows() {
             // What it writes goes to where that lies.
             if (unit_of(root) == leader(i)) continue;
             writes_[leader(i)].push_back(static_cast<std::uint32_t>(flows_.size()));
-            flows_.push_back({bytes_of(*node.src[s]->root), leader(i), {unit_of(root)}});
+            const Tensor &target = *node.src[s];
+            const std::uint64_t bytes = std::min<std::uint64_t>(target.layout.span_bytes(), most_bytes);
+            flows_.push_back({target.root_offset, target.root_offset + bytes, bytes, leader(i), {unit_of(root)}});
         }
     }
     for (const Tensor *output : graph_.outputs()) {

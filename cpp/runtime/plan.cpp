@@ -17,6 +17,7 @@ Plan::Plan(Graph &graph, Backend &backend) : structure_(graph) {
     Planner planner(*this, graph, backend);
     planner.make_copies();
     planner.lay_out();
+    planner.check_limit();
     planner.find_addresses();
     attach(graph);
 }

@@ -12,6 +12,14 @@
 
 namespace tensorlib::core {
 
+// A node that some values make impossible, and the step that computes it. The operands, a bit each, are kept to the end of a run, for the
+// message that says which of their elements could not be taken.
+struct CheckedNode {
+    std::uint32_t node;
+    std::uint32_t step;
+    unsigned operands;
+};
+
 class Plan {
 public:
     // Needs the run locks of all contexts that the graph writes: it gives outputs their memory. Throws
@@ -83,14 +91,14 @@ private:
     std::uint64_t changed_leafs() const noexcept;
     [[noreturn]] void fail_for(const Step &step, std::uint64_t fault) const;
 
-    // What lies on a part's device while the plan runs, in this order: faults, intermediates, what is copied there, what is rebuilt, the
+    // What lies on a part's device while the plan runs, in this order: faults, intermediates and what is copied there, what is rebuilt, the
     // steps' workspace.
     struct Block {
         DeviceMemory *memory = nullptr;
-        MemoryPlan intermediates;
+        MemoryPlan intermediates;  // of nodes by their indices, then of what is copied there
         std::size_t n_faults = 0;
-        std::size_t intermediates_offset = 0, copies_offset = 0, copies_bytes = 0, rebuilt_offset = 0, workspace_offset = 0,
-                    workspace_bytes = 0;
+        std::size_t intermediates_offset = 0, rebuilt_offset = 0, workspace_offset = 0, workspace_bytes = 0;
+        std::size_t copied_bytes = 0;  // in a run, for the plan's text
         std::size_t bytes = 0;
         std::byte *at = nullptr;
     };
@@ -140,7 +148,7 @@ private:
     std::vector<InGraph> in_graph_;
     std::vector<InBlock> in_block_;
     Fusions fusions_;
-    std::vector<CheckedNode> checked_;               // nodes that some values make impossible: a word each for their faults
+    std::vector<CheckedNode> checked_;               // each has a word for its faults
     std::unique_ptr<Backend::Recording> recording_;  // of the addresses as they are
 
     std::vector<Tensor *> owned_;        // nodes with data of their own

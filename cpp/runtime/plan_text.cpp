@@ -66,8 +66,8 @@ std::string Plan::head_text(Backend &backend) const {
                                    copies_.size(), copied);
     for (std::size_t p = 0; p < parts.size(); p++) {
         const auto computed = std::ranges::count(steps_, p, &Step::part);
-        text += format_text("on %s: %zu steps, %s, %zu bytes of them copied here\n", device_text(*parts[p]).c_str(),
-                            static_cast<std::size_t>(computed), bytes(blocks_[p]).c_str(), blocks_[p].copies_bytes);
+        text += format_text("on %s: %zu steps, %s, %zu bytes copied here\n", device_text(*parts[p]).c_str(),
+                            static_cast<std::size_t>(computed), bytes(blocks_[p]).c_str(), blocks_[p].copied_bytes);
     }
     for (const KeptConstant &kept : kept_constants_) {
         const Tensor &root = *graph_->at(kept.root);

@@ -43,10 +43,7 @@ void Planner::lay_out() {
     for (const Sharing &way : ways) {
         if (way.fuses && (!backend_.fuses() || graph_.check_finite)) continue;
         lay_out_as(way);
-        const std::optional<std::size_t> limit = graph_.recomputation().limit;
-        std::size_t taken = 0;
-        for (const Plan::Block &block : plan_.blocks_) taken += block.intermediates_offset + block.intermediates.size;
-        if (!limit || taken <= *limit) break;
+        if (within_limit()) break;
     }
 }
 
@@ -269,68 +266,8 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
     return roots;
 }
 
-// The roots whose memory the step's result may take over if nobody needs them afterwards. A kernel reads an element of the slot that it
-// names before it writes that place, but it may read other slots at any time: so no other slot, and no input at an offset, may read the
-// root.
-std::vector<const Tensor *> Planner::overwritable(const Step &step) const {
-    std::vector<const Tensor *> roots, elsewhere;
-    for_each_read(step, [&](const Read &read) {
-        const Tensor *root = read.tensor.root;
-        const bool allowed =
-            read.may_overwrite && read.tensor.root_offset + read.offset == 0 && std::ranges::find(roots, root) == roots.end();
-        (allowed ? roots : elsewhere).push_back(root);
-    });
-    std::erase_if(roots, [&](const Tensor *root) { return std::ranges::find(elsewhere, root) != elsewhere.end(); });
-    return roots;
-}
-
-// Each part's in its own block. Lifetimes are those in the graph's order, whatever part a reader runs on.
-void Planner::place_intermediates(bool overwrites) {
-    const auto nodes = graph_.nodes();
-    std::vector<std::vector<const Tensor *>> overwritable_by(nodes.size());
-    for (const Step &step : plan_.steps_) {
-        if (overwrites) overwritable_by[*places_.find(step.result)] = overwritable(step);
-    }
-    for (std::size_t p = 0; p < n_parts(); p++) {
-        if (alone_ && *alone_ != p) continue;
-        std::vector<bool> is_intermediate(nodes.size());
-        for (std::size_t i = 0; i < nodes.size(); i++) {
-            if (plan_.parts_[i] != p || nodes[i]->root != nodes[i] || plan_.fusions_.is_fused(i)) continue;
-            const bool has_data = nodes[i]->data.load(std::memory_order_acquire) || plan_.structure_.is_output(i);
-            is_intermediate[i] = !has_data || is_elsewhere(i);
-        }
-        plan_.blocks_[p].intermediates = plan_memory(graph_, is_intermediate, plan_.checked_, plan_.fusions_.runs_in, overwritable_by,
-                                                     plan_.blocks_[p].memory->alignment());
-        lay_out_block(p);
-    }
-}
-
-void Planner::lay_out_block(std::size_t part) {
-    Plan::Block &block = plan_.blocks_[part];
-    const std::size_t unit = block.memory->alignment();
-    // One workspace for all steps, and one room for what is rebuilt, as they run one after the other.
-    std::size_t rebuilt = 0;
-    block.workspace_bytes = 0;
-    for (const Step &step : plan_.steps_) {
-        if (step.part != part) continue;
-        block.workspace_bytes = std::max(block.workspace_bytes, step.plan.workspace);
-        std::size_t of_step = 0;
-        for (const Tensor *root : dropped_roots(step)) of_step += round_up(root->layout.nbytes(), unit), n_rebuilt_++;
-        rebuilt = std::max(rebuilt, of_step);
-    }
-    // Faults come first: theirs is the one place that has to be as the last run has left it.
-    block.n_faults = static_cast<std::size_t>(
-        std::ranges::count_if(plan_.checked_, [&](const CheckedNode &checked) { return plan_.steps_[checked.step].part == part; }));
-    block.intermediates_offset = round_up(block.n_faults * sizeof(std::uint64_t), unit);
-    if (!checked_add(block.intermediates_offset, block.intermediates.size, block.copies_offset) ||
-        !checked_add(block.copies_offset, block.copies_bytes, block.rebuilt_offset) ||
-        !checked_add(block.rebuilt_offset, rebuilt, block.workspace_offset) ||
-        !checked_add(block.workspace_offset, block.workspace_bytes, block.bytes)) {
-        block.bytes = ~std::size_t{0};
-    }
-}
-
-// Where a root is on the part that it lies on or is computed on, and so many bytes behind it: in its block, or behind the root's data.
+// Where a root is on the part that it lies on or is computed on, and so many bytes after its first: in the part's block, or in the root's
+// own data.
 void Planner::find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address) {
     const Graph::Place place = *places_.find(&root);
     const Plan::Block &block = plan_.blocks_[part];

@@ -18,10 +18,37 @@ public:
     void make_copies();
     // Fuses nodes, orders the steps and places what they write: all that a plan takes is known then.
     void lay_out();
+    // Throws Error(out_of_memory) if that is more than the graph's limit (runtime/memory_budget.hpp).
+    void check_limit() const;
     // Where each step finds its operands, for a plan that is to run. What is left then is Plan::attach().
     void find_addresses();
 
 private:
+    // The bytes of a root that a part gets from another one: those that its steps read or write, from the first to the last. In the part's
+    // block, and written at one time.
+    struct Landed {
+        std::uint32_t part;
+        std::size_t begin, end;  // of the root's bytes; begin is aligned as the root is
+        bool waits = false;      // whether the copy waits for the part's own device
+    };
+    // A root as it is between two writes, on a part where it is not made: where that part finds it, once for all readers.
+    struct Landing {
+        Graph::Place root;
+        std::uint32_t part, version;
+        enum Where { in_block, in_output, kept } where;
+        std::uint32_t landed;  // in_block: among landed_
+    };
+    // What a step has written into a root that lies elsewhere, on its way home.
+    struct Back {
+        std::uint32_t landing;
+        std::size_t begin, end;
+    };
+    // What is copied before and after a step; what goes back home, first of all; and the landings that the step reads or writes.
+    struct Copied {
+        std::vector<std::uint32_t> before, after, read;
+        std::vector<Back> back;
+        bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
+    };
     struct Part {
         ProgramPlan program;
         Program spans;
@@ -46,6 +73,15 @@ private:
     void make_steps(const std::vector<Choice> &choices);
     std::vector<const Tensor *> overwritable(const Step &step) const;
     void place_intermediates(bool overwrites);
+    std::vector<Lifetime> lifetimes_on_one_part() const;
+    std::vector<Lifetime> lifetimes_on_parts() const;
+    void find_overwritable(std::vector<Lifetime> &lifetimes) const;
+    void find_waits(const std::vector<Lifetime> &lifetimes);
+    std::size_t bytes_under_limit() const noexcept;
+    bool within_limit() const noexcept;
+    // Calls f(operand, step's index) for each operand that has to be there when the run ends, for messages.
+    template <class F>
+    void for_each_checked_operand(F f) const;
     void lay_out_block(std::size_t part);
     // An operand that a step's kernel is given: from how many bytes after the tensor's first element on it reads, and whether the result
     // may take over the memory (KernelPlan::may_overwrite). slot: of the node's operands; max_sources for a program's input.
@@ -62,8 +98,12 @@ private:
     // Of several parts (planner_copies.cpp).
     void find_copies();
     std::uint32_t landing_for(const Tensor &root, std::uint32_t part, std::uint32_t version, bool is_output);
+    void extend(const Landing &landing, const Tensor &t);
     void order_rounds();
+    std::size_t offset_of(const Landing &landing) const;
     void add_copies(Step &step);
+    // The landing on which a step finds a root.
+    const Landing *landing_of(Graph::Place root, std::size_t step) const;
     void find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address);
     // The part that a root lies on, or is computed on.
     std::uint32_t home(const Tensor &root) const;
@@ -92,21 +132,9 @@ private:
     };
     std::vector<Joined> programs_;
 
-    // A root's bytes on a part where they are not made, as they are between two writes: where they are copied to, once for all readers.
-    struct Landing {
-        Graph::Place root;
-        std::uint32_t part, version;
-        enum Where { in_block, in_output, kept } where;
-        std::size_t offset;  // in_block: behind Block::copies_offset
-    };
+    std::vector<Landed> landed_;
     std::vector<Landing> landings_;
-    // Of each step, by their numbers: what is copied before and after it; what goes back from there to where it is at home, first of all;
-    // and what the step reads or writes.
-    struct Copied {
-        std::vector<std::uint32_t> before, back, after, read;
-        bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
-    };
-    std::vector<Copied> copied_;  // empty where nothing crosses
+    std::vector<Copied> copied_;  // of each step, by their numbers; empty where nothing crosses
     std::size_t n_rebuilt_ = 0;
 };
 

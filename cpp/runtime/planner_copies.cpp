@@ -5,14 +5,17 @@
 //   round 1   ...
 //
 // A copy begins when all that came before it on its source's part is done, and is done when its reader begins: then no order of steps can
-// be wrong, whatever parts do at the same time. Where it lands is nobody else's in the run. What a step writes into on another part is
-// copied to a landing, written there, and copied back.
+// be wrong, whatever parts do at the same time. It has the bytes that the part's steps read, from the first to the last, and lands in the
+// part's block, in memory that others have before and after (planner_memory.cpp). What a step writes into on another part is copied to a
+// landing, written there, and copied back.
 #include "runtime/planner.hpp"
 
 #include "base/checked.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 
 namespace tensorlib::core {
 
@@ -35,44 +38,62 @@ std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::
         if (known.root != place || known.part != part || known.version != version) continue;
         if (!is_output || known.where == Landing::in_output) return static_cast<std::uint32_t>(l);
     }
-    Landing landing{place, part, version, Landing::in_block, 0};
+    Landing landing{place, part, version, Landing::in_block, static_cast<std::uint32_t>(landed_.size())};
     if (is_output) {
         landing.where = Landing::in_output;
     } else if (root.is_leaf() && root.constant.load(std::memory_order_acquire)) {
         landing.where = Landing::kept;
         plan_.kept_constants_.push_back({place, part});
     } else {
-        Plan::Block &block = plan_.blocks_[part];
-        landing.offset = block.copies_bytes;
-        const std::size_t unit = block.memory->alignment(), bytes = std::max(round_up(root.layout.nbytes(), unit), unit);
-        if (!checked_add(block.copies_bytes, bytes, block.copies_bytes)) block.copies_bytes = ~std::size_t{0};
+        landed_.push_back({part, ~std::size_t{0}, 0});
     }
     landings_.push_back(landing);
     return static_cast<std::uint32_t>(landings_.size() - 1);
 }
 
+// Has the landing hold the tensor's bytes.
+void Planner::extend(const Landing &landing, const Tensor &t) {
+    if (landing.where != Landing::in_block) return;
+    Landed &landed = landed_[landing.landed];
+    const std::size_t unit = plan_.blocks_[landed.part].memory->alignment();
+    landed.begin = std::min(landed.begin, t.root_offset / unit * unit);
+    landed.end = std::max(landed.end, t.root_offset + t.layout.span_bytes());
+}
+
 void Planner::find_copies() {
     std::vector<Step> &steps = plan_.steps_;
-    landings_.clear();
+    landings_.clear(), landed_.clear();
     copied_.assign(steps.size(), {});
     plan_.kept_constants_.clear();
-    for (Plan::Block &block : plan_.blocks_) block.copies_bytes = 0;
     // By the root's place: how often it was written to so far; and of outputs that are computed elsewhere the last step that does.
     std::vector<std::uint32_t> node_version(graph_.nodes().size()), leaf_version(graph_.leafs().size());
     const auto version = [&](const Tensor &root) -> std::uint32_t & {
         const Graph::Place place = *places_.find(&root);
         return place & Graph::leaf_bit ? leaf_version[place & ~Graph::leaf_bit] : node_version[place];
     };
-    // Calls f(root) for what the step writes: its own result, or others' memory.
+    // Calls f(root, tensors) for each root that the step writes: its own result's, or those of the operands that it writes into.
     const auto for_each_written = [&](const Step &step, auto f) {
-        f(*step.result->root);
+        if (!step.node->writes()) {
+            const Tensor *result[] = {step.result};
+            return f(*step.result->root, std::span<const Tensor *const>(result));
+        }
+        std::array<const Tensor *, max_sources> written;
         for (std::size_t s = 0; s < step.node->n_src; s++) {
-            if (step.node->writes(s) && step.node->src[s]->root != step.result->root) f(*step.node->src[s]->root);
+            if (!step.node->writes(s)) continue;
+            const Tensor &root = *step.node->src[s]->root;
+            std::size_t n = 0;
+            bool is_first = true;
+            for (std::size_t other = 0; other < step.node->n_src; other++) {
+                if (!step.node->writes(other) || step.node->src[other]->root != &root) continue;
+                is_first = is_first && other >= s;
+                written[n++] = step.node->src[other];
+            }
+            if (is_first) f(root, std::span<const Tensor *const>(written.data(), n));
         }
     };
     std::vector<std::size_t> last_write(graph_.nodes().size());
     for (std::size_t k = 0; k < steps.size(); k++) {
-        for_each_written(steps[k], [&](const Tensor &root) {
+        for_each_written(steps[k], [&](const Tensor &root, std::span<const Tensor *const>) {
             if (!root.is_leaf()) last_write[*places_.find(&root)] = k;
         });
     }
@@ -96,6 +117,7 @@ void Planner::find_copies() {
             if (home(root) == steps[k].part) return;
             const std::size_t known = landings_.size();
             const std::uint32_t landing = landing_for(root, steps[k].part, version(root), false);
+            extend(landings_[landing], read.tensor);
             if (landing == known && landings_[landing].where == Landing::in_block) {
                 if (written_in(root) == round) begin_round(k);
                 copied_[first].before.push_back(landing);
@@ -103,10 +125,13 @@ void Planner::find_copies() {
             if (std::ranges::find(copied.read, landing) == copied.read.end()) copied.read.push_back(landing);
         });
         steps[k].round = round;
-        for_each_written(steps[k], [&](const Tensor &root) {
+        for_each_written(steps[k], [&](const Tensor &root, std::span<const Tensor *const> written) {
             if (home(root) != steps[k].part) {
                 const std::uint32_t landing = landing_for(root, steps[k].part, version(root), false);
-                copied.back.push_back(landing);
+                for (const Tensor *t : written) {
+                    extend(landings_[landing], *t);
+                    copied.back.push_back({landing, t->root_offset, t->root_offset + t->layout.span_bytes()});
+                }
                 // There it is as it will be at home.
                 landings_.push_back(landings_[landing]);
                 landings_.back().version++;
@@ -161,11 +186,14 @@ void Planner::order_rounds() {
     }
 }
 
+const Planner::Landing *Planner::landing_of(Graph::Place root, std::size_t step) const {
+    const auto of_root = [&](std::uint32_t l) { return landings_[l].root == root; };
+    return &landings_[*std::ranges::find_if(copied_[step].read, of_root)];
+}
+
 void Planner::find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address) {
     const Graph::Place place = *places_.find(&root);
-    const Copied &copied = copied_[static_cast<std::size_t>(&step - plan_.steps_.data())];
-    const auto of_root = [&](std::uint32_t l) { return landings_[l].root == place; };
-    const Landing &landing = landings_[*std::ranges::find_if(copied.read, of_root)];
+    const Landing &landing = *landing_of(place, static_cast<std::size_t>(&step - plan_.steps_.data()));
     if (landing.where == Landing::kept) {
         // It is only read, although an operand's address is not const.
         const std::byte *constant = backend_.constant_on(step.part, root);
@@ -173,34 +201,46 @@ void Planner::find_landing(const Tensor &root, const Step &step, std::size_t beh
     } else if (landing.where == Landing::in_output) {
         plan_.in_graph_.push_back({&address, place, behind});
     } else {
-        plan_.in_block_.push_back({&address, plan_.blocks_[step.part].copies_offset + landing.offset + behind, step.part});
+        plan_.in_block_.push_back({&address, offset_of(landing) + behind - landed_[landing.landed].begin, step.part});
     }
+}
+
+// Where the first of a landing's bytes is in its part's block.
+std::size_t Planner::offset_of(const Landing &landing) const {
+    const Plan::Block &block = plan_.blocks_[landing.part];
+    return block.intermediates_offset + block.intermediates.offset[graph_.nodes().size() + landing.landed];
 }
 
 // A step's copies and their addresses.
 void Planner::add_copies(Step &step) {
     const Copied &copied = copied_[static_cast<std::size_t>(&step - plan_.steps_.data())];
-    const auto add = [&](std::uint32_t l, bool back) {
+    // Bytes begin to end of the landing's root, to the landing or back.
+    const auto add = [&](std::uint32_t l, std::size_t begin, std::size_t end, bool back, bool waits) {
         const Landing &landing = landings_[l];
         const Tensor &root = *graph_.at(landing.root);
         const std::uint32_t at_home = home(root);
         plan_.copies_.push_back(
-            {&root, back ? landing.part : at_home, back ? at_home : landing.part, nullptr, nullptr, root.layout.nbytes(), back});
+            {&root, back ? landing.part : at_home, back ? at_home : landing.part, nullptr, nullptr, end - begin, waits});
         plan_.copied_roots_.push_back(landing.root);
         Copy &copy = plan_.copies_.back();
-        find_root(root, at_home, 0, back ? copy.target : copy.source);
+        plan_.blocks_[copy.to].copied_bytes += copy.bytes;
+        find_root(root, at_home, begin, back ? copy.target : copy.source);
         std::byte *&landed = back ? copy.source : copy.target;
         if (landing.where == Landing::in_output) {
-            plan_.in_graph_.push_back({&landed, landing.root, 0});
+            plan_.in_graph_.push_back({&landed, landing.root, begin});
         } else {
-            plan_.in_block_.push_back({&landed, plan_.blocks_[landing.part].copies_offset + landing.offset, landing.part});
+            plan_.in_block_.push_back({&landed, offset_of(landing) + begin - landed_[landing.landed].begin, landing.part});
         }
     };
     const std::size_t first = plan_.copies_.size();
-    for (const std::uint32_t l : copied.before) add(l, false);
+    for (const std::uint32_t l : copied.before) {
+        const Landed &landed = landed_[landings_[l].landed];
+        add(l, landed.begin, landed.end, false, landed.waits);
+    }
     const std::size_t behind = plan_.copies_.size();
-    for (const std::uint32_t l : copied.back) add(l, true);
-    for (const std::uint32_t l : copied.after) add(l, false);
+    // What is written at home may still be read there.
+    for (const Back &back : copied.back) add(back.landing, back.begin, back.end, true, true);
+    for (const std::uint32_t l : copied.after) add(l, 0, graph_.at(landings_[l].root)->layout.nbytes(), false, false);
     step.before = std::span(plan_.copies_).subspan(first, behind - first);
     step.after = std::span(plan_.copies_).subspan(behind);
 }

@@ -10,6 +10,9 @@
 #include "support.hpp"
 
 #include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -57,13 +60,65 @@ private:
     std::mt19937 random_{1};
 };
 
+// Computes later than it is told to, as a GPU does: on a thread of its own, after a while. Transfers do not wait for it.
+class LateBackend final : public core::CpuBackend {
+public:
+    LateBackend(const core::Device &device, const core::BackendParams &params) : CpuBackend(device, params), worker_([this] { work(); }) {}
+    bool returns_before_done() const noexcept override { return true; }
+    void execute(const core::Step &step) override {
+        const std::lock_guard guard(lock_);
+        steps_.push_back(&step);
+        changed_.notify_all();
+    }
+    void execute_all(std::span<const core::Step> steps, std::unique_ptr<Recording> &) override {
+        for (const core::Step &step : steps) execute(step);
+    }
+    void finish() override {
+        std::unique_lock guard(lock_);
+        changed_.wait(guard, [&] { return steps_.empty(); });
+    }
+    void drain() noexcept override { finish(); }
+
+private:
+    ~LateBackend() override {
+        {
+            const std::lock_guard guard(lock_);
+            stop_ = true;
+        }
+        changed_.notify_all();
+        worker_.join();
+    }
+    void work() {
+        std::unique_lock guard(lock_);
+        for (;;) {
+            changed_.wait(guard, [&] { return stop_ || !steps_.empty(); });
+            if (stop_) return;
+            const core::Step &step = *steps_.front();
+            guard.unlock();
+            std::this_thread::sleep_for(std::chrono::microseconds(random_() % 200));
+            CpuBackend::execute(step);
+            guard.lock();
+            steps_.pop_front();
+            changed_.notify_all();
+        }
+    }
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::deque<const core::Step *> steps_;  // the first one is being computed
+    bool stop_ = false;
+    std::mt19937 random_{2};
+    std::thread worker_;
+};
+
 class StrangeDevice final : public core::Device {
 public:
     explicit StrangeDevice(const std::string &name) : memory_(name), name_(name) {}
+    bool is_late = false;  // whether backends that are opened from now on are LateBackends
     const char *name() const noexcept override { return name_.c_str(); }
     core::DeviceProps props() const override { return {}; }
     core::DeviceMemory &memory() const noexcept override { return memory_; }
     core::Ref<core::Backend> open(const core::BackendParams &params) const override {
+        if (is_late) return core::Ref<core::Backend>::adopt(new LateBackend(*this, params));
         return core::Ref<core::Backend>::adopt(new core::CpuBackend(*this, params));
     }
     mutable StrangeMemory memory_;

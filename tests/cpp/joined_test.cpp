@@ -360,6 +360,100 @@ INSTANTIATE_TEST_SUITE_P(Sets, Joined, testing::ValuesIn(device_sets()), [](cons
     return name;
 });
 
+std::size_t copied_in_each_run(const tl::Graph &graph, const tl::Backend &joined) {
+    const std::string text = graph.plan_text(joined);
+    const std::size_t at = text.find(" copies of ");
+    return at == std::string::npos ? 0 : std::stoul(text.substr(at + 11));
+}
+
+// Steps on two devices in turn: what is copied takes the memory of what was copied before, on each device.
+TEST(Transfers, share_memory_with_intermediates) {
+    const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b}), cpu("cpu", {1});
+    std::vector<std::size_t> bytes[2];
+    for (const int steps : {60, 600}) {
+        std::vector<float> results[2];
+        for (const bool on_two : {false, true}) {
+            const tl::Context ctx = on_two ? tl::Context(a) : tl::Context();
+            auto y = leaf(ctx, {256, 64}, 1);
+            for (int i = 0; i < steps; i++) {
+                y = i % 3 == 0 ? cumsum(y) : i % 3 == 1 ? tanh(y) : soft_max(y);
+                if (on_two) y.place(i % 2 ? "cpu:1" : "cpu:0");
+            }
+            const tl::Graph graph({y});
+            if (on_two) bytes[steps == 600] = graph.plan_bytes(joined);
+            for (int run = 0; run < 2; run++) graph.compute(on_two ? joined : cpu);
+            results[on_two] = y.read<float>();
+        }
+        EXPECT_EQ(results[0], results[1]) << steps;
+    }
+    EXPECT_EQ(bytes[0], bytes[1]);
+    for (const std::size_t of_device : bytes[1]) EXPECT_LE(of_device, 4u * 256 * 64 * 4 + 4096);
+}
+
+TEST(Transfers, have_the_bytes_that_are_read) {
+    const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b});
+    const tl::Context far(a), near(b);
+    const auto big = leaf(far, {100'000}, 1);
+    const std::vector<float> values = big.read<float>();
+    // Two slices: from the first to the end of the second, of which the first begins at a multiple of the alignment or before.
+    const auto y = near.add(big.narrow(0, 5000, 16), big.narrow(0, 5100, 16));
+    y.place("cpu:1");
+    const tl::Graph reads({y});
+    reads.compute(joined);
+    const auto sum = y.read<float>();
+    for (std::size_t i = 0; i < 16; i++) EXPECT_EQ(sum[i], values[5000 + i] + values[5100 + i]);
+    EXPECT_GE(copied_in_each_run(reads, joined), 116u * 4);
+    EXPECT_LE(copied_in_each_run(reads, joined), 116u * 4 + 128);
+    EXPECT_LT(reads.plan_bytes(joined)[1], 4096u);
+
+    // What is written goes there and back, and no more: the slice between stays as it was written meanwhile at home.
+    const auto written = near.cpy(leaf(near, {16}, 2), big.narrow(0, 7000, 16));
+    written.place("cpu:1");
+    const tl::Graph writes({written});
+    writes.compute(joined);
+    EXPECT_LE(copied_in_each_run(writes, joined), 2u * 16 * 4 + 128);
+    const std::vector<float> now = big.read<float>(), small = leaf(near, {16}, 2).read<float>();
+    for (std::size_t i = 0; i < now.size(); i++) EXPECT_EQ(now[i], i >= 7000 && i < 7016 ? small[i - 7000] : values[i]) << i;
+}
+
+// A step of an optimiser on another device than its parameter and moments, which are slices of one leaf: all of them come back.
+TEST(Transfers, bring_back_each_written_slice_of_a_leaf) {
+    std::vector<float> results[2];
+    for (const bool on_two : {false, true}) {
+        const tl::Backend a("cpu:0", {1}), b("cpu:1", {1});
+        const tl::Backend backend = on_two ? tl::Backend::join({a, b}) : tl::Backend("cpu", {1});
+        const tl::Context ctx = on_two ? tl::Context(a) : tl::Context();
+        const auto flat = leaf(ctx, {4000}, 1), g = leaf(ctx, {64}, 2);
+        const auto settings = ctx.tensor<float>({7}, {0.1f, 0.9f, 0.999f, 1e-8f, 0.01f, 0.5f, 0.5f});
+        const auto p = flat.narrow(0, 3000, 64), m = flat.narrow(0, 128, 64), v = sqr(flat.narrow(0, 1000, 64));
+        const auto second = flat.narrow(0, 2000, 64);
+        const auto squared = cpy(v, second);
+        const auto step = opt_step_adamw(p, g, m, squared, settings);
+        if (on_two) step.place("cpu:1");
+        const tl::Graph graph({step});
+        for (int run = 0; run < 2; run++) graph.compute(backend);
+        results[on_two] = flat.read<float>();
+    }
+    EXPECT_EQ(results[0], results[1]);
+}
+
+// A bound that the copies between devices exceed is an error when the plan is made, and is met where it can be.
+TEST(Transfers, count_within_a_bound) {
+    const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b});
+    const tl::Context ctx(a);
+    const auto y = sqr(leaf(ctx, {1 << 12}, 1));
+    y.place("cpu:1");
+    const std::vector<tl::Tensor> outputs{y};
+    const tl::Graph tight = tl::Graph::within(outputs, 4096), wide = tl::Graph::within(outputs, std::size_t{2} << 14);
+    for (const auto &use :
+         {std::function<void()>([&] { tight.compute(joined); }), std::function<void()>([&] { tight.plan_text(joined); })}) {
+        expect_error(tl::Status::out_of_memory, {"graph_create_within", "4096", "cpu:1", "is valid"}, use);
+    }
+    EXPECT_GT(tight.plan_bytes(joined)[1], 4096u);  // an estimate says what it would take
+    wide.compute(joined);
+    EXPECT_EQ(y.read<float>().size(), 1u << 12);
+}
+
 // A product is moved to another device because a later node, which its device refuses, pulls it along. Copies are made after placement, so
 // the first device keeps none.
 TEST(Join, constants_are_packed_only_on_the_device_that_multiplies_with_them) {
@@ -585,6 +679,60 @@ TEST(Placing, copies_the_fewest_bytes_that_there_are) {
     const auto n = static_cast<std::uint32_t>(support::repeats(100, 2000));
     for (std::uint32_t seed = 0; seed < n; seed++) compare_with_brute_force(2, seed);
     for (std::uint32_t seed = 0; seed < n / 4; seed++) compare_with_brute_force(3, seed);
+}
+
+// Devices that compute later than they are told to: memory in which a copy lands may still be used by what the device has not done yet.
+// Random graphs with random devices for their nodes, in which most results die soon and have one size.
+TEST(Trouble, devices_that_compute_late_change_no_result) {
+    support::StrangeDevice first("late:0"), second("late:1");
+    first.is_late = second.is_late = true;
+    const core::Ref<core::Backend> a = first.open({1, false}), b = second.open({1, false}), cpu = core::cpu_device().open({1, false});
+    core::Backend *parts[] = {a.get(), b.get()};
+    const auto joined = core::join_backends(parts);
+    for (std::uint32_t seed = 0; seed < static_cast<std::uint32_t>(support::repeats(30, 600)); seed++) {
+        std::vector<float> results[2];
+        for (const bool late : {false, true}) {
+            support::Random random(seed);
+            std::vector<core::Ref<core::Context>> contexts;
+            for (support::StrangeMemory *memory : {&first.memory_, &second.memory_}) {
+                core::ContextParams params;
+                params.memory = late ? memory : nullptr;
+                contexts.push_back(core::Context::create(params));
+            }
+            std::vector<core::Tensor *> tensors;
+            for (std::uint32_t i = 0; i < 4; i++) {
+                core::Tensor *t =
+                    contexts[i % 2]->new_leaf(core::contiguous_layout("leaf", core::DType::f32, std::vector<std::int64_t>{32, 8}));
+                std::vector<float> values(256);
+                for (std::uint32_t k = 0; k < 256; k++) values[k] = support::value(i, k);
+                core::write_f32(*t, values.data(), values.size());
+                tensors.push_back(t);
+            }
+            const auto nodes = core::Context::create([&] {
+                core::ContextParams params;
+                params.memory = late ? &first.memory_ : nullptr;
+                return params;
+            }());
+            for (int i = 0; i < 40; i++) {
+                // Mostly of what was made last.
+                const auto pick = [&] { return tensors[tensors.size() - 1 - std::min<std::size_t>(random() % 5, tensors.size() - 1)]; };
+                core::Tensor *src[] = {pick(), pick()};
+                const unsigned kind = random() % 4, place = random() % 3;
+                core::Tensor *node = kind == 0   ? core::build_node(*nodes, core::Op::add, src)
+                                     : kind == 1 ? core::build_node(*nodes, core::Op::tanh, std::span(src, 1))
+                                     : kind == 2 ? core::build_node(*nodes, core::Op::cumsum, std::span(src, 1))
+                                                 : core::build_node(*nodes, core::Op::soft_max, std::span(src, 1));
+                if (late && place < 2) core::place(*node, place == 0 ? &first.memory_ : &second.memory_);
+                tensors.push_back(node);
+            }
+            const auto graph = core::Graph::create(*nodes, std::span(&tensors.back(), 1));
+            core::Backend &backend = late ? *joined : *cpu;
+            for (int run = 0; run < 2; run++) core::compute(*graph, backend);
+            results[late].resize(256);
+            core::read_f32(*tensors.back(), results[late].data(), 256);
+        }
+        ASSERT_EQ(std::memcmp(results[0].data(), results[1].data(), 256 * sizeof(float)), 0) << "seed " << seed;
+    }
 }
 
 // Devices that are slow, small or break.
