@@ -105,9 +105,10 @@ func (g *Graph) Leafs() int {
 	return int(C.tl_graph_n_leafs(g.ptr))
 }
 
-// SetProgress sets what the coming runs call after each node, on the goroutine
-// that computes; nil takes it away. Return false to stop the run with
-// [StatusAborted]. A panic in it stops the run and goes on in the caller of
+// SetProgress sets what the coming runs call on the goroutine that computes,
+// after each node and on the CPU every 10 ms or so while a node takes longer; nil
+// takes it away. Return false to stop the run with [StatusAborted], also within a
+// node; after the last node it changes nothing, as the results are there. A panic in it stops the run and goes on in the caller of
 // Compute. It may close things and start other graphs on other backends; it must
 // not end its goroutine (runtime.Goexit, testing's FailNow), as C is on the
 // stack.

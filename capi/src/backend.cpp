@@ -54,7 +54,7 @@ tl_status tl_backend_create(const char *device, const tl_backend_params *params,
         if (params) {
             const tl_backend_params given = capi::read_params<16>(params, function);
             wanted.n_threads = given.n_threads;
-            wanted.allow_tf32 = given.allow_tf32;
+            wanted.allow_tf32 = capi::flag(given.allow_tf32, "backend_create", "allow_tf32");
         }
         *out = wrap(core::open_backend(device ? device : "cpu", wanted).release());
     });

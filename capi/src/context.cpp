@@ -19,7 +19,7 @@ tl_status tl_context_create(const tl_context_params *params, tl_context **out, t
             wanted.mem_limit = given.mem_limit;
             wanted.mem_buffer = given.mem_buffer;
             wanted.mem_buffer_size = given.mem_buffer_size;
-            wanted.no_alloc = given.no_alloc;
+            wanted.no_alloc = capi::flag(given.no_alloc, "context_create", "no_alloc");
             if (given.backend) {
                 wanted.memory = &unwrap(given.backend)->device().memory();
                 wanted.keep_alive = unwrap(given.backend);

@@ -101,10 +101,14 @@ inline const core::Tensor &required_tensor(const tl_tensor *p, const char *funct
     return required_tensor(const_cast<tl_tensor *>(p), function, name);
 }
 
+// No struct of any version has more bytes: a larger struct_size was never set to sizeof, and nothing is read or written for it.
+constexpr std::size_t largest_struct = 4096;
+
 // The defaults of such a struct, all zeros, in as many bytes as the caller has; NULL is left alone.
 template <class T>
 void init_params(T *params, std::size_t struct_size) noexcept {
-    if (!params) return;
+    static_assert(sizeof(T) <= largest_struct);
+    if (!params || struct_size > largest_struct) return;
     std::memset(static_cast<void *>(params), 0, struct_size);
     if (struct_size >= sizeof struct_size) std::memcpy(static_cast<void *>(params), &struct_size, sizeof struct_size);
 }
@@ -118,9 +122,9 @@ T read_params(const T *params, const char *function) {
     T known{};
     std::size_t size;
     std::memcpy(&size, params, sizeof size);
-    if (size < FirstSize) {
-        core::fail(Status::invalid_argument, "%s: struct_size is %zu: at least %zu is valid; was it set to sizeof?", function, size,
-                   FirstSize);
+    if (size < FirstSize || size > largest_struct) {
+        core::fail(Status::invalid_argument, "%s: struct_size is %zu: %zu to %zu is valid; was it set to sizeof?", function, size,
+                   FirstSize, largest_struct);
     }
     const auto *bytes = reinterpret_cast<const unsigned char *>(params);
     for (std::size_t i = sizeof(T); i < size; i++) {
@@ -129,6 +133,14 @@ T read_params(const T *params, const char *function) {
     }
     std::memcpy(&known, params, size < sizeof known ? size : sizeof known);
     return known;
+}
+
+// A bool of such a struct. A caller may have left any byte there, and to load one that is neither 0 nor 1 is undefined.
+inline bool flag(const bool &member, const char *function, const char *name) {
+    unsigned char byte;
+    std::memcpy(&byte, &member, sizeof byte);
+    if (byte > 1) core::fail(Status::invalid_argument, "%s: %s is %d: false (0) or true (1) is valid", function, name, byte);
+    return byte != 0;
 }
 
 }  // namespace tensorlib::capi

@@ -168,8 +168,8 @@ tl_tensor *tl_glu(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_glu_op op, con
         const tl_glu_params options = options_of(params, "glu");
         const Attr attrs[] = {
             Attr::of_int("op", op),
-            Attr::of_int("split", options.split),
-            Attr::of_int("swapped", options.swapped),
+            Attr::of_int("split", capi::flag(options.split, "glu", "split")),
+            Attr::of_int("swapped", capi::flag(options.swapped, "glu", "swapped")),
             Attr::of_number("alpha", options.alpha),
             Attr::of_number("limit", options.limit),
         };
@@ -243,7 +243,7 @@ tl_tensor *tl_rope(tl_context *ctx, tl_tensor *a, tl_tensor *positions, tl_tenso
             Attr::of_number("attn_factor", options.attn_factor),
             Attr::of_number("beta_fast", options.beta_fast),
             Attr::of_number("beta_slow", options.beta_slow),
-            Attr::of_int("inverse", options.inverse),
+            Attr::of_int("inverse", capi::flag(options.inverse, "rope", "inverse")),
         };
         return node<3>(context, Op::rope, {a, positions, freq_factors}, attrs);
     });
@@ -446,7 +446,7 @@ tl_tensor *tl_pool_1d(tl_context *ctx, tl_tensor *a, tl_pool_1d_op op, int64_t k
             Attr::of_int("k", k),
             Attr::of_int("s", options.s),
             Attr::of_int("p", options.p),
-            Attr::of_int("count_padding", options.count_padding),
+            Attr::of_int("count_padding", capi::flag(options.count_padding, "pool_1d", "count_padding")),
         };
         return node<1>(context, Op::pool_1d, {a}, attrs);
     });
@@ -459,7 +459,7 @@ tl_tensor *tl_pool_2d(tl_context *ctx, tl_tensor *a, tl_pool_2d_op op, int64_t k
             Attr::of_int("op", op),         Attr::of_int("k0", k0),
             Attr::of_int("k1", k1),         Attr::of_int("s0", options.s0),
             Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
-            Attr::of_int("p1", options.p1), Attr::of_int("skip_padding", options.skip_padding),
+            Attr::of_int("p1", options.p1), Attr::of_int("skip_padding", capi::flag(options.skip_padding, "pool_2d", "skip_padding")),
         };
         return node<1>(context, Op::pool_2d, {a}, attrs);
     });
@@ -469,9 +469,14 @@ tl_tensor *tl_im2col(tl_context *ctx, tl_tensor *a, tl_tensor *b, const tl_im2co
     return constructed(ctx, [&](core::Context &context) {
         const tl_im2col_params options = options_of(params, "im2col");
         const Attr attrs[] = {
-            Attr::of_int("s0", options.s0),       Attr::of_int("s1", options.s1), Attr::of_int("p0", options.p0),
-            Attr::of_int("p1", options.p1),       Attr::of_int("d0", options.d0), Attr::of_int("d1", options.d1),
-            Attr::of_int("is_2D", options.is_2d), Attr::of_int("to", options.to),
+            Attr::of_int("s0", options.s0),
+            Attr::of_int("s1", options.s1),
+            Attr::of_int("p0", options.p0),
+            Attr::of_int("p1", options.p1),
+            Attr::of_int("d0", options.d0),
+            Attr::of_int("d1", options.d1),
+            Attr::of_int("is_2D", capi::flag(options.is_2d, "im2col", "is_2D")),
+            Attr::of_int("to", options.to),
         };
         return node<2>(context, Op::im2col, {a, b}, attrs);
     });
@@ -589,7 +594,7 @@ tl_tensor *tl_opt_step_momentum(tl_context *ctx, tl_tensor *a, tl_tensor *grad, 
     return constructed(ctx, [&](core::Context &context) {
         const tl_opt_step_momentum_params options = options_of(params, "opt_step_momentum");
         const Attr attrs[] = {
-            Attr::of_int("nesterov", options.nesterov),
+            Attr::of_int("nesterov", capi::flag(options.nesterov, "opt_step_momentum", "nesterov")),
         };
         return node<4>(context, Op::opt_step_momentum, {a, grad, velocity, settings}, attrs);
     });
@@ -611,7 +616,7 @@ tl_tensor *tl_mul_mat_sparse(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_ten
             Attr::of_int("by", options.by),
             Attr::of_number("threshold", options.threshold),
             Attr::of_int("n", options.n),
-            Attr::of_int("exact", options.exact),
+            Attr::of_int("exact", capi::flag(options.exact, "mul_mat_sparse", "exact")),
         };
         return node<4>(context, Op::mul_mat_sparse, {a, b, scores, rows}, attrs);
     });

@@ -41,6 +41,8 @@ void Graph::compute(const Backend &backend) const {
         if (error.code() == Status::aborted && impl->thrown) std::rethrow_exception(std::exchange(impl->thrown, nullptr));
         throw;
     }
+    // After the last node, when nothing could be stopped any more.
+    if (impl->thrown) std::rethrow_exception(std::exchange(impl->thrown, nullptr));
 }
 
 void Graph::set_progress(Progress progress) const {

@@ -60,7 +60,21 @@ void ThreadPool::stop() noexcept {
     workers_.clear();
 }
 
-void ThreadPool::run(std::int64_t n_chunks, Task task, void *context) noexcept {
+void ThreadPool::run(std::int64_t n_chunks, Task task, void *context, std::int64_t most) noexcept {
+    if (n_chunks <= most) return run_part(n_chunks, task, context);
+    struct Part {
+        Task task;
+        void *context;
+        std::int64_t first;
+    } part{task, context, 0};
+    const Task run_one = [](void *of_part, std::int64_t chunk, int thread) noexcept {
+        const Part &p = *static_cast<const Part *>(of_part);
+        p.task(p.context, p.first + chunk, thread);
+    };
+    for (; part.first < n_chunks; part.first += most) run_part(std::min(most, n_chunks - part.first), run_one, &part);
+}
+
+void ThreadPool::run_part(std::int64_t n_chunks, Task task, void *context) noexcept {
     if (n_chunks <= 1 || size_ == 1) {
         for (std::int64_t chunk = 0; chunk < n_chunks; chunk++) task(context, chunk, 0);
         return;

@@ -41,9 +41,10 @@ public:
     // False in a forked child, where the workers do not exist.
     bool usable() const noexcept;
 
-    // Blocks until all n_chunks (at most max_chunks) are done. task must not throw; it and context must live
-    // until run() returns, and are not touched after that. A task that calls run() on its own pool is a defect.
-    void run(std::int64_t n_chunks, Task task, void *context) noexcept;
+    // Blocks until all n_chunks are done. task must not throw; it and context must live until run() returns, and are not touched after
+    // that. A task that calls run() on its own pool is a defect. More than `most` chunks are run one part after the other: their numbers
+    // share a word with the run's.
+    void run(std::int64_t n_chunks, Task task, void *context, std::int64_t most = max_chunks) noexcept;
 
     // The same for any callable f(chunk, thread).
     template <class F>
@@ -52,6 +53,7 @@ public:
     }
 
 private:
+    void run_part(std::int64_t n_chunks, Task task, void *context) noexcept;
     void work(int thread) noexcept;
     void take_chunks(std::uint32_t epoch, int thread) noexcept;
     void wake_workers(int wanted) noexcept;

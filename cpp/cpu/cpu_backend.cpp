@@ -154,9 +154,15 @@ void CpuBackend::rebuild(const Rebuilt &leaf) {
 void CpuBackend::execute(const Step &step) {
     for (const Rebuilt &leaf : step.rebuilt) rebuild(leaf);
     const auto &kernel = static_cast<const CpuKernel &>(*step.kernel);
+    std::atomic<bool> stopped{false};
     step.plan.for_each_stage([&](Stage stage, std::int64_t round) {
-        auto run = [&](std::int64_t chunk, int thread) noexcept { kernel.run(step, {stage, round, chunk, thread, isa_.kernels}); };
-        const std::int64_t n_chunks = step.plan.chunks(stage);
+        auto run = [&](std::int64_t chunk, int thread) noexcept {
+            if (stopped.load(std::memory_order_relaxed)) return;
+            kernel.run(step, {stage, round, chunk, thread, isa_.kernels});
+            // The calling thread is thread 0.
+            if (thread == 0 && watch() && !watch()->goes_on()) stopped.store(true, std::memory_order_relaxed);
+        };
+        const std::int64_t n_chunks = stopped.load(std::memory_order_relaxed) ? 0 : step.plan.chunks(stage);
         if (!trace()) {
             pool_.run(n_chunks, run);
             return;

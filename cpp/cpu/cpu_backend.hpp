@@ -34,7 +34,7 @@ public:
 
 protected:
     // Contexts may keep the object for longer, not the copies.
-    ~CpuBackend() override { packed_->clear(); }
+    ~CpuBackend() override { packed_->end(); }
 
 private:
     Choice choose_kernel(const Problem &problem) const noexcept override;

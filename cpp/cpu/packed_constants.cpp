@@ -178,7 +178,8 @@ std::size_t PackedConstants::bytes() const noexcept {
     return bytes_;
 }
 
-void PackedConstants::clear() noexcept {
+void PackedConstants::end() noexcept {
+    ended_.store(true, std::memory_order_release);
     const std::lock_guard guard(lock_);
     entries_.clear();
     bytes_ = 0;

@@ -11,6 +11,7 @@
 #include "graph/context.hpp"
 #include "runtime/kernel.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -69,7 +70,9 @@ public:
     // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
 
-    void clear() noexcept;
+    // Gives all copies back. Makes no more.
+    void end() noexcept;
+    bool ended() const noexcept override { return ended_.load(std::memory_order_acquire); }
     void tensors_gone(const Context &context) noexcept override;
     Ref<const StandIn> copy_of(const Tensor &leaf) noexcept override;
     void stands_in(const Tensor &leaf, const StandIn &stand_in) noexcept override;
@@ -94,6 +97,7 @@ private:
     mutable std::mutex lock_;  // contexts go at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
     std::size_t bytes_ = 0;
+    std::atomic<bool> ended_{false};
 };
 
 }  // namespace tensorlib::core

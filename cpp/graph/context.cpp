@@ -68,6 +68,8 @@ void Context::watch(TensorWatcher &watcher) {
     for (const auto &known : watchers_) {
         if (known.get() == &watcher) return;
     }
+    // Backends come and go while constants stay.
+    std::erase_if(watchers_, [](const auto &known) { return known->ended(); });
     watchers_.emplace_back(&watcher);
 }
 

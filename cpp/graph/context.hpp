@@ -70,6 +70,8 @@ struct FileLeaf {
 // One that keeps something of a context's tensors elsewhere, and is told before they are gone: by a reset, or with the context.
 class TensorWatcher : public RefCounted {
 public:
+    // Whether it keeps nothing any more, and never will.
+    virtual bool ended() const noexcept = 0;
     virtual void tensors_gone(const Context &context) noexcept = 0;
 
     // What it keeps of all of a leaf, or null; preferably something that the leaf can be rebuilt from.

@@ -77,6 +77,10 @@ void Backend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording
 
 void Backend::start_trace(const std::string &path) { trace_ = Trace::open(path, *this); }
 
+void Backend::set_watch(StepWatch *watch) noexcept {
+    for (Backend *part : parts()) part->watch_ = watch;
+}
+
 void Backend::run_traced(const Step &step) {
     const Trace::Span span(trace(), op_name(step.node->op), &step);
     execute(step);

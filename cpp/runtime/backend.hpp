@@ -44,6 +44,16 @@ public:
     virtual Ref<Backend> open(const BackendParams &params) const = 0;
 };
 
+// Asked by a backend on the calling thread while a step runs, so that a long one can be stopped between chunks.
+class StepWatch {
+public:
+    // Whether the step is to go on. Once it is not, the backend leaves out the rest of the step and returns.
+    virtual bool goes_on() noexcept = 0;
+
+protected:
+    ~StepWatch() = default;
+};
+
 class Backend : public RefCounted {
 public:
     explicit Backend(const Device &device);
@@ -89,6 +99,8 @@ public:
     virtual void begin() {}
     // Runs or enqueues a step. Steps take effect in the order of the calls.
     virtual void execute(const Step &step) = 0;
+    // Who is asked while steps run, until the next call; null: nobody. For the holder of the turn.
+    void set_watch(StepWatch *watch) noexcept;
     // The same, with a trace's event where there is one.
     void run_step(const Step &step) {
         if (trace_) {
@@ -137,6 +149,7 @@ public:
 protected:
     ~Backend() override;
 
+    StepWatch *watch() const noexcept { return watch_; }
     virtual Choice choose_kernel(const Problem &problem) const noexcept = 0;
     virtual std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const = 0;
     // parts() by their serial numbers.
@@ -152,6 +165,7 @@ private:
     const std::bitset<op_end> refused_;  // by TENSORLIB_REFUSE
     Backend *const self_ = this;
     std::unique_ptr<Trace> trace_;
+    StepWatch *watch_ = nullptr;
     std::mutex turn_;
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
     std::atomic<std::thread::id> holder_{};

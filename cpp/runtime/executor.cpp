@@ -5,6 +5,7 @@
 #include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
 
+#include <chrono>
 #include <list>
 #include <optional>
 #include <string>
@@ -66,6 +67,51 @@ private:
     std::vector<RunGuard> guards_;
 };
 
+// Calls the graph's callback while steps run and after each of them.
+class ProgressWatch final : public StepWatch {
+public:
+    ProgressWatch(const Graph &graph, const Plan &plan, Backend &backend) : graph_(graph), plan_(plan), backend_(backend) {
+        backend_.set_watch(this);
+    }
+    ~ProgressWatch() { backend_.set_watch(nullptr); }
+    ProgressWatch(const ProgressWatch &) = delete;
+    ProgressWatch &operator=(const ProgressWatch &) = delete;
+
+    bool goes_on() noexcept override {
+        if (stopped_ || Clock::now() - called_ < interval) return !stopped_;
+        return call(done_);
+    }
+    // After step i of n. What the callback says after the last one does not matter: the results are there.
+    void step_done(std::size_t i, std::size_t n) {
+        done_ = plan_.nodes_done(i);
+        if (!stopped_ && (call(done_) || i + 1 == n)) return;
+        fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", done_, graph_.nodes().size());
+    }
+    void check() const {
+        if (!stopped_) return;
+        fail(Status::aborted, "graph_compute: stopped by the progress callback in a node, after %zu of %zu nodes", done_,
+             graph_.nodes().size());
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    // Often enough for a deadline, rarely enough to cost nothing.
+    static constexpr auto interval = std::chrono::milliseconds(10);
+
+    bool call(std::size_t done) noexcept {
+        stopped_ = !graph_.progress(graph_.progress_data, done, graph_.nodes().size());
+        called_ = Clock::now();
+        return !stopped_;
+    }
+
+    const Graph &graph_;
+    const Plan &plan_;
+    Backend &backend_;
+    std::size_t done_ = 0;
+    bool stopped_ = false;
+    Clock::time_point called_ = Clock::now();
+};
+
 void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     const auto steps = plan.steps();
     if (!graph.progress && !graph.check_finite) {
@@ -77,15 +123,15 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
         finite.emplace(graph, backend);
         finite->check_leafs();
     }
+    std::optional<ProgressWatch> watch;
+    if (graph.progress) watch.emplace(graph, plan, backend);
     for (std::size_t i = 0; i < steps.size(); i++) {
         backend.run_step(steps[i]);
         // So that what is reported as done is done.
         backend.finish();
+        if (watch) watch->check();
         if (finite) finite->check(steps[i]);
-        if (!graph.progress) continue;
-        if (graph.progress(graph.progress_data, plan.nodes_done(i), graph.nodes().size())) continue;
-        fail(Status::aborted, "graph_compute: stopped by the progress callback after %zu of %zu nodes", plan.nodes_done(i),
-             graph.nodes().size());
+        if (watch) watch->step_done(i, steps.size());
     }
 }
 

@@ -108,7 +108,8 @@ std::size_t ConstantCopies::bytes() const noexcept {
     return sum;
 }
 
-void ConstantCopies::clear() noexcept {
+void ConstantCopies::end() noexcept {
+    ended_.store(true, std::memory_order_release);
     const std::lock_guard guard(lock_);
     for (const auto &of_root : entries_) {
         for (const Entry &entry : of_root.second) entry.memory->release(entry.data, entry.bytes);
@@ -146,7 +147,7 @@ JoinedBackend::JoinedBackend(std::span<Backend *const> parts, std::unique_ptr<co
 }
 
 JoinedBackend::~JoinedBackend() {
-    constants_->clear();
+    constants_->end();
     for (std::size_t p = 0; p < parts_.size(); p++) {
         if (blocks_[p].memory) parts_[p]->device().memory().release(blocks_[p].memory, blocks_[p].size);
     }

@@ -8,6 +8,7 @@
 #include "graph/context.hpp"
 #include "runtime/backend.hpp"
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -24,7 +25,9 @@ public:
     // For the holder of the backend's turn. Throws Error(out_of_memory), Error(device).
     const std::byte *find_or_make(const Tensor &root, DeviceMemory &memory);
     std::size_t bytes() const noexcept;
-    void clear() noexcept;
+    // Gives all copies back. Makes no more.
+    void end() noexcept;
+    bool ended() const noexcept override { return ended_.load(std::memory_order_acquire); }
 
     void tensors_gone(const Context &context) noexcept override;
     Ref<const StandIn> copy_of(const Tensor &) noexcept override { return {}; }
@@ -41,6 +44,7 @@ private:
 
     mutable std::mutex lock_;  // contexts go at any time
     std::unordered_map<const Tensor *, std::vector<Entry>> entries_;
+    std::atomic<bool> ended_{false};
 };
 
 class JoinedBackend final : public Backend {

@@ -137,6 +137,11 @@ static void test_init_of(void (*init)(void *, size_t), size_t whole) {
         for (size_t b = sizes[i]; b < sizeof bytes; b++) untouched = untouched && bytes[b] == 0xA5;
         CHECK(untouched);
     }
+    /* No struct is as large as this: nothing is written. */
+    memset(bytes, 0xA5, sizeof bytes);
+    const size_t absurd[] = {4097, SIZE_MAX};
+    for (int i = 0; i < 2; i++) init(bytes, absurd[i]);
+    for (size_t b = 0; b < sizeof bytes; b++) CHECK(bytes[b] == 0xA5);
     init(NULL, whole);
 }
 
@@ -160,11 +165,15 @@ static void test_backend_params(void) {
         refuse_params(params, "n_threads");
     }
     params.n_threads = 1;
-    const size_t too_small[] = {0, 1, 8};
-    for (int i = 0; i < 3; i++) {
-        params.struct_size = too_small[i];
+    const size_t wrong[] = {0, 1, 8, 4097, SIZE_MAX / 2, SIZE_MAX};
+    for (int i = 0; i < 6; i++) {
+        params.struct_size = wrong[i];
         refuse_params(params, "struct_size");
     }
+    params.struct_size = sizeof params;
+    memset(&params.allow_tf32, 170, 1);
+    refuse_params(params, "allow_tf32 is 170");
+    params.allow_tf32 = false;
     struct {
         tl_backend_params params;
         unsigned char tail[24];

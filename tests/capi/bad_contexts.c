@@ -16,11 +16,14 @@ static void refuse_params(const tl_context_params *params, const char *word) {
 static void test_params(void) {
     REFUSED(tl_context_create(NULL, NULL, &err), TL_STATUS_INVALID_ARGUMENT, "");
     tl_context_params params = defaults();
-    const size_t too_small[] = {0, 1, 8, 16};
-    for (int i = 0; i < 4; i++) {
-        params.struct_size = too_small[i];
+    const size_t wrong[] = {0, 1, 8, 16, 4097, SIZE_MAX};
+    for (int i = 0; i < 6; i++) {
+        params.struct_size = wrong[i];
         refuse_params(&params, "struct_size");
     }
+    params = defaults();
+    memset(&params.no_alloc, 2, 1);
+    refuse_params(&params, "no_alloc is 2");
     struct {
         tl_context_params params;
         unsigned char tail[16];

@@ -128,8 +128,8 @@ static void test_options(void) {
     CHECK(tl_scale(ctx, a, 2, NULL) && tl_glu(ctx, a, none, TL_GLU_OP_SWIGLU, NULL));
     tl_scale_params scale = {.struct_size = sizeof scale, .bias = 1};
     CHECK(tl_scale(ctx, a, 2, &scale));
-    const size_t wrong[] = {0, 1, sizeof(size_t) - 1};
-    for (int i = 0; i < 3; i++) {
+    const size_t wrong[] = {0, 1, sizeof(size_t) - 1, 4097, SIZE_MAX};
+    for (int i = 0; i < 5; i++) {
         scale.struct_size = wrong[i];
         NOT_MADE(ctx, tl_scale(ctx, a, 2, &scale), TL_STATUS_INVALID_ARGUMENT, "scale: struct_size");
         const tl_glu_params glu = {.struct_size = wrong[i]};
@@ -166,6 +166,13 @@ static void test_options(void) {
     glu.limit = -5;
     NOT_MADE(ctx, tl_glu(ctx, a, a, TL_GLU_OP_SWIGLU_OAI, &glu), TL_STATUS_INVALID_ARGUMENT, "limit is -5");
     NOT_MADE(ctx, tl_glu(ctx, none, a, TL_GLU_OP_REGLU, NULL), TL_STATUS_INVALID_ARGUMENT, "a is left out");
+    /* A byte that is no bool. */
+    glu = (tl_glu_params){.struct_size = sizeof glu};
+    memset(&glu.split, 170, 1);
+    NOT_MADE(ctx, tl_glu(ctx, a, a, TL_GLU_OP_REGLU, &glu), TL_STATUS_INVALID_ARGUMENT, "glu: split is 170");
+    tl_rope_params rope = {.struct_size = sizeof rope};
+    memset(&rope.inverse, 2, 1);
+    NOT_MADE(ctx, tl_rope(ctx, a, tl_tensor_new_1d(ctx, TL_TYPE_I32, 1), none, &rope), TL_STATUS_INVALID_ARGUMENT, "rope: inverse is 2");
     tl_context_free(ctx);
 }
 

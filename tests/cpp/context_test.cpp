@@ -257,6 +257,36 @@ TEST(Context, a_node_that_fails_leaves_no_link) {
     EXPECT_NO_THROW(other.add(b, a));
 }
 
+class Watcher final : public tl::core::TensorWatcher {
+public:
+    bool ended() const noexcept override { return has_ended; }
+    void tensors_gone(const tl::core::Context &) noexcept override {}
+    tl::core::Ref<const tl::core::StandIn> copy_of(const tl::core::Tensor &) noexcept override { return {}; }
+    void stands_in(const tl::core::Tensor &, const tl::core::StandIn &) noexcept override {}
+    bool has_ended = false;
+};
+
+// Backends that are opened and closed over the same constants leave nothing with these.
+TEST(Context, forgets_watchers_that_have_ended) {
+    using tl::core::Ref;
+    const auto context = tl::core::Context::create({});
+    const auto stays = Ref<Watcher>::adopt(new Watcher);
+    context->watch(*stays);
+    Ref<Watcher> last;
+    for (int i = 0; i < 5; i++) {
+        auto next = Ref<Watcher>::adopt(new Watcher);
+        context->watch(*next);
+        context->watch(*next);
+        EXPECT_EQ(next->ref_count(), 2u);
+        if (last) {
+            EXPECT_EQ(last->ref_count(), 1u);
+        }
+        next->has_ended = true;
+        last = std::move(next);
+    }
+    EXPECT_EQ(stays->ref_count(), 2u);
+}
+
 TEST(Context, memory_messages_name_what_it_was_for) {
     const tl::Backend cpu("cpu", {1});
     tl::ContextOptions options;

@@ -129,6 +129,54 @@ TEST_F(ConvolutionShapes, strides_may_be_large) {
     core::compute(*core::Graph::create(*build.context, outputs), *cpu);
 }
 
+// A transposed convolution has as much work as its kernel has taps and its result elements, whatever the stride: a result of four million
+// elements from one tap, kernels as wide as their stride, phases beyond the last element. Against a sum over positions and taps.
+TEST_F(ConvolutionShapes, transposed_by_strides_beyond_the_kernel) {
+    struct Sizes {
+        std::int64_t taps, positions, stride, dilation, padding;
+    };
+    for (const Sizes &s : {Sizes{1, 2, 4'000'000, 1, 0},
+                           {3, 4, 1000, 1, 0},
+                           {3, 4, 1000, 333, 5},
+                           {3, 4, 6, 4, 1},
+                           {4, 3, 6, 3, 7},
+                           {5000, 3, 5000, 1, 2},
+                           {4000, 2, 20'000, 4, 0},
+                           {2, 1, 10, 1, 0},
+                           {3, 2, 9, 9, 4}}) {
+        Tensor *a = f({s.taps, 2, 3}), *b = f({s.positions, 3});
+        for (Tensor *t : {a, b}) {
+            auto *values = reinterpret_cast<float *>(t->address());
+            for (std::int64_t i = 0; i < t->layout.n_elements(); i++)
+                values[i] = support::value(t == a ? 1 : 2, static_cast<std::uint32_t>(i));
+        }
+        Tensor *c = build.node(Op::conv_transpose_1d, {a, b}, {n("s", s.stride), n("d", s.dilation), n("p", s.padding)});
+        const std::int64_t elements = c->layout.ne[0];
+        std::vector<double> wanted(static_cast<std::size_t>(elements * 2)), bound(wanted.size());
+        const auto *kernel = reinterpret_cast<const float *>(a->address()), *signal = reinterpret_cast<const float *>(b->address());
+        for (std::int64_t channel = 0; channel < 3; channel++) {
+            for (std::int64_t output = 0; output < 2; output++) {
+                for (std::int64_t i = 0; i < s.positions; i++) {
+                    for (std::int64_t tap = 0; tap < s.taps; tap++) {
+                        const std::int64_t e = i * s.stride + tap * s.dilation - s.padding;
+                        if (e < 0 || e >= elements) continue;
+                        const double product =
+                            double{kernel[tap + s.taps * (output + 2 * channel)]} * double{signal[i + s.positions * channel]};
+                        wanted[static_cast<std::size_t>(e + elements * output)] += product;
+                        bound[static_cast<std::size_t>(e + elements * output)] += std::fabs(product);
+                    }
+                }
+            }
+        }
+        core::compute(*core::Graph::create(*build.context, std::span(&c, 1)), *cpu);
+        const auto *got = reinterpret_cast<const float *>(c->address());
+        for (std::size_t i = 0; i < wanted.size(); i++) {
+            // Sums of few products: at most 3 channels by taps that meet, each rounded once.
+            ASSERT_NEAR(got[i], wanted[i], bound[i] * 0x1p-20) << "taps " << s.taps << ", stride " << s.stride << ", element " << i;
+        }
+    }
+}
+
 // The image matters where a kernel's taps reach, and there alone: a convolution with one tap of 1 is a copy.
 TEST_F(ConvolutionShapes, a_tap_of_one_copies) {
     Random random(5);

@@ -40,6 +40,20 @@ TEST(ThreadPool, every_chunk_runs_once) {
     }
 }
 
+// More than fit beside the run's number in a word, here with a smaller bound.
+TEST(ThreadPool, more_chunks_than_a_run_takes_are_run_in_parts) {
+    for (const int threads : {1, 3}) {
+        ThreadPool pool(threads, threads);
+        for (const std::int64_t n : {0, 1, 6, 7, 8, 14, 25}) {
+            std::vector<std::atomic<int>> seen(static_cast<std::size_t>(n));
+            auto task = [&](std::int64_t chunk, int) noexcept { seen[static_cast<std::size_t>(chunk)].fetch_add(1); };
+            pool.run(
+                n, [](void *c, std::int64_t chunk, int thread) noexcept { (*static_cast<decltype(task) *>(c))(chunk, thread); }, &task, 7);
+            for (auto &count : seen) ASSERT_EQ(count.load(), 1);
+        }
+    }
+}
+
 TEST(ThreadPool, many_short_runs) {
     ThreadPool pool(4, 4);
     std::atomic<std::int64_t> sum{0};

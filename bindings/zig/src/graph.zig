@@ -71,8 +71,9 @@ pub const Graph = struct {
         try status.check(c.tl_graph_compute(self.handle, backend.handle, status.errorOf(self.diagnostics)));
     }
 
-    /// Has the coming runs call `function(user, done, total)` after each node, on the thread that computes; it
-    /// returns whether to go on, and `compute` fails with `error.Aborted` where it does not. `user` is a pointer
+    /// Has the coming runs call `function(user, done, total)` on the thread that computes, after each node and on
+    /// the CPU every 10 ms or so while a node takes longer. It returns whether to go on, and `compute` fails with
+    /// `error.Aborted` if not; after the last node it changes nothing, as the results are there. `user` is a pointer
     /// that must live until the callback is replaced or the graph is gone. `error.Busy`: it is being computed.
     pub fn setProgress(
         self: Graph,

@@ -1,7 +1,7 @@
 // conv_1d, conv_2d, conv_transpose_1d, conv_transpose_2d: the packed product (mul_mat_packed.cpp) of what im2col would give, of which no
 // more than a tile is there at a time, and the kernel. Positions of the result lie side by side, so they are the micro-kernel's rows.
 //
-//   for each phase, and each block of NC outputs: a round
+//   for each phase (one but for transposed convolutions), and each block of NC outputs: a round
 //     prepare:  B panels of the kernel  [K / KC][NC / NR][KC][NR]    shared workspace, all threads pack
 //     compute:  for each image and block of MC positions (a chunk):
 //       for each block of KC of K, the channels' taps (its B panels stay in the second-level cache):
@@ -10,8 +10,9 @@
 //           for each B panel: micro-kernel, sums into a tile         [MC / MR][NC][MR]: the thread's workspace
 //       the last block of k goes on to the result
 //
-// A transposed convolution with a stride is stride convolutions of stride 1, one for each remainder that the result's indices leave (a
-// phase), with the taps that reach these (image_tiles.hpp): nothing is added into memory, and no zeros are multiplied.
+// A transposed convolution with a stride is a convolution of stride 1 for each remainder of the result's indices that a tap reaches (a
+// phase), with the taps that reach it (image_tiles.hpp): nothing is added into memory, and no zeros are multiplied. If there are remainders
+// that no tap reaches, as with a stride beyond the kernel, the result is set to zeros first.
 //
 // Limited by multiply-adds; gathering a tile's line of MR floats costs some 4 cycles beside the MR / W * NC of its multiply-adds. An
 // element's sum is taken in blocks of KC in the order of channels, rows and columns of taps, whatever thread or chunk it falls to.
@@ -68,7 +69,8 @@ struct Blocking {
     }
     static std::int64_t most_positions(const Convolution &c) noexcept {
         if (!c.transposed) return c.x.positions * c.y.positions;
-        return TileAxis(c.x, 0).positions * TileAxis(c.y, 0).positions;
+        const auto most = [](const Sliding &s) { return (s.elements - 1) / s.stride + 1; };
+        return most(c.x) * most(c.y);
     }
 
     std::int64_t workspace_floats() const noexcept { return ceil_div(std::min(NC, c.outputs) * K, 16) * 16; }
@@ -105,6 +107,10 @@ void plan_convolution(const Problem &p, KernelPlan &plan) noexcept {
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, ceil_div(positions, MR) * c.images / (4 * T)) * MR);
     plan.choice[choice_mc] = even_block(positions, mc, MR);
     const Blocking blocking(p.node, plan, leaf);
+    if (leaves_zeros(c)) {
+        const Layout &result = p.node.layout;
+        plan.chunks(Stage::set_up) = chunks_for(result.n_elements(), static_cast<std::int64_t>(result.nbytes()), T);
+    }
     plan.n_rounds = blocking.phases * blocking.blocks;
     plan.chunks(Stage::prepare) = ceil_div(blocking.panels, panels_per_chunk);
     plan.chunks(Stage::compute) = blocking.chunks_per_image * c.images;
@@ -186,7 +192,7 @@ void compute_positions(const Blocking &b, const Step &step, const Slice &slice) 
     float *panel = b.of_thread(step, slice, b.panel), *sums = b.of_thread(step, slice, b.tiles);
     const std::int64_t plane = step.node->layout.n_elements() / (b.c.outputs * b.c.images);
     float *to = reinterpret_cast<float *>(step.dst.data) + (image * b.c.outputs + round.first) * plane;
-    // A phase that no tap reaches.
+    // Without channels.
     if (K == 0) std::fill_n(sums, std::max<std::int64_t>(0, ceil_div(end - first, b.MR)) * b.MR * round.outputs, 0.0f);
     for (std::int64_t k = 0; k == 0 || k < K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, K - k);
@@ -207,7 +213,13 @@ void compute_positions(const Blocking &b, const Step &step, const Slice &slice) 
     }
 }
 
+void clear_result(const Step &step, const Slice &slice) noexcept {
+    const Range part = part_of(step.node->layout.n_elements(), slice.chunk, step.plan.chunks(Stage::set_up));
+    std::fill_n(reinterpret_cast<float *>(step.dst.data) + part.begin, part.end - part.begin, 0.0f);
+}
+
 void run_convolution(const Step &step, const Slice &slice) noexcept {
+    if (slice.stage == Stage::set_up) return clear_result(step, slice);
     const Blocking blocking(*step.node, step.plan, slice.leaf);
     if (slice.stage == Stage::prepare) {
         pack_kernel(blocking, step, slice);

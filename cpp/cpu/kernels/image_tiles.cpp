@@ -19,34 +19,39 @@ TileAxis::TileAxis(const Sliding &w) noexcept
       out_first(0),
       out_step(1) {}
 
+namespace {
+
+// Taps of a transposed convolution whose elements leave the same remainder by the stride, its phase, are so many apart.
+std::int64_t kernel_step_of(const Sliding &w) noexcept { return w.stride / std::gcd(w.dilation, w.stride); }
+// The phases that taps reach: of the first taps, each has one of its own.
+std::int64_t phases_of(const Sliding &w) noexcept { return std::min(w.taps, kernel_step_of(w)); }
+
+}  // namespace
+
 // Element e of the result is met at position (e + padding - tap * dilation) / stride, by the taps for which that is whole: from the first
 // one on each m-th, where m * dilation is the least multiple of the stride.
-TileAxis::TileAxis(const Sliding &w, std::int64_t phase) noexcept
+TileAxis::TileAxis(const Sliding &w, std::int64_t first_tap) noexcept
     : elements(w.positions),
-      positions((w.elements - 1 - phase) / w.stride + 1),
+      positions(0),
       taps(0),
       step(1),
       first(0),
       tap_step(-(w.dilation / std::gcd(w.dilation, w.stride))),
-      kernel_first(0),
-      kernel_step(w.stride / std::gcd(w.dilation, w.stride)),
-      out_first(phase),
+      kernel_first(first_tap),
+      kernel_step(kernel_step_of(w)),
+      out_first(0),
       out_step(w.stride) {
-    const auto from_first = [&](std::int64_t tap) { return phase + w.padding - tap * w.dilation; };
-    const std::int64_t several = std::min(kernel_step, w.taps);
-    while (kernel_first < several && from_first(kernel_first) % w.stride != 0) kernel_first++;
-    if (kernel_first == several) return;
-    taps = (w.taps - 1 - kernel_first) / kernel_step + 1;
-    first = from_first(kernel_first) / w.stride;
+    const std::int64_t offset = first_tap * w.dilation - w.padding, remainder = offset % w.stride;
+    out_first = remainder < 0 ? remainder + w.stride : remainder;
+    if (out_first < w.elements) positions = (w.elements - 1 - out_first) / w.stride + 1;
+    if (first_tap < w.taps) taps = (w.taps - 1 - first_tap) / kernel_step + 1;
+    first = (out_first - offset) / w.stride;
 }
 
-namespace {
-
-std::int64_t phases_of(const Sliding &windows) noexcept { return std::min(windows.stride, windows.elements); }
-
-}  // namespace
-
 std::int64_t phases_of(const ops::Convolution &c) noexcept { return c.transposed ? phases_of(c.x) * phases_of(c.y) : 1; }
+bool leaves_zeros(const ops::Convolution &c) noexcept {
+    return c.transposed && (phases_of(c.x) < c.x.stride || phases_of(c.y) < c.y.stride);
+}
 
 ImageTiles::ImageTiles(const ops::Convolution &c, std::int64_t phase, const TensorRef &b, std::int64_t number,
                        const leaf::LeafTable &table) noexcept

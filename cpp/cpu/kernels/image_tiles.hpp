@@ -16,15 +16,17 @@ struct TileAxis {
     std::int64_t out_first, out_step;
 
     explicit TileAxis(const Sliding &windows) noexcept;
-    // Of a transposed convolution's elements phase, phase + stride, ..
-    TileAxis(const Sliding &windows, std::int64_t phase) noexcept;
+    // Of a transposed convolution, the elements that tap number first_tap, and each kernel_step-th after it, reach.
+    TileAxis(const Sliding &windows, std::int64_t first_tap) noexcept;
 
     std::int64_t element(std::int64_t position, std::int64_t tap) const noexcept { return position * step + first + tap * tap_step; }
     Sliding::Range positions_of(std::int64_t tap) const noexcept { return Sliding::within(element(0, tap), step, positions, elements); }
 };
 
-// How many sets of positions there are with taps of their own: 1, or of a transposed convolution one for each remainder by the stride.
+// Sets of positions with taps of their own: 1, or of a transposed convolution one for each remainder by the stride that a tap leaves. Where
+// there are other remainders the result is zero.
 std::int64_t phases_of(const ops::Convolution &c) noexcept;
+bool leaves_zeros(const ops::Convolution &c) noexcept;
 
 // What a panel of a tile is made of: positions in their order, x first, channels and taps as numbers k = (channel * y taps + y) * x taps +
 // x.

@@ -380,8 +380,9 @@ public:
     static Graph within(std::span<const Tensor> outputs, std::size_t memory);
 
     void compute(const Backend &backend) const;
-    // Called after each node on the computing thread; return false to stop with Error(aborted). An exception stops the
-    // run too and comes out of compute().
+    // Called on the computing thread, after each node and on the CPU every 10 ms or so while a node takes longer. Return false to stop with
+    // Error(aborted), also within a node; after the last node it changes nothing, as the results are there. An exception stops the run too
+    // and comes out of compute().
     using Progress = std::function<bool(std::size_t done, std::size_t total)>;
     void set_progress(Progress progress) const;
     // Whether the coming runs fail at the first result with a NaN, or an infinity that no operand has: Error(invalid_argument) names it.

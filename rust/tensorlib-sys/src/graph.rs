@@ -19,8 +19,8 @@ pub struct tl_graph {
     _marker: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// Called on the thread that called tl_graph_compute(), after each computed node: `done` of `total` nodes (views compute
-/// nothing and count with the node before them). Return true to go on,
+/// Called on the thread that called tl_graph_compute(), after each computed node and during long ones: `done` of `total` nodes are
+/// computed (views compute nothing and count with the node before them). Return true to go on,
 /// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
 pub type tl_progress_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
 
@@ -78,13 +78,18 @@ extern "C" {
     /// TL_STATUS_UNSUPPORTED: a node that no kernel of the backend takes (the message says why).
     /// TL_STATUS_UNAVAILABLE: the backend belongs to the parent of this forked process.
     /// TL_STATUS_BUSY: a context is in use, or this is the backend's own callback.
-    /// TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY.
+    /// TL_STATUS_ABORTED: the callback stopped it. TL_STATUS_OUT_OF_MEMORY: also where the bound of
+    /// tl_graph_create_within() does not hold on a joined backend.
     /// After a failure the outputs count as not computed, but for those that changed nothing: BUSY, UNAVAILABLE and
     /// CONTEXT_MISMATCH. Any thread. Since 0.1.
     pub fn tl_graph_compute(graph: *mut tl_graph, backend: *mut tl_backend, err: *mut tl_error) -> tl_status;
 
     /// Sets the callback of the coming runs; NULL removes it. `user_data` is handed to it as it is and
-    /// must live until the callback is replaced or the graph is freed. TL_STATUS_INVALID_ARGUMENT: graph
+    /// must live until the callback is replaced or the graph is freed.
+    ///
+    /// It is called on the thread that computes: after each node, and on the CPU every 10 ms or so while a node takes longer, with the
+    /// nodes that are done so far. A run that it stops leaves out the rest of the node. What it returns after the last node changes
+    /// nothing, as the results are there. TL_STATUS_INVALID_ARGUMENT: graph
     /// is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
     pub fn tl_graph_set_progress(
         graph: *mut tl_graph,
@@ -125,7 +130,7 @@ extern "C" {
     /// data: in a no_alloc context it tells beforehand what a graph would need.
     ///
     /// `bytes` has room for `n` numbers and receives as many as tl_backend_n_devices() says. The planner itself counts; only packed copies
-    /// can come out less, where there is no memory left for one.
+    /// can come out less, where there is no memory for one.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: graph, backend or bytes is NULL, n is less than the number of devices. Else statuses as of
     /// tl_graph_compute(). Any thread. Since 0.1.

@@ -118,7 +118,8 @@ impl Graph {
         check(|err| unsafe { sys::tl_graph_compute(self.raw(), backend.raw(), err) })
     }
 
-    /// [`Graph::compute`], calling `progress(done, total)` after each node on this thread; `false` stops the run.
+    /// [`Graph::compute`], calling `progress(done, total)` on this thread: after each node, and on the CPU every 10 ms or so while a
+    /// node takes longer. `false` stops the run, also within a node; after the last one it changes nothing, as the results are there.
     ///
     /// # Errors
     /// As [`Graph::compute`]; [`Error::Aborted`] where `progress` returned `false`.

@@ -181,6 +181,9 @@ fn definition(op: &Op) -> String {
                 format!("Attr::of_ints(\"{key}\", {{required({from}, \"{name}\", \"{key}\"), {length}}})")
             }
             Kind::Integers => format!("Attr::of_ints(\"{key}\", {from})"),
+            Kind::Bool if !attribute.required => {
+                format!("Attr::of_int(\"{key}\", capi::flag({from}, \"{name}\", \"{key}\"))")
+            }
             _ => format!("Attr::of_int(\"{key}\", {from})"),
         };
         let _ = writeln!(text, "            {made},");
