@@ -51,9 +51,9 @@ struct Windows {
         if (x.stride != 1 || y.stride != 1 || before_x < 0 || before_y < 0 || n == 0) return spread(kernel, values);
         const Extents &ne = kernel.ne();
         const Extents by_tap{taps(), ne[2], ne[3], 1};
-        const Value order = values.numbers(static_cast<double>(taps() - 1), -1, taps()).cast(DType::i32).repeated(by_tap);
-        const Value turned = kernel.shaped(by_tap).op(Op::gather, order, {Attr::of_int("dim", 0)});
-        return turned.shaped(ne)
+        return kernel.shaped(by_tap)
+            .reversed()
+            .shaped(ne)
             .permuted({0, 1, 3, 2})
             .contiguous()
             .op(Op::conv_2d, values,
@@ -183,27 +183,24 @@ Value largest_of_tiles(const Windows &windows, const Value &g, const Value &a, c
     const Value is_largest = met.shaped({n, taps, 1, 1}).op(Op::eq, c.shaped({n, 1, 1, 1}));
     const Value number = g.numbers(0, 1, taps), is_later = number.repeated({taps, taps, 1, 1}).op(Op::gt, number.shaped({1, taps, 1, 1}));
     const Value earlier = is_largest.op(Op::out_prod, is_later);  // how many taps before are as large
-    const Value chosen = is_largest.op(Op::gt, earlier) * g.shaped({n, 1, 1, 1});
+    const Value repeated = g.shaped({n, 1, 1, 1}).repeated(is_largest.ne()), chosen = repeated.where(is_largest.op(Op::gt, earlier));
     return windows.tiles_put_back(chosen.shaped({x, rows, w, h}).permuted({1, 3, 0, 2}), images);
 }
 
-// To the first of the largest elements of each window; padding is less than all.
+// To the first of the largest elements of each window, which padding is not among: an element may be -infinity too.
 Value pool_largest(const Windows &windows, const Value &g, const Value &a, const Value &c) {
     if (windows.are_tiles()) return largest_of_tiles(windows, g, a, c);
-    Value inside = a;
-    Windows over = windows;
-    if (windows.x.padding > 0 || windows.y.padding > 0) {
-        const auto wide = [&](const Value &v) {
-            return v.padded(0, windows.x.padding, windows.x.padding).padded(1, windows.y.padding, windows.y.padding);
-        };
-        const Value padded = wide(a), there = wide(a.filled(1));
-        inside = there.op(Op::where, {&padded.tensor(), &padded.filled(-std::numeric_limits<double>::infinity()).tensor()});
-        over.x.padding = over.y.padding = 0;
-    }
     const std::int64_t taps = windows.taps(), n = g.tensor().layout.n_elements();
-    const Value met = over.met(a.zeros({windows.x.taps, windows.y.taps, 1, 1}), inside), places = met.op(Op::argmax);
-    const Value zeros = g.zeros({taps, n, 1, 1}), of_windows = g.shaped({1, n, 1, 1});
-    const Value chosen = zeros.op(Op::scatter_add, {&of_windows.tensor(), &places.shaped({1, n, 1, 1}).tensor()}, {Attr::of_int("dim", 0)});
+    const Value one_window = a.zeros({windows.x.taps, windows.y.taps, 1, 1});
+    Value is_largest = windows.met(one_window, a).shaped({taps, n, 1, 1}).op(Op::eq, c.shaped({1, n, 1, 1}));
+    if (windows.x.padding > 0 || windows.y.padding > 0) {
+        const std::int64_t positions = windows.positions();
+        const Value there = windows.met(one_window, a.ones({windows.x.elements, windows.y.elements, 1, 1})).shaped({taps, positions, 1, 1});
+        is_largest = is_largest * there;
+    }
+    const Value zeros = g.zeros({taps, n, 1, 1}), of_windows = g.shaped({1, n, 1, 1}),
+                places = is_largest.op(Op::argmax).shaped({1, n, 1, 1});
+    const Value chosen = zeros.op(Op::scatter_add, {&of_windows.tensor(), &places.tensor()}, {Attr::of_int("dim", 0)});
     return windows.put_back(chosen.shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
 }
 

@@ -20,11 +20,10 @@ struct Window {
         for (std::size_t d = 1; d < max_dims; d++) nb[d - 1] = layout.ne[d] == 1 ? 4 : static_cast<std::int64_t>(layout.nb[d] / size * 4);
         offset = static_cast<std::int64_t>(first / size * 4);
     }
-    // `whole` with `part` in its place.
-    Value set(const Value &whole, const Value &part) const {
+    // `whole` with `part` in its place (set), or added there (acc).
+    Value put(Op op, const Value &whole, const Value &part) const {
         return whole.op(
-            Op::set, part.contiguous(),
-            {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
+            op, part, {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
     }
     Value of(const Value &whole, const Extents &ne) const {
         return whole.contiguous()
@@ -64,8 +63,14 @@ void view_build(Rule &r) {
             return whole;
         }
         if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
-        return Window(r.node().layout, r.node().root_offset - r.source(0)->root_offset).set(g.zeros(ne), g);
+        return Window(r.node().layout, r.node().root_offset - r.source(0)->root_offset).put(Op::set, g.zeros(ne), g);
     });
+}
+
+// `whole`, contiguous, with `part` added to what dimension d has from `start` on.
+Value added_at(const Value &whole, std::size_t d, std::int64_t start, const Value &part) {
+    const Layout &layout = whole.tensor().layout;
+    return Window(layout, static_cast<std::size_t>(start) * layout.nb[d]).put(Op::acc, whole, part);
 }
 
 // Gives g to a, as it is.
@@ -143,17 +148,21 @@ constexpr GradientRule pad{[](Rule &r) {
         return g;
     });
 }};
-// The places that its elements come from: p0, .., 1, 0, 1, .., n - 1, n - 2, ..
+// The row's own part, and both reflections turned back.
 constexpr GradientRule pad_reflect_1d{[](Rule &r) {
     const auto &attrs = r.attrs<ops::PadReflect1dAttrs>();
     r.give(0, [&] {
         const Value g = r.g();
-        const auto n = r.ne(0)[0];
-        const auto first = static_cast<double>(n - 1);
-        // |i - p0|, and beyond the end as far before it.
-        const Value from = g.numbers(static_cast<double>(-attrs.p0), 1, g.ne()[0]).op(Op::abs);
-        const Value places = from.scaled(1, -first).op(Op::abs).scaled(-1, first).cast(DType::i32);
-        return scattered(r.ne(0), g, places, 0);
+        const std::int64_t n = r.ne(0)[0], p0 = attrs.p0, p1 = attrs.p1;
+        Value sums = g.narrowed(0, p0, n).contiguous();
+        const auto add_turned = [&](std::int64_t first, std::int64_t to, std::int64_t count) {
+            const Value part = g.narrowed(0, first, count);
+            if (part.tensor().layout.n_elements() > 0) sums = added_at(sums, 0, to, part.reversed());
+        };
+        // Element j of the row is element p0 - j of the result, and element p0 + 2 (n - 1) - j.
+        add_turned(0, 1, p0);
+        add_turned(p0 + n, n - 1 - p1, p1);
+        return sums;
     });
 }};
 constexpr GradientRule roll{[](Rule &r) {
@@ -187,7 +196,7 @@ constexpr GradientRule acc{[](Rule &r) {
     r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
 }};
 constexpr GradientRule set{[](Rule &r) {
-    r.give(0, [&] { return window_of(r.node()).set(r.g(), r.g().zeros(r.ne(1))); });
+    r.give(0, [&] { return window_of(r.node()).put(Op::set, r.g(), r.g().zeros(r.ne(1))); });
     r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
 }};
 constexpr GradientRule arange = never;

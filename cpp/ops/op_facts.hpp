@@ -75,7 +75,7 @@ inline constexpr OpFacts pow{
     .name = "pow",
     .operands = pow_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b a^(b - 1); db = g c log(a) summed over b's repetitions",
+    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over b's repetitions",
     .doc = "a to the power of b, element by element; b repeats into a",
 };
 
@@ -448,7 +448,7 @@ inline constexpr OpFacts sqrt{
     .name = "sqrt",
     .operands = sqrt_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / (2 c)",
+    .gradient = "da = g / (2 c), 0 where g is 0",
     .doc = "The square root of each element",
 };
 
@@ -458,7 +458,7 @@ inline constexpr OpFacts log{
     .name = "log",
     .operands = log_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / a",
+    .gradient = "da = g / a, 0 where g is 0",
     .doc = "The natural logarithm of each element",
 };
 
@@ -732,7 +732,7 @@ inline constexpr OpFacts glu{
     .result = ResultType::of_first,
     .gradient =
         "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
-        "where limit holds",
+        "beyond limit",
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
