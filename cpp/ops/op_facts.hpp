@@ -268,6 +268,24 @@ inline constexpr OpFacts out_prod{
     .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
 };
 
+inline constexpr Operand out_prod_id_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+};
+inline constexpr AttrDef out_prod_id_attrs[] = {
+    {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts out_prod_id{
+    .op = Op::out_prod_id,
+    .name = "out_prod_id",
+    .operands = out_prod_id_operands,
+    .attrs = out_prod_id_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = sum over m and the experts of a column of b g; db = sum over n of a g; nothing flows where there is no expert",
+    .doc = "Sums of outer products of a's and b's columns, for each expert those of its own columns",
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -1658,6 +1676,14 @@ struct MulMatIdAttrs {
     bool exact;
 
     explicit MulMatIdAttrs(const Attrs &given) : exact(given.flag("mul_mat_id", "exact")) {}
+};
+
+struct OutProdIdAttrs {
+    static constexpr Op operation = Op::out_prod_id;
+
+    std::int64_t experts;
+
+    explicit OutProdIdAttrs(const Attrs &given) : experts(given.integer("experts", 0)) {}
 };
 
 struct ViewAttrs {

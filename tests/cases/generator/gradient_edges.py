@@ -129,6 +129,21 @@ def windows():
     yield from edge("pool_1d_max_of_tiles", tiles, [0.0, INF, 3.0, 0.0])
 
 
+def experts():
+    """What a column without an expert holds is not looked at, and a NaN stays with its expert."""
+
+    def make(numbers):
+        def made(c):
+            a, b = c.leaf(2, 2, 2), values(c, math.nan, 1.0, 3.0, 1.0, shape=(2, 1, 2))
+            y = c.mul_mat_id(a, b, c.numbers(*numbers, shape=(1, 2)))
+            return *with_ones(c, y), a
+
+        return made
+
+    yield from edge("mul_mat_id_minus_one", make((-1, 1)), [0.0] * 4 + [3.0, 1.0, 3.0, 1.0])
+    yield from edge("mul_mat_id_nan", make((0, 1)), [math.nan, 1.0, math.nan, 1.0, 3.0, 1.0, 3.0, 1.0])
+
+
 def cases():
-    for part in (unary, powers, gates, rows, windows):
+    for part in (experts, unary, powers, gates, rows, windows):
         yield from part()

@@ -304,6 +304,14 @@ def products():
         a, b = c.leaf(4, 3, 3), c.leaf(4, 1, 3)
         return c.mul_mat_id(a, b, c.numbers(2, -1, 0, 1, -1, -1, dtype=dtype, shape=(2, 3))), a, b
 
+    def by_expert(c, x):
+        a, b = c.leaf(4, x, 3), c.leaf(3, 2, 3)
+        return c.reduced("out_prod_id", a, b, c.numbers(2, -1, 0, 1, 2, 1, shape=(2, 3)), experts=3), a, b
+
+    yield from Differentiated("out_prod_id", lambda c: by_expert(c, 1)).cases()
+    yield from Differentiated("out_prod_id_of_each", lambda c: by_expert(c, 2)).cases()
+    yield Differentiated("mul_mat_id", experts).second()
+
     for dtype in ("i32", "i64"):
         yield from Differentiated(f"mul_mat_id_minus_one_{dtype}", lambda c, dtype=dtype: some_without(c, dtype)).cases()
 
