@@ -227,6 +227,20 @@ def chain():
 
     yield from Differentiated("types", types).cases()
 
+    def parts(c):
+        """Parts of one tensor by views, rows and all of it."""
+        a = c.leaf(3, 2, 3)
+        slices = [c.reshape(c.view(a, (3, 2), (12,), 24 * i), 6) for i in range(3)]
+        turned = c.transpose(c.view(a, (3, 2), (12,), 24))
+        rows = c.get_rows(c.reshape(a, 3, 6), c.numbers(4, 0, 4))
+        total = c.reduced("sum", c.elementwise("sqr", c.permute(a, 2, 0, 1, 3)))
+        for part in (*slices, turned, rows, c.get_rows(c.reshape(a, 3, 6), c.numbers(1, 4))):
+            total = c.elementwise("add", total, c.reduced("sum", c.elementwise("sin", c.elementwise("mul", part, part))))
+        return total, a
+
+    yield from Differentiated("parts", parts).cases()
+    yield Differentiated("parts", parts).second()
+
     def itself(c):
         a = c.leaf(3, 2)
         return a, a
