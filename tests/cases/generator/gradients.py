@@ -545,6 +545,8 @@ def convolution():
     for label, a, b, attrs in [("plain", (3, 2, 2), (6, 2, 2), {}), ("all", (3, 1, 2), (8, 1, 2), {"s": 2, "p": 2, "d": 2})]:
         yield from made(label, "conv_1d", a, b, **attrs).cases()
     yield from made("all", "conv_1d_dw", (3, 1, 2), (8, 2, 2), s=2, p=1, d=2).cases()
+    yield from made("plain", "conv_1d_dw", (3, 1, 2), (6, 2, 2), p=1).cases()
+    yield from made("plain", "conv_2d_dw", (2, 3, 1, 2), (5, 4, 2, 2), p0=1, p1=2, d0=2).cases()
     yield from made("all", "conv_transpose_1d", (3, 2, 2), (3, 2, 2), s=2, p=1, d=2).cases()
     for label, a, b, attrs in [("plain", (2, 3, 2, 2), (4, 4, 2, 1), {}), ("strides", (2, 2, 1, 2), (5, 6, 1, 2), {"s0": 2, "s1": 3, "p0": 1}),
                                ("all", (3, 2, 1, 2), (6, 5, 1, 1), {"s0": 2, "s1": 2, "p0": 2, "p1": 1, "d0": 2})]:
@@ -577,6 +579,10 @@ def convolution():
     yield from pooled("pool_2d", "avg_skip", (5, 6), op="avg", k0=3, k1=2, s0=1, s1=3, p0=2, p1=1, skip_padding=1).cases()
     for mode in ("nearest", "bilinear"):
         yield from pooled("upscale", mode, (3, 2, 2), factor=3, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_by_2", (4, 3, 1, 2), factor=2, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_of_a_row", (4, 1), factor=4, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_of_a_pixel", (1, 1, 2), factor=3, mode=mode).cases()
+        yield pooled("upscale", mode, (3, 2), factor=2, mode=mode).second()
 
 
 def refusals():
