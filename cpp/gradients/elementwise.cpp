@@ -91,8 +91,6 @@ void glu_build(Rule &r) {
     }
 }
 
-Value is_not(const Value &v, double number) { return v.op(Op::ne, v.filled(number)); }
-
 // g times a derivative that may be infinite. A mask that follows the function makes g 0 there, and 0 times infinity is NaN.
 Value masked(const Value &g, const Value &gradient) { return gradient.where(g); }
 
@@ -132,8 +130,11 @@ constexpr GradientRule minimum{[](Rule &r) {
 }};
 // a^0 is 1 whatever a is, and 0^b and infinity^b are 0 around most b: there log(a) and a^(b - 1) are no numbers to multiply by.
 constexpr GradientRule pow{[](Rule &r) {
-    r.give(0, [&] { return masked(r.g(), r.g() * (r[0].op(Op::pow, r[1].scaled(1, -1)) * r[1]).where(is_not(r[1], 0))); });
-    r.give(1, [&] { return (r.g() * r.c() * r[0].op(Op::log)).where(is_not(r[0], 0)).where(is_not(r.c(), 0)); });
+    r.give(0, [&] {
+        const Value power = r[0].op(Op::pow, r[1].scaled(1, -1));
+        return masked(r.g(), r.g() * (power * r[1]).where(r[1]).where(power));
+    });
+    r.give(1, [&] { return masked(r.g(), (r.g() * r.c() * r[0].op(Op::log)).where(r[0]).where(r.c())); });
 }};
 constexpr GradientRule eq = never, ne = never, lt = never, le = never, gt = never, ge = never;
 constexpr GradientRule where{[](Rule &r) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -212,6 +213,94 @@ TEST(Edges, soft_max_of_masked_rows) {
     const auto some = ctx.tensor<float>({3}, {0, -inf, 0}), g = ctx.tensor<float>({3}, {4, 3, 2});
     expect_gradients(ctx, soft_max(some), {some}, {{0.5, 0, -0.5}}, 1e-6, "soft_max", g);
     expect_gradients(ctx, log_soft_max(some), {some}, {{-0.5, 3, -2.5}}, 1e-6, "log_soft_max", g);
+}
+
+// A row that is masked altogether and has no labels is part of no loss; a label's derivative is infinite where its weight is 0.
+TEST(Edges, cross_entropy_of_masked_rows) {
+    const tl::Context ctx;
+    const auto a = ctx.tensor<float>({2, 3}, {-inf, -inf, 1, 1, -inf, 0}), b = ctx.tensor<float>({2, 3}, {0, 0, 1, 0, 0, 1});
+    expect_gradients(ctx, cross_entropy_loss(a, b), {a}, {{0, 0, -1.0 / 6, 1.0 / 6, 0, 0}}, 1e-6, "cross_entropy_loss");
+    const auto some = ctx.tensor<float>({2}, {-inf, 0}), one = ctx.tensor<float>({2}, {0, 1}), off = ctx.tensor<float>({1}, {0});
+    expect_gradients(ctx, cross_entropy_loss(some, one), {one}, {{inf, 0}}, 1e-6, "cross_entropy_loss by b");
+    expect_gradients(ctx, cross_entropy_loss(some, one), {one}, {{0, 0}}, 0, "cross_entropy_loss by b, masked", off);
+}
+
+// ---- All of them
+
+struct Function {
+    std::string name;
+    tl::Tensor (*make)(const tl::Tensor &a, const tl::Tensor &b);
+};
+
+template <tl::GluOp gate>
+tl::Tensor gated(const tl::Tensor &a, const tl::Tensor &b) {
+    return glu(a, b, gate, {.split = true});
+}
+
+using Of = const tl::Tensor &;
+const std::vector<Function> functions{
+    {"add", [](Of a, Of b) { return add(a, b); }},
+    {"mul", [](Of a, Of b) { return mul(a, b); }},
+    {"div", [](Of a, Of b) { return div(a, b); }},
+    {"maximum", [](Of a, Of b) { return maximum(a, b); }},
+    {"minimum", [](Of a, Of b) { return minimum(a, b); }},
+    {"pow of what is above 0", [](Of a, Of b) { return pow(relu(a), b); }},
+    {"where", [](Of a, Of b) { return where(a, b, a); }},
+    {"norm", [](Of a, Of) { return norm(a, 1e-5); }},
+    {"rms_norm", [](Of a, Of) { return rms_norm(a, 1e-5); }},
+    {"rms_norm without eps", [](Of a, Of) { return rms_norm(a, 0); }},
+    {"l2_norm", [](Of a, Of) { return l2_norm(a, 1e-6); }},
+    {"soft_max", [](Of a, Of) { return soft_max(a); }},
+    {"soft_max_ext", [](Of a, Of b) { return soft_max_ext(a, b, std::nullopt, {.scale = 0.5}); }},
+    {"log_soft_max", [](Of a, Of) { return log_soft_max(a); }},
+    {"cumsum", [](Of a, Of) { return cumsum(a); }},
+    {"mean", [](Of a, Of) { return mean(a); }},
+    {"reglu", gated<tl::GluOp::reglu>},
+    {"geglu", gated<tl::GluOp::geglu>},
+    {"swiglu", gated<tl::GluOp::swiglu>},
+    {"geglu_erf", gated<tl::GluOp::geglu_erf>},
+    {"geglu_quick", gated<tl::GluOp::geglu_quick>},
+    {"swiglu_oai", gated<tl::GluOp::swiglu_oai>},
+    {"sqrt", [](Of a, Of) { return sqrt(a); }},
+    {"log", [](Of a, Of) { return log(a); }},
+    {"pool_1d max", [](Of a, Of) { return pool_1d(a, tl::Pool1dOp::max, 3, {.s = 1, .p = 1}); }},
+    {"pool_1d avg", [](Of a, Of) { return pool_1d(a, tl::Pool1dOp::avg, 3, {.s = 1, .p = 1}); }},
+    {"cross_entropy_loss by a", [](Of a, Of b) { return cross_entropy_loss(a, stop_gradient(step(b))); }},
+};
+
+// Rows of limits, infinities and zeros, with gradients of 0 and 1: where all values are finite no gradient is NaN.
+TEST(Edges, no_finite_value_has_a_gradient_of_nan) {
+    const Floats points{0,      -0.0f, 1,     -1,     2,  0.5f, -3,  3,    1e-30f, -1e-30f, tiny, 1e19f,
+                        -1e19f, 2e19f, 3e38f, -3e38f, 88, -88,  104, -200, 7,      -7,      inf,  -inf};
+    std::mt19937 random(3);
+    const auto draw = [&](std::size_t n, const Floats &from) {
+        Floats drawn(n);
+        for (float &x : drawn) x = from[random() % from.size()];
+        return drawn;
+    };
+    const std::string isa = support::isa_levels()[random() % support::isa_levels().size()];
+    const auto backend = support::backend(isa, 1);
+    for (const Function &function : functions) {
+        std::size_t finite = 0;
+        for (int i = 0; i < support::repeats(200, 5000); i++) {
+            const tl::Context ctx;
+            const std::int64_t n = 1 + 2 * (i % 2);
+            const auto count = static_cast<std::size_t>(n);
+            const Floats av = draw(count, points), bv = draw(count, points);
+            const auto a = ctx.tensor<float>({n}, av), b = ctx.tensor<float>({n}, bv), y = function.make(a, b);
+            const auto seed = ctx.tensor<float>({y.n_elements()}, draw(static_cast<std::size_t>(y.n_elements()), {0, 1}));
+            const auto gradients = ctx.gradients(std::array{y}, std::array{a, b}, std::array{std::optional(seed)});
+            backend.compute({y, gradients[0], gradients[1]});
+            if (!std::ranges::all_of(y.read_f32(), [](float x) { return std::isfinite(x); })) continue;
+            finite++;
+            for (const auto &gradient : gradients) {
+                for (const float x : gradient.read_f32())
+                    ASSERT_FALSE(std::isnan(x)) << function.name << " of " << testing::PrintToString(av) << " and "
+                                                << testing::PrintToString(bv) << " by " << testing::PrintToString(seed.read_f32());
+            }
+        }
+        EXPECT_GT(finite, 0u) << function.name;
+    }
 }
 
 // ---- Windows and reflections

@@ -106,6 +106,13 @@ def rows():
         mask = values(c, 0.0, -INF, -INF, -INF, shape=(2, 2))
         return c.soft_max_ext(a, mask, sinks), values(c, 3.0, 1.0, 2.0, 5.0, shape=(2, 2, 1)), a, mask, sinks
 
+    def loss(c):
+        """The first row is masked altogether and has no labels."""
+        a, b = values(c, -INF, -INF, 1.0, 1.0, -INF, 0.0, shape=(2, 3)), values(c, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, shape=(2, 3))
+        return c.reduced("cross_entropy_loss", a, b), None, a
+
+    yield from edge("cross_entropy_loss", loss, [0.0, 0.0, -1 / 6, 1 / 6, 0.0, 0.0])
+
     yield from edge("soft_max_ext", masked, [0.75, 0.0, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0], [-0.75])
 
 
