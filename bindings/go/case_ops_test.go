@@ -25,6 +25,7 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		"clamp":              1,
 		"fill":               1,
 		"out_prod":           2,
+		"out_prod_id":        3,
 		"transpose":          1,
 		"stop_gradient":      1,
 		"cont":               1,
@@ -161,6 +162,8 @@ func (s *step) caseOp(c *Context, src []*Tensor) (made *Tensor, known bool, err 
 		made, err = c.Fill(src[0], s.number("value"))
 	case "out_prod":
 		made, err = c.OutProd(src[0], src[1])
+	case "out_prod_id":
+		made, err = c.OutProdID(src[0], src[1], src[2], s.integer("experts"))
 	case "transpose":
 		made, err = c.Transpose(src[0])
 	case "stop_gradient":

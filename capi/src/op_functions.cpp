@@ -74,6 +74,15 @@ tl_tensor *tl_fill(tl_context *ctx, tl_tensor *a, double value) {
 
 tl_tensor *tl_out_prod(tl_context *ctx, tl_tensor *a, tl_tensor *b) { return build<2>(ctx, Op::out_prod, {a, b}); }
 
+tl_tensor *tl_out_prod_id(tl_context *ctx, tl_tensor *a, tl_tensor *b, tl_tensor *ids, int64_t experts) {
+    return constructed(ctx, [&](core::Context &context) {
+        const Attr attrs[] = {
+            Attr::of_int("experts", experts),
+        };
+        return node<3>(context, Op::out_prod_id, {a, b, ids}, attrs);
+    });
+}
+
 tl_tensor *tl_transpose(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::transpose, {a}); }
 
 tl_tensor *tl_stop_gradient(tl_context *ctx, tl_tensor *a) { return build<1>(ctx, Op::stop_gradient, {a}); }

@@ -61,6 +61,13 @@ Tensor ContextOps::fill(const Tensor &a, double value) const {
 
 Tensor ContextOps::out_prod(const Tensor &a, const Tensor &b) const { return Nodes::make(*this, core::Op::out_prod, {&a, &b}); }
 
+Tensor ContextOps::out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const {
+    const core::Attr attrs[] = {
+        core::Attr::of_int("experts", experts),
+    };
+    return Nodes::make(*this, core::Op::out_prod_id, {&a, &b, &ids}, attrs);
+}
+
 Tensor ContextOps::transpose(const Tensor &a) const { return Nodes::make(*this, core::Op::transpose, {&a}); }
 
 Tensor ContextOps::stop_gradient(const Tensor &a) const { return Nodes::make(*this, core::Op::stop_gradient, {&a}); }
@@ -578,6 +585,10 @@ Tensor clamp(const Tensor &a, double min, double max) { return Nodes::youngest_o
 Tensor fill(const Tensor &a, double value) { return Nodes::youngest_of({&a}).fill(a, value); }
 
 Tensor out_prod(const Tensor &a, const Tensor &b) { return Nodes::youngest_of({&a, &b}).out_prod(a, b); }
+
+Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) {
+    return Nodes::youngest_of({&a, &b, &ids}).out_prod_id(a, b, ids, experts);
+}
 
 Tensor transpose(const Tensor &a) { return Nodes::youngest_of({&a}).transpose(a); }
 

@@ -66,14 +66,32 @@ CudaBackend::~CudaBackend() {
 namespace {
 
 const KernelTable<CudaKernel> &table() noexcept {
-    static const KernelTable<CudaKernel> all{
-        cuda_kernels::tiles,        cuda_kernels::mul_mat, cuda_kernels::mul_mat_id, cuda_kernels::outer_products,
-        cuda_kernels::copies,       cuda_kernels::norms,   cuda_kernels::optimisers, cuda_kernels::rope,
-        cuda_kernels::attention,    cuda_kernels::rows,    cuda_kernels::sums,       cuda_kernels::ordering,
-        cuda_kernels::counts,       cuda_kernels::losses,  cuda_kernels::layout,     cuda_kernels::windows,
-        cuda_kernels::gather,       cuda_kernels::scatter, cuda_kernels::arange,     cuda_kernels::convolution,
-        cuda_kernels::pooling,      cuda_kernels::random,  cuda_kernels::sparse,     cuda_kernels::axpy,
-        cuda_kernels::sparse_blocks};
+    static const KernelTable<CudaKernel> all{cuda_kernels::tiles,
+                                             cuda_kernels::mul_mat,
+                                             cuda_kernels::mul_mat_id,
+                                             cuda_kernels::outer_products,
+                                             cuda_kernels::outer_products_by_expert,
+                                             cuda_kernels::copies,
+                                             cuda_kernels::norms,
+                                             cuda_kernels::optimisers,
+                                             cuda_kernels::rope,
+                                             cuda_kernels::attention,
+                                             cuda_kernels::rows,
+                                             cuda_kernels::sums,
+                                             cuda_kernels::ordering,
+                                             cuda_kernels::counts,
+                                             cuda_kernels::losses,
+                                             cuda_kernels::layout,
+                                             cuda_kernels::windows,
+                                             cuda_kernels::gather,
+                                             cuda_kernels::scatter,
+                                             cuda_kernels::arange,
+                                             cuda_kernels::convolution,
+                                             cuda_kernels::pooling,
+                                             cuda_kernels::random,
+                                             cuda_kernels::sparse,
+                                             cuda_kernels::axpy,
+                                             cuda_kernels::sparse_blocks};
     return all;
 }
 

@@ -3,7 +3,9 @@
 #include "gradients/rule.hpp"
 #include "ops/op_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 namespace tensorlib::core::gradients::rules {
@@ -15,23 +17,42 @@ Value sigmoid_of(const Value &a) { return a.op(Op::sigmoid); }
 // 1 where the elements are above 0.
 Value above(const Value &a, double border = 0) { return a.scaled(1, -border).op(Op::step); }
 
+// Derivatives of functions that become straight lines in both directions are taken no further than `most` from 0. There they have reached 0
+// or 1 in F32, and their formulas do not meet infinities, such as the square of 2e19.
+Value held(const Value &x, double most) { return x.op(Op::clamp, {}, {Attr::of_number("min", -most), Attr::of_number("max", most)}); }
+
+// e^-130 is 0 in F32.
+double logistic_end(double factor) { return std::min(130 / std::abs(factor), static_cast<double>(std::numeric_limits<float>::max())); }
+
 // x s(factor x), differentiated: s (1 + factor x (1 - s)).
 Value swish_derivative(const Value &x, double factor) {
-    const Value s = sigmoid_of(x * factor);
-    return s * (x * factor * s.scaled(-1, 1) + 1);
+    const Value near = held(x, logistic_end(factor)) * factor, s = sigmoid_of(near);
+    return s * (near * s.scaled(-1, 1) + 1);
 }
 
-// (1 + t) / 2 + x (1 - t^2) h / 2 with t = tanh(k (x + 0.044715 x^3)), h = k (1 + 0.134145 x^2), k = sqrt(2 / pi).
-Value gelu_derivative(const Value &x) {
+// (1 + t) / 2 + x (1 - t^2) h / 2 with t = tanh(k (x + 0.044715 x^3)), h = k (1 + 0.134145 x^2), k = sqrt(2 / pi). At 10 t is 1 in F32.
+Value gelu_derivative(const Value &all) {
     const double k = std::sqrt(2 / std::numbers::pi);
-    const Value square = x.op(Op::sqr), t = (x * square.scaled(k * 0.044715, k)).op(Op::tanh);
+    const Value x = held(all, 10), square = x.op(Op::sqr), t = (x * square.scaled(k * 0.044715, k)).op(Op::tanh);
     return t.scaled(0.5, 0.5) + x * t.op(Op::sqr).scaled(-0.5, 0.5) * square.scaled(k * 0.134145, k);
 }
 
-// The normal distribution's function at x, and x times its density.
-Value gelu_erf_derivative(const Value &x) {
-    const Value below = (x * (1 / std::numbers::sqrt2)).op(Op::erf).scaled(0.5, 0.5);
+// The normal distribution's function at x, and x times its density. At 16 they are 1 and 0 in F32.
+Value gelu_erf_derivative(const Value &all) {
+    const Value x = held(all, 16), below = (x * (1 / std::numbers::sqrt2)).op(Op::erf).scaled(0.5, 0.5);
     return below + x * ((x.op(Op::sqr) * -0.5).op(Op::exp) * (std::numbers::inv_sqrtpi / std::numbers::sqrt2));
+}
+
+// m s(alpha m) for m = min(x, limit). Above the limit the gate stays what it is there; at the limit its derivative is still that of below.
+Activated limited_gate(const ops::GluAttrs &attrs, const Value &x) {
+    const double end = logistic_end(attrs.alpha), most = std::numeric_limits<float>::max();
+    const auto between = [&](double least, double largest) {
+        return x.op(Op::clamp, {}, {Attr::of_number("min", least), Attr::of_number("max", largest)});
+    };
+    const Value below = x.op(Op::le, x.filled(attrs.limit)), capped = between(-most, attrs.limit);
+    // The tail ends before -infinity, which times 0 is NaN.
+    const Value tail_held = attrs.alpha < 0 ? between(-most, std::min(end, attrs.limit)) : between(-end, attrs.limit);
+    return {tail_held * sigmoid_of(tail_held * attrs.alpha), swish_derivative(capped, attrs.alpha).where(below)};
 }
 
 Activated gate_of(const ops::GluAttrs &attrs, const Value &x) {
@@ -43,9 +64,7 @@ Activated gate_of(const ops::GluAttrs &attrs, const Value &x) {
         case ops::GluOp::geglu_quick: return {x.op(Op::gelu_quick), swish_derivative(x, 1.702)};
         case ops::GluOp::swiglu_oai: break;
     }
-    // Beyond the limit the gate stays what it is there.
-    const Value held = x.op(Op::minimum, x.numbers(attrs.limit, 1, 1)), s = sigmoid_of(held * attrs.alpha);
-    return {held * s, swish_derivative(held, attrs.alpha).where(x.op(Op::le, x.numbers(attrs.limit, 1, 1)))};
+    return limited_gate(attrs, x);
 }
 
 void glu_build(Rule &r) {
@@ -59,7 +78,7 @@ void glu_build(Rule &r) {
     if (attrs.op == ops::GluOp::swiglu_oai) {
         const Value inside = up.op(Op::clamp, {}, {Attr::of_number("min", -attrs.limit), Attr::of_number("max", attrs.limit)});
         d_gate = d_gate * (inside + 1);
-        d_up = d_up.where(up.op(Op::abs).op(Op::le, up.numbers(attrs.limit, 1, 1)));
+        d_up = d_up.where(up.op(Op::eq, inside));
     } else {
         d_gate = d_gate * up;
     }
@@ -71,6 +90,9 @@ void glu_build(Rule &r) {
         r.give(0, [&] { return d_first.op(Op::concat, d_second, {Attr::of_int("dim", 0)}); });
     }
 }
+
+// g times a derivative that may be infinite. A mask that follows the function makes g 0 there, and 0 times infinity is NaN.
+Value masked(const Value &g, const Value &gradient) { return gradient.where(g); }
 
 // Of a function of one operand: g times its derivative.
 template <class Derivative>
@@ -106,10 +128,13 @@ constexpr GradientRule minimum{[](Rule &r) {
     r.give(0, [&] { return r.g().where(r[0].op(Op::le, r[1])); });
     r.give(1, [&] { return r.g().where(r[0].op(Op::gt, r[1])); });
 }};
-// Of 0 to the power of b above 0, which does not depend on b, log(a) is no number to multiply by.
+// a^0 is 1 whatever a is, and 0^b and infinity^b are 0 around most b: there log(a) and a^(b - 1) are no numbers to multiply by.
 constexpr GradientRule pow{[](Rule &r) {
-    r.give(0, [&] { return r.g() * (r[0].op(Op::pow, r[1].scaled(1, -1)) * r[1]); });
-    r.give(1, [&] { return (r.g() * r.c() * r[0].op(Op::log)).where(r[0].op(Op::ne, r[0].filled(0))); });
+    r.give(0, [&] {
+        const Value power = r[0].op(Op::pow, r[1].scaled(1, -1));
+        return masked(r.g(), r.g() * (power * r[1]).where(r[1]).where(power));
+    });
+    r.give(1, [&] { return masked(r.g(), (r.g() * r.c() * r[0].op(Op::log)).where(r[0]).where(r.c())); });
 }};
 constexpr GradientRule eq = never, ne = never, lt = never, le = never, gt = never, ge = never;
 constexpr GradientRule where{[](Rule &r) {
@@ -131,8 +156,8 @@ constexpr GradientRule fill = never;
 constexpr GradientRule abs{[](Rule &r) { times(r, [&] { return r[0].op(Op::sgn); }); }};
 constexpr GradientRule neg{[](Rule &r) { r.give(0, [&] { return -r.g(); }); }};
 constexpr GradientRule sqr{[](Rule &r) { times(r, [&] { return r[0] * 2; }); }};
-constexpr GradientRule sqrt{[](Rule &r) { r.give(0, [&] { return r.g() * 0.5 / r.unrounded(); }); }};
-constexpr GradientRule log{[](Rule &r) { r.give(0, [&] { return r.g() / r[0]; }); }};
+constexpr GradientRule sqrt{[](Rule &r) { r.give(0, [&] { return masked(r.g(), r.g() * 0.5 / r.unrounded()); }); }};
+constexpr GradientRule log{[](Rule &r) { r.give(0, [&] { return masked(r.g(), r.g() / r[0]); }); }};
 constexpr GradientRule exp{[](Rule &r) { times(r, [&] { return r.unrounded(); }); }};
 constexpr GradientRule expm1{[](Rule &r) { times(r, [&] { return r.unrounded() + 1; }); }};
 constexpr GradientRule erf{[](Rule &r) { times(r, [&] { return (-r[0].op(Op::sqr)).op(Op::exp) * (2 * std::numbers::inv_sqrtpi); }); }};
@@ -165,7 +190,7 @@ constexpr GradientRule hardsigmoid{
     [](Rule &r) { r.give(0, [&] { return (r.g() * (1.0 / 6)).where(r[0].op(Op::abs).op(Op::lt, r[0].filled(3))); }); }};
 constexpr GradientRule leaky_relu{[](Rule &r) {
     const double slope = r.attrs<ops::LeakyReluAttrs>().slope;
-    times(r, [&] { return above(r[0]).scaled(1 - slope, slope); });
+    r.give(0, [&] { return above(r[0]).op(Op::where, {&r.g().tensor(), &(r.g() * slope).tensor()}); });
 }};
 constexpr GradientRule xielu{[](Rule &r) {
     const auto &attrs = r.attrs<ops::XieluAttrs>();

@@ -7,7 +7,9 @@
 #include "ops/elementwise.hpp"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tensorlib::core::gradients {
@@ -20,20 +22,22 @@ bool passes(const Tensor &node, std::size_t operand) {
 }
 
 // What the ys are made of, sources before users.
-class Path {
+class Path final : public Sums {
 public:
     struct Step {
         Tensor *tensor;
-        bool active = false;   // one of wrt, or made of one
-        bool reached = false;  // gradients flow from a y to it
-        unsigned wanted = 0;   // of one that is reached: the operands whose gradients lead on, a bit each
+        bool asked = false;        // one of wrt
+        bool active = false;       // that, or made of one
+        bool reached = false;      // gradients flow from a y to it
+        unsigned wanted = 0;       // of one that is reached: the operands whose gradients lead on, a bit each
+        Tensor *viewed = nullptr;  // of a view: what it is of, past views that nobody asks for
         Tensor *gradient = nullptr;
     };
 
     Path(std::span<Tensor *const> ys, std::span<Tensor *const> wrt) {
         for (Tensor *y : ys) expand(y);
         for (Tensor *t : wrt) {
-            if (Step *step = find(*t)) step->active = true;
+            if (Step *step = find(*t)) step->asked = step->active = true;
         }
         for (Step &step : steps_) {
             for (std::size_t i = 0; i < step.tensor->n_src; i++)
@@ -50,6 +54,7 @@ public:
                 source.reached = true;
             }
         }
+        find_views();
     }
 
     std::span<Step> steps() noexcept { return steps_; }
@@ -58,7 +63,31 @@ public:
         return place ? &steps_[*place] : nullptr;
     }
 
+    Tensor *&of(const Tensor &t) override { return find(t)->gradient; }
+    Tensor &viewed_by(const Tensor &view) override { return *find(view)->viewed; }
+    Tensor &first_alike(Tensor &t) override {
+        const Step &step = *find(t);
+        return step.viewed && !step.asked ? *first_views_.at(key_of(step)) : t;
+    }
+
 private:
+    // What a view is of, where and how.
+    using ViewKey = std::tuple<const Tensor *, std::size_t, Extents, Strides>;
+    static ViewKey key_of(const Step &view) {
+        return {view.viewed, view.tensor->root_offset, view.tensor->layout.ne, view.tensor->layout.nb};
+    }
+
+    // Steps stand in order, so that the first of several alike comes last on the way back.
+    void find_views() {
+        for (Step &step : steps_) {
+            const Op op = step.tensor->op;
+            if (op != Op::view && op != Op::reshape && op != Op::permute && op != Op::transpose) continue;
+            const Step &source = *find(*step.tensor->src[0]);
+            step.viewed = source.viewed && !source.asked ? source.viewed : source.tensor;
+            if (step.wanted != 0 && !step.asked) first_views_.try_emplace(key_of(step), step.tensor);
+        }
+    }
+
     // With a stack of its own: a recursion would overflow the thread's on a long chain.
     void expand(Tensor *y) {
         struct Frame {
@@ -87,6 +116,7 @@ private:
 
     TensorSet seen_, places_;
     std::vector<Step> steps_;
+    std::map<ViewKey, Tensor *> first_views_;  // of those that lead on
 };
 
 void check(const Context &context, std::span<Tensor *const> ys, std::span<Tensor *const> seeds, std::span<Tensor *const> wrt) {
@@ -173,14 +203,9 @@ void append(Context &context, std::span<Tensor *const> ys, std::span<Tensor *con
     const std::span<Path::Step> steps = path.steps();
     for (std::size_t s = steps.size(); s-- > 0;) {
         const Path::Step step = steps[s];
-        const unsigned wanted = step.gradient ? step.wanted : 0;
-        if (wanted == 0) continue;
-        Rule::Given given;
-        Rule rule(nodes, *step.tensor, *step.gradient, wanted, given);
+        if (step.wanted == 0 || !step.gradient) continue;
+        Rule rule(nodes, *step.tensor, *step.gradient, step.wanted, path);
         rule_of(step.tensor->op).build(rule);
-        for (std::size_t i = 0; i < step.tensor->n_src; i++) {
-            if (given.gradients[i]) add(*path.find(*step.tensor->src[i]), *given.gradients[i]);
-        }
     }
     for (std::size_t j = 0; j < wrt.size(); j++) {
         const Path::Step *step = path.find(*wrt[j]);

@@ -20,11 +20,10 @@ struct Window {
         for (std::size_t d = 1; d < max_dims; d++) nb[d - 1] = layout.ne[d] == 1 ? 4 : static_cast<std::int64_t>(layout.nb[d] / size * 4);
         offset = static_cast<std::int64_t>(first / size * 4);
     }
-    // `whole` with `part` in its place.
-    Value set(const Value &whole, const Value &part) const {
+    // `whole` with `part` in its place (set), or added there (acc).
+    Value put(Op op, const Value &whole, const Value &part) const {
         return whole.op(
-            Op::set, part.contiguous(),
-            {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
+            op, part, {Attr::of_int("nb1", nb[0]), Attr::of_int("nb2", nb[1]), Attr::of_int("nb3", nb[2]), Attr::of_int("offset", offset)});
     }
     Value of(const Value &whole, const Extents &ne) const {
         return whole.contiguous()
@@ -52,52 +51,97 @@ std::string view_refusal(const Tensor &node) {
     return "it reaches behind its operand, " + tensor_text(a) + ", into memory that the operand does not show";
 }
 
+// `whole`, contiguous, with `part` added to its elements from `start` on.
+Value added_at(const Value &whole, const Extents &start, const Value &part) {
+    Layout layout = whole.tensor().layout;
+    std::size_t offset = 0;
+    for (std::size_t d = 0; d < max_dims; d++) offset += static_cast<std::size_t>(start[d]) * layout.nb[d];
+    layout.ne = part.ne();
+    return Window(layout, offset).put(Op::acc, whole, part);
+}
+
+// The dimension along which elements lie side by side, or one of a single element; -1 where there is none.
+std::int64_t unit_dimension(const Layout &layout) noexcept {
+    std::int64_t found = -1;
+    for (std::size_t d = max_dims; d-- > 0;) {
+        const bool unit = layout.ne[d] == 1 ? found < 0 : layout.nb[d] == traits(layout.type).size;
+        if (unit) found = static_cast<std::int64_t>(d);
+    }
+    return found;
+}
+
+// Adds the gradient of a part of a tensor, which views lead to, to that tensor's at once: no view between them needs a gradient of its own
+// size. False where the node has all elements, or not as a window of contiguous memory.
+bool give_part(Rule &r) {
+    const Tensor &node = r.node(), &whole = r.viewed();
+    const Layout &layout = node.layout;
+    const std::int64_t n = layout.n_elements(), unit = unit_dimension(layout);
+    if (n == 0 || n == whole.layout.n_elements() || !whole.layout.contiguous()) return false;
+    if (unit < 0 || overlaps_itself(layout) != Overlap::no) return false;
+    // A window has rows of neighbours: that dimension comes first.
+    std::array<std::int64_t, 4> axes{};
+    Layout in_order = layout;
+    std::int64_t next = 1;
+    for (std::size_t d = 0; d < max_dims; d++) {
+        axes[d] = static_cast<std::int64_t>(d) == unit ? 0 : next++;
+        in_order.ne[static_cast<std::size_t>(axes[d])] = layout.ne[d];
+        in_order.nb[static_cast<std::size_t>(axes[d])] = layout.nb[d];
+    }
+    const Window window(in_order, node.root_offset - whole.root_offset);
+    r.give_into_viewed([&](const Value &sum) { return window.put(Op::acc, sum, unit == 0 ? r.g() : r.g().permuted(axes)); });
+    return true;
+}
+
 void view_build(Rule &r) {
+    const Value g = r.g();
+    if (g.tensor().layout.n_elements() == 0 || give_part(r)) return;
     const auto &attrs = r.attrs<ops::ViewAttrs>();
-    r.give(0, [&] {
-        const Value g = r.g();
-        const Extents &ne = r.ne(0);
-        const auto start = attrs.start.span();
-        if (!start.empty()) {
-            Value whole = g;
-            for (std::size_t d = 0; d < start.size(); d++) whole = whole.padded(d, start[d], ne[d] - start[d] - g.ne()[d]);
-            return whole;
-        }
-        if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
-        return Window(r.node().layout, r.node().root_offset - r.source(0)->root_offset).set(g.zeros(ne), g);
-    });
+    const auto start = attrs.start.span();
+    if (start.empty()) {
+        const Window window(r.node().layout, r.node().root_offset - r.source(0)->root_offset);
+        r.give(0, [&] { return window.put(Op::set, g.zeros(r.ne(0)), g); });
+        return;
+    }
+    Extents from{};
+    for (std::size_t d = 0; d < start.size(); d++) from[d] = start[d];
+    r.give_into(0, [&](const Value &sum) { return added_at(sum, from, g); });
 }
 
 // Gives g to a, as it is.
 constexpr GradientRule same{[](Rule &r) { r.give(0, [&] { return r.g(); }); }};
 
-// Elements are copies of others, as often as they are named.
-Value scattered(const Extents &ne, const Value &g, const Value &indices, std::size_t dim) {
-    return g.zeros(ne).op(Op::scatter_add, {&g.tensor(), &indices.tensor()}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
+// Elements are copies of others, as often as they are named: g is added to these.
+void give_scattered(Rule &r, std::size_t operand, const Value &g, const Value &indices, std::size_t dim) {
+    r.give_into(operand, [&](const Value &sum) {
+        return sum.op(Op::scatter_add, {&g.tensor(), &indices.tensor()}, {Attr::of_int("dim", static_cast<std::int64_t>(dim))});
+    });
 }
 
 }  // namespace
 
 constexpr GradientRule view{view_build, view_refusal};
-constexpr GradientRule reshape{[](Rule &r) { r.give(0, [&] { return r.g().shaped(r.ne(0)); }); }};
+constexpr GradientRule reshape{[](Rule &r) {
+    if (!give_part(r)) r.give(0, [&] { return r.g().shaped(r.ne(0)); });
+}};
 constexpr GradientRule permute{[](Rule &r) {
+    if (give_part(r)) return;
     std::array<std::int64_t, 4> back{};
     const auto axes = r.attrs<ops::PermuteAttrs>().axes.span();
     for (std::size_t d = 0; d < axes.size(); d++) back[static_cast<std::size_t>(axes[d])] = static_cast<std::int64_t>(d);
     r.give(0, [&] { return r.g().permuted(back); });
 }};
-constexpr GradientRule transpose{[](Rule &r) { r.give(0, [&] { return r.g().transposed(); }); }};
+constexpr GradientRule transpose{[](Rule &r) {
+    if (!give_part(r)) r.give(0, [&] { return r.g().transposed(); });
+}};
 constexpr GradientRule stop_gradient = never;
 
 constexpr GradientRule cont = same, dup = same, cast = same;
 constexpr GradientRule cpy{[](Rule &r) { r.give(0, [&] { return r.g().shaped(r.ne(0)); }); }};
 
 constexpr GradientRule get_rows{[](Rule &r) {
-    r.give(0, [&] {
-        const Value rows(r.nodes(), *r.source(1));
-        const Extents &n = rows.ne();
-        return scattered(r.ne(0), r.g(), rows.shaped({1, n[0], n[1], n[2]}), 1);
-    });
+    const Value rows(r.nodes(), *r.source(1));
+    const Extents n = rows.ne();
+    give_scattered(r, 0, r.g(), rows.shaped({1, n[0], n[1], n[2]}), 1);
 }};
 // Of rows that are named twice the later one stays; the gradient is given to both.
 constexpr GradientRule set_rows{[](Rule &r) {
@@ -109,7 +153,7 @@ constexpr GradientRule set_rows{[](Rule &r) {
 }};
 constexpr GradientRule gather{[](Rule &r) {
     const auto dim = static_cast<std::size_t>(r.attrs<ops::GatherAttrs>().dim);
-    r.give(0, [&] { return scattered(r.ne(0), r.g(), Value(r.nodes(), *r.source(1)), dim); });
+    give_scattered(r, 0, r.g(), Value(r.nodes(), *r.source(1)), dim);
 }};
 constexpr GradientRule scatter_add{[](Rule &r) {
     const auto dim = r.attrs<ops::ScatterAddAttrs>().dim;
@@ -121,11 +165,10 @@ constexpr GradientRule scatter_add{[](Rule &r) {
 }};
 constexpr GradientRule add_id{[](Rule &r) {
     r.give(0, [&] { return r.g(); });
-    r.give(1, [&] {
-        const Value g = r.g(), ids(r.nodes(), *r.source(2));
-        const std::int64_t n = g.ne()[0], columns = g.ne()[1] * g.ne()[2];
-        return scattered(r.ne(1), g.shaped({n, columns, 1, 1}), ids.shaped({1, columns, 1, 1}), 1);
-    });
+    if (!r.wants(1)) return;
+    const Value g = r.g(), ids(r.nodes(), *r.source(2));
+    const std::int64_t n = g.ne()[0], columns = g.ne()[1] * g.ne()[2];
+    give_scattered(r, 1, g.shaped({n, columns, 1, 1}), ids.shaped({1, columns, 1, 1}), 1);
 }};
 
 // Summed over the repetitions, as of all.
@@ -143,17 +186,21 @@ constexpr GradientRule pad{[](Rule &r) {
         return g;
     });
 }};
-// The places that its elements come from: p0, .., 1, 0, 1, .., n - 1, n - 2, ..
+// The row's own part, and both reflections turned back.
 constexpr GradientRule pad_reflect_1d{[](Rule &r) {
     const auto &attrs = r.attrs<ops::PadReflect1dAttrs>();
     r.give(0, [&] {
         const Value g = r.g();
-        const auto n = r.ne(0)[0];
-        const auto first = static_cast<double>(n - 1);
-        // |i - p0|, and beyond the end as far before it.
-        const Value from = g.numbers(static_cast<double>(-attrs.p0), 1, g.ne()[0]).op(Op::abs);
-        const Value places = from.scaled(1, -first).op(Op::abs).scaled(-1, first).cast(DType::i32);
-        return scattered(r.ne(0), g, places, 0);
+        const std::int64_t n = r.ne(0)[0], p0 = attrs.p0, p1 = attrs.p1;
+        Value sums = g.narrowed(0, p0, n).contiguous();
+        const auto add_turned = [&](std::int64_t first, std::int64_t to, std::int64_t count) {
+            const Value part = g.narrowed(0, first, count);
+            if (part.tensor().layout.n_elements() > 0) sums = added_at(sums, {to, 0, 0, 0}, part.reversed());
+        };
+        // Element j of the row is element p0 - j of the result, and element p0 + 2 (n - 1) - j.
+        add_turned(0, 1, p0);
+        add_turned(p0 + n, n - 1 - p1, p1);
+        return sums;
     });
 }};
 constexpr GradientRule roll{[](Rule &r) {
@@ -182,13 +229,17 @@ constexpr GradientRule diag_mask_zero{[](Rule &r) {
 constexpr GradientRule diag_mask_inf{[](Rule &r) {
     r.give(0, [&] { return r.g().op(Op::diag_mask_zero, {}, {Attr::of_int("n_past", r.attrs<ops::DiagMaskInfAttrs>().n_past)}); });
 }};
+// Along a chain of them what one hands on is contiguous for all, so that none copies all of it; and the window is read before set takes it
+// out, which then happens in place.
 constexpr GradientRule acc{[](Rule &r) {
-    r.give(0, [&] { return r.g(); });
-    r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
+    const Value g = r.g().contiguous();
+    r.give(1, [&] { return window_of(r.node()).of(g, r.ne(1)); });
+    r.give(0, [&] { return g; });
 }};
 constexpr GradientRule set{[](Rule &r) {
-    r.give(0, [&] { return window_of(r.node()).set(r.g(), r.g().zeros(r.ne(1))); });
-    r.give(1, [&] { return window_of(r.node()).of(r.g(), r.ne(1)); });
+    const Value g = r.g().contiguous();
+    r.give(1, [&] { return window_of(r.node()).of(g, r.ne(1)); });
+    r.give(0, [&] { return window_of(r.node()).put(Op::set, g, g.zeros(r.ne(1))); });
 }};
 constexpr GradientRule arange = never;
 

@@ -80,8 +80,12 @@ constexpr GradientRule cross_entropy_loss{[](Rule &r) {
     const Value a = r[0];
     const double rows = static_cast<double>(a.tensor().layout.n_rows());
     const Value g = r.g() * (1 / rows);
-    r.give(0, [&] { return (a.op(Op::soft_max) * r[1].sum_rows() - r[1]) * g; });
-    r.give(1, [&] { return -(a.op(Op::log_soft_max) * g); });
+    // A row without labels counts for nothing, whatever it is: one that is masked altogether has no soft_max.
+    r.give(0, [&] {
+        const Value labels = r[1].sum_rows();
+        return ((a.op(Op::soft_max) * labels).where(labels) - r[1]) * g;
+    });
+    r.give(1, [&] { return (-(a.op(Op::log_soft_max) * g)).where(g); });
 }};
 constexpr GradientRule argmax = never, argsort = never, top_k = never, count_equal = never;
 

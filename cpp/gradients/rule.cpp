@@ -6,8 +6,8 @@ Value Rule::f32(Tensor &t) const { return Value(nodes_, t).cast(DType::f32); }
 
 void Rule::put(std::size_t operand, const Value &gradient) {
     const Value summed = gradient.summed_to(ne(operand));
-    Tensor *&given = given_.gradients[operand];
-    given = given ? &(Value(nodes_, *given) + summed).tensor() : &summed.tensor();
+    Tensor *&sum = sums_.of(*node_.src[operand]);
+    sum = sum ? &(Value(nodes_, *sum) + summed).tensor() : &summed.tensor();
 }
 
 const GradientRule &rule_of(Op op) noexcept {

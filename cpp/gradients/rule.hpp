@@ -8,14 +8,25 @@
 
 namespace tensorlib::core::gradients {
 
+// The gradients of the tensors on the way back, as far as they have been summed.
+class Sums {
+public:
+    // That of a tensor: null until something is added. F32, of the tensor's shape.
+    virtual Tensor *&of(const Tensor &t) = 0;
+    // What a view is of, at any distance: the tensor that the views begin with, or the first of them that is asked for itself.
+    virtual Tensor &viewed_by(const Tensor &view) = 0;
+    // The first tensor on the way that is the same view of the same tensor, or itself. A sum that holds for both is one gradient of that.
+    virtual Tensor &first_alike(Tensor &t) = 0;
+
+protected:
+    ~Sums() = default;
+};
+
 // One node on the way back. All values are F32; whatever the operands' types are, rounding to them counts as none.
 class Rule {
 public:
-    struct Given {
-        std::array<Tensor *, max_sources> gradients{};  // of each operand, null where there is none
-    };
-    Rule(Nodes &nodes, const Tensor &node, Tensor &gradient, unsigned wanted, Given &given) noexcept
-        : nodes_(nodes), node_(node), gradient_(gradient), wanted_(wanted), given_(given) {}
+    Rule(Nodes &nodes, const Tensor &node, Tensor &gradient, unsigned wanted, Sums &sums) noexcept
+        : nodes_(nodes), node_(node), gradient_(gradient), wanted_(wanted), sums_(sums) {}
 
     const Tensor &node() const noexcept { return node_; }
     template <class A>
@@ -41,17 +52,35 @@ public:
     void give(std::size_t operand, Make &&make) {
         if (wants(operand)) put(operand, std::forward<Make>(make)());
     }
+    // For a gradient that is 0 in most places: add(sum) returns the sum with the gradient added, by an operation that writes on its first
+    // operand where that ends there. So a thousand small parts of a tensor cost what they hold, not a thousand times the tensor. `sum` is
+    // contiguous and zeros at first.
+    template <class Add>
+    void give_into(std::size_t operand, Add &&add) {
+        if (!wants(operand)) return;
+        Tensor *&sum = sums_.of(sums_.first_alike(*node_.src[operand]));
+        sum = &std::forward<Add>(add)(begun(sum, ne(operand))).tensor();
+    }
+    // The same of what the node is a view of, at any distance.
+    const Tensor &viewed() const { return sums_.viewed_by(node_); }
+    template <class Add>
+    void give_into_viewed(Add &&add) {
+        Tensor *&sum = sums_.of(viewed());
+        sum = &std::forward<Add>(add)(begun(sum, viewed().layout.ne)).tensor();
+    }
 
     Value f32(Tensor &t) const;
 
 private:
     void put(std::size_t operand, const Value &gradient);
+    // A sum as something can be added to its elements: contiguous, zeros of this shape where it is null.
+    Value begun(Tensor *sum, const Extents &ne) const { return sum ? Value(nodes_, *sum).contiguous() : g().zeros(ne); }
 
     Nodes &nodes_;
     const Tensor &node_;
     Tensor &gradient_;
     unsigned wanted_;
-    Given &given_;
+    Sums &sums_;
 };
 
 struct GradientRule {

@@ -84,6 +84,13 @@ Value Value::padded(std::size_t d, std::int64_t before, std::int64_t behind) con
     return v.op(Op::roll, {}, {Attr::of_ints("shift", shift)});
 }
 
+// By reflection: places by number would have to be exact in F32, which they are not beyond 2^24.
+Value Value::reversed() const {
+    const std::int64_t n = ne()[0];
+    if (n < 2) return *this;
+    return op(Op::pad_reflect_1d, {}, {Attr::of_int("p0", n - 1), Attr::of_int("p1", 0)}).narrowed(0, 0, n);
+}
+
 Value Value::repeated(const Extents &ne) const { return ne == this->ne() ? *this : op(Op::repeat, {}, {Attr::of_ints("ne", ne)}); }
 
 Value Value::cast(DType type) const {

@@ -55,6 +55,8 @@ public:
     Value narrowed(std::size_t d, std::int64_t start, std::int64_t length) const;
     // Dimension d with zeros, or cut off (below 0), at both ends.
     Value padded(std::size_t d, std::int64_t before, std::int64_t behind) const;
+    // Rows in the opposite order.
+    Value reversed() const;
     Value repeated(const Extents &ne) const;
     Value cast(DType type) const;
 

@@ -1,5 +1,4 @@
-// The matrix product, the one of a matrix chosen by number for each column, and the one of transposed operands: what mul_mat.toml
-// describes.
+// The matrix product, the one of a matrix chosen by number for each column, and outer products: what mul_mat.toml describes.
 #include "base/fail.hpp"
 #include "ops/op_facts.hpp"
 
@@ -77,36 +76,75 @@ void out_prod_infer(std::span<Tensor *const> src, const Attrs &, NodeSpec &resul
 
 Cost out_prod_cost(const Tensor &node) { return product_cost(node, node.src[0]->layout.ne[1]); }
 
+// Columns by number: `repeated` {., x, tokens} has one for x of a token's numbers, ids {used, tokens}.
+template <class Text>
+void check_numbers(const char *op, const char *name, const Tensor &repeated, const Tensor &ids, const Text &all) {
+    const Extents &n = repeated.layout.ne, &ni = ids.layout.ne;
+    if (n[2] != ni[1]) {
+        fail(Status::shape_mismatch, "%s: %s: %s and ids must be of as many tokens (%lld and %lld)", op, all().c_str(), name,
+             static_cast<long long>(n[2]), static_cast<long long>(ni[1]));
+    }
+    if (n[1] == 0 ? ni[0] != 0 : ni[0] % n[1] != 0) {
+        fail(Status::shape_mismatch, "%s: %s: dimension 1 of %s must divide dimension 0 of ids (%lld and %lld)", op, all().c_str(), name,
+             static_cast<long long>(n[1]), static_cast<long long>(ni[0]));
+    }
+}
+
+template <class Text>
+void check_type_of_ids(const char *op, const Tensor &ids, const Text &all) {
+    if (ids.layout.type == DType::i32 || ids.layout.type == DType::i64) return;
+    fail(Status::type_mismatch, "%s: %s: ids must be i32 or i64", op, all().c_str());
+}
+
 void mul_mat_id_infer(std::span<Tensor *const> src, const MulMatIdAttrs &, NodeSpec &result) {
     const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
     const Extents &na = a.layout.ne, &nb = b.layout.ne, &ni = ids.layout.ne;
     const auto all = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b) + ", ids is " + tensor_text(ids); };
-    if (ids.layout.type != DType::i32 && ids.layout.type != DType::i64) {
-        fail(Status::type_mismatch, "mul_mat_id: %s: ids must be i32 or i64", all().c_str());
-    }
+    check_type_of_ids("mul_mat_id", ids, all);
     check_types("mul_mat_id", a, b, all);
     check_k("mul_mat_id", a, b, 0, all);
     if (na[3] != 1 || nb[3] != 1 || ni[2] != 1 || ni[3] != 1) {
         fail(Status::shape_mismatch, "mul_mat_id: %s: a {k, m, experts}, b {k, used or 1, tokens} and ids {used, tokens} are valid",
              all().c_str());
     }
-    if (nb[2] != ni[1]) {
-        fail(Status::shape_mismatch, "mul_mat_id: %s: b and ids must be of as many tokens (%lld and %lld)", all().c_str(),
-             static_cast<long long>(nb[2]), static_cast<long long>(ni[1]));
-    }
-    if (nb[1] == 0 ? ni[0] != 0 : ni[0] % nb[1] != 0) {
-        fail(Status::shape_mismatch, "mul_mat_id: %s: dimension 1 of b must divide dimension 0 of ids (%lld and %lld)", all().c_str(),
-             static_cast<long long>(nb[1]), static_cast<long long>(ni[0]));
-    }
+    check_numbers("mul_mat_id", "b", b, ids, all);
     const std::array<std::int64_t, 3> ne{na[1], ni[0], ni[1]};
     result.layout = contiguous_layout("mul_mat_id", DType::f32, ne);
 }
 
-unsigned mul_mat_id_checked(const Tensor &) noexcept { return 1u << 2; }
-std::string mul_mat_id_valid(const Tensor &node, int) {
-    const auto last = static_cast<long long>(node.src[0]->layout.ne[2] - 1);
-    return last < 0 ? "a has no experts; -1 stands for none" : format_text("experts 0 to %lld are there; -1 stands for none", last);
+void out_prod_id_infer(std::span<Tensor *const> src, const OutProdIdAttrs &attrs, NodeSpec &result) {
+    const Tensor &a = *src[0], &b = *src[1], &ids = *src[2];
+    const Extents &na = a.layout.ne, &nb = b.layout.ne, &ni = ids.layout.ne;
+    const auto all = [&] { return "a is " + tensor_text(a) + ", b is " + tensor_text(b) + ", ids is " + tensor_text(ids); };
+    check_type_of_ids("out_prod_id", ids, all);
+    for (const Tensor *t : {&a, &b}) {
+        const DType type = t->layout.type;
+        if (type != DType::f32 && type != DType::f16 && type != DType::bf16)
+            fail(Status::type_mismatch, "out_prod_id: %s: a and b must be f32, f16 or bf16", all().c_str());
+    }
+    if (na[3] != 1 || nb[1] != ni[0] || nb[2] != ni[1] || nb[3] != 1 || ni[2] != 1 || ni[3] != 1) {
+        fail(Status::shape_mismatch, "out_prod_id: %s: a {n, used or 1, tokens}, b {m, used, tokens} and ids {used, tokens} are valid",
+             all().c_str());
+    }
+    check_numbers("out_prod_id", "a", a, ids, all);
+    const std::array<std::int64_t, 3> ne{na[0], nb[0], attrs.experts};
+    result.layout = contiguous_layout("out_prod_id", DType::f32, ne);
 }
+
+Cost out_prod_id_cost(const Tensor &node) {
+    Cost cost = copy_cost(node);
+    cost.flops = 2.0 * static_cast<double>(node.src[2]->layout.n_elements()) * static_cast<double>(node.layout.ne[0]) *
+                 static_cast<double>(node.layout.ne[1]);
+    return cost;
+}
+
+unsigned by_id_checked(const Tensor &) noexcept { return 1u << 2; }
+std::string experts_text(std::int64_t experts, const char *what) {
+    if (experts == 0) return format_text("%s no experts; -1 stands for none", what);
+    return format_text("experts 0 to %lld are there; -1 stands for none", static_cast<long long>(experts - 1));
+}
+std::string mul_mat_id_valid(const Tensor &node, int) { return experts_text(node.src[0]->layout.ne[2], "a has"); }
+std::string out_prod_id_valid(const Tensor &node, int) { return experts_text(node.layout.ne[2], "there are"); }
 
 // Of a, no more experts than there are numbers.
 Cost mul_mat_id_cost(const Tensor &node) {
@@ -130,7 +168,13 @@ constexpr OpDef out_prod{facts::out_prod, {.infer = out_prod_infer, .cost = out_
 constexpr OpDef mul_mat_id{facts::mul_mat_id,
                            {.infer = with_attrs<MulMatIdAttrs, mul_mat_id_infer>,
                             .cost = mul_mat_id_cost,
-                            .checked_operands = mul_mat_id_checked,
+                            .checked_operands = by_id_checked,
                             .valid_values = mul_mat_id_valid}};
+
+constexpr OpDef out_prod_id{facts::out_prod_id,
+                            {.infer = with_attrs<OutProdIdAttrs, out_prod_id_infer>,
+                             .cost = out_prod_id_cost,
+                             .checked_operands = by_id_checked,
+                             .valid_values = out_prod_id_valid}};
 
 }  // namespace tensorlib::core::ops

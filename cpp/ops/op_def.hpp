@@ -153,7 +153,7 @@ void with_attrs(std::span<Tensor *const> src, const Attrs &given, NodeSpec &resu
     infer(src, result.make_attrs<A>(given), result);
 }
 
-// In mul_mat_id's ids: no expert's number, whose column is zeros.
+// In the ids of mul_mat_id and out_prod_id: no expert's number. Its column of a product is zeros, and is in no sum.
 constexpr std::int64_t no_expert = -1;
 
 // Whether no kernel may round the operands of this product, a mul_mat, mul_mat_id or mul_mat_sparse.

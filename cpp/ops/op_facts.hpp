@@ -75,7 +75,7 @@ inline constexpr OpFacts pow{
     .name = "pow",
     .operands = pow_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g b a^(b - 1); db = g c log(a) summed over b's repetitions",
+    .gradient = "da = g b a^(b - 1), 0 where b or g is 0; db = g c log(a), 0 where a or c is 0, summed over b's repetitions",
     .doc = "a to the power of b, element by element; b repeats into a",
 };
 
@@ -268,6 +268,24 @@ inline constexpr OpFacts out_prod{
     .doc = "Sums of outer products: of a's rows by b's rows, each with the one of its number",
 };
 
+inline constexpr Operand out_prod_id_operands[] = {
+    {.name = "a", .role = Role::read},
+    {.name = "b", .role = Role::read},
+    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+};
+inline constexpr AttrDef out_prod_id_attrs[] = {
+    {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
+};
+inline constexpr OpFacts out_prod_id{
+    .op = Op::out_prod_id,
+    .name = "out_prod_id",
+    .operands = out_prod_id_operands,
+    .attrs = out_prod_id_attrs,
+    .result = ResultType::f32,
+    .gradient = "da = sum over m and the experts of a column of b g; db = sum over n of a g; nothing flows where there is no expert",
+    .doc = "Sums of outer products of a's and b's columns, for each expert those of its own columns",
+};
+
 // ---- views
 
 inline constexpr Operand view_operands[] = {{.name = "a", .role = Role::viewed}};
@@ -448,7 +466,7 @@ inline constexpr OpFacts sqrt{
     .name = "sqrt",
     .operands = sqrt_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / (2 c)",
+    .gradient = "da = g / (2 c), 0 where g is 0",
     .doc = "The square root of each element",
 };
 
@@ -458,7 +476,7 @@ inline constexpr OpFacts log{
     .name = "log",
     .operands = log_operands,
     .result = ResultType::of_first,
-    .gradient = "da = g / a",
+    .gradient = "da = g / a, 0 where g is 0",
     .doc = "The natural logarithm of each element",
 };
 
@@ -732,7 +750,7 @@ inline constexpr OpFacts glu{
     .result = ResultType::of_first,
     .gradient =
         "da and db by the activation's derivative: g up activation'(gate) for gate, g activation(gate) for up; that of swiglu_oai is 0 "
-        "where limit holds",
+        "beyond limit",
     .doc = "One operand through an activation, times another (a gated linear unit)",
 };
 
@@ -1658,6 +1676,14 @@ struct MulMatIdAttrs {
     bool exact;
 
     explicit MulMatIdAttrs(const Attrs &given) : exact(given.flag("mul_mat_id", "exact")) {}
+};
+
+struct OutProdIdAttrs {
+    static constexpr Op operation = Op::out_prod_id;
+
+    std::int64_t experts;
+
+    explicit OutProdIdAttrs(const Attrs &given) : experts(given.integer("experts", 0)) {}
 };
 
 struct ViewAttrs {

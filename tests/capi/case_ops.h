@@ -103,6 +103,11 @@ static bool case_op(const Run *run, char **words, int n, tl_tensor **made) {
         *made = tl_out_prod(ctx, s[0], s[1]);
         return true;
     }
+    if (strcmp(op, "out_prod_id") == 0) {
+        operands(run, words, n, 3, s);
+        *made = tl_out_prod_id(ctx, s[0], s[1], s[2], case_int(run, words, n, "experts"));
+        return true;
+    }
     if (strcmp(op, "transpose") == 0) {
         operands(run, words, n, 1, s);
         *made = tl_transpose(ctx, s[0]);

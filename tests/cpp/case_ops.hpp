@@ -31,6 +31,7 @@ inline std::optional<tl::Tensor> case_op(const std::string &op, const CaseOperan
     if (op == "clamp") return s.at(0).clamp(attrs.number("min"), attrs.number("max"));
     if (op == "fill") return s.at(0).fill(attrs.number("value"));
     if (op == "out_prod") return tl::out_prod(s.at(0), s.at(1));
+    if (op == "out_prod_id") return tl::out_prod_id(s.at(0), s.at(1), s.at(2), attrs.integer("experts"));
     if (op == "transpose") return s.at(0).transpose();
     if (op == "stop_gradient") return s.at(0).stop_gradient();
     if (op == "cont") return s.at(0).cont();

@@ -92,6 +92,139 @@ TEST(Gradients, of_slices_are_put_where_they_were) {
     }
 }
 
+// ---- Parts of one tensor
+
+// What the elements of a tensor are made of: x has the numbers of its elements, so what is made of them by moving says where it is from.
+std::vector<double> scattered(const std::vector<float> &from, const std::vector<float> &weights, std::size_t n) {
+    std::vector<double> sums(n);
+    for (std::size_t i = 0; i < from.size(); i++) sums[static_cast<std::size_t>(from[i])] += weights[i];
+    return sums;
+}
+
+Many parts_of(const tl::Tensor &x, const tl::Tensor &rows) {
+    Many parts;
+    const std::int64_t n = x.shape()[2];
+    for (std::int64_t i = 0; i < n; i++) {
+        parts.push_back(x.narrow(2, i, 1));
+        parts.push_back(x.narrow(2, i, 1).reshape({x.shape()[0] * x.shape()[1]}));
+        parts.push_back(x.permute({1, 2, 0, 3}).narrow(0, i, 1));
+        parts.push_back(x.transpose().narrow(2, i, 1).transpose());
+        parts.push_back(x.narrow(0, 1, 2).narrow(1, 1, 1).permute({2, 0, 1, 3}));
+        parts.push_back(get_rows(x.reshape({x.shape()[0], -1}), rows));
+        parts.push_back(get_rows(x.narrow(2, i, 1).reshape({x.shape()[0], x.shape()[1]}), rows));
+    }
+    parts.push_back(x);
+    parts.push_back(x.permute({2, 0, 1, 3}));
+    return parts;
+}
+
+tl::Tensor numbered(const tl::Context &ctx, const tl::Shape &shape) {
+    const auto x = ctx.zeros(tl::Type::f32, shape);
+    std::vector<float> numbers(static_cast<std::size_t>(x.n_elements()));
+    for (std::size_t i = 0; i < numbers.size(); i++) numbers[i] = static_cast<float>(i);
+    x.write_f32(numbers);
+    return x;
+}
+
+template <class Check>
+void on_all_backends(Check check) {
+    for (const std::string &isa : support::isa_levels()) {
+        for (const int threads : {1, 2, 3}) check(support::backend(isa, threads), isa + ", " + std::to_string(threads) + " threads");
+    }
+}
+
+void expect_sums(const std::vector<float> &got, const std::vector<double> &want, const std::string &what) {
+    ASSERT_EQ(got.size(), want.size()) << what;
+    for (std::size_t i = 0; i < got.size(); i++) ASSERT_NEAR(got[i], want[i], 1e-4) << what << ", element " << i;
+}
+
+TEST(Parts, add_up_where_they_are_from) {
+    const tl::Context ctx;
+    const auto x = numbered(ctx, {5, 4, 6}), rows = ctx.tensor<std::int32_t>({3}, {2, 0, 2});
+    const auto view = x.narrow(2, 1, 4), twin = x.narrow(2, 1, 4);
+    Many parts = parts_of(x, rows);
+    // What a view that is asked for is read by goes to that view, and by it to x; a view that is the same stays apart.
+    const std::size_t from_view = parts.size();
+    for (const auto &part : {view.narrow(2, 0, 1), view.permute({2, 1, 0, 3}).narrow(1, 1, 2), view.reshape({20, 4}).narrow(1, 3, 1)})
+        parts.push_back(part);
+    const std::size_t from_twin = parts.size();
+    parts.push_back(get_rows(twin.reshape({5, 16}), rows));
+    parts.push_back(get_rows(twin.permute({1, 0, 2, 3}).cont().reshape({4, 20}), rows));
+    // A view of which no gradient comes is no place for that of one like it.
+    const auto stopped = get_rows(stop_gradient(x.narrow(1, 0, 2)), ctx.tensor<std::int32_t>({1, 6}, {0, 0, 1, 1, 0, 0}));
+    parts.push_back(get_rows(x.narrow(1, 0, 2), ctx.tensor<std::int32_t>({1, 6}, {0, 1, 1, 1, 0, 0})));
+    std::vector<std::optional<tl::Tensor>> seeds;
+    for (std::size_t i = 0; i < parts.size(); i++) {
+        const auto &ne = parts[i].shape();
+        seeds.emplace_back(support::leaf(ctx, {ne[0], ne[1], ne[2], ne[3]}, static_cast<std::uint32_t>(i + 1)));
+    }
+    parts.push_back(stopped);
+    seeds.emplace_back(support::leaf(ctx, {5, 1, 6}, 99));
+    const Many gradients = ctx.gradients(parts, std::array{x, view}, seeds);
+    on_all_backends([&](const tl::Backend &backend, const std::string &where) {
+        Many all = parts;
+        all.insert(all.end(), gradients.begin(), gradients.end());
+        backend.compute(all);
+        std::vector<double> of_x(120), of_view(120);
+        for (std::size_t i = 0; i + 1 < parts.size(); i++) {
+            const auto sums = scattered(parts[i].read_f32(), seeds[i]->read_f32(), 120);
+            for (std::size_t e = 0; e < 120; e++) {
+                of_x[e] += sums[e];
+                if (i >= from_view && i < from_twin) of_view[e] += sums[e];
+            }
+        }
+        expect_sums(gradients[0].read_f32(), of_x, "x, " + where);
+        expect_sums(gradients[1].read_f32(), std::vector<double>(of_view.begin() + 20, of_view.begin() + 100), "the view, " + where);
+    });
+}
+
+// y = sum of squares of parts: its second derivative is twice how often an element is among them.
+TEST(Parts, have_gradients_of_gradients) {
+    const tl::Context ctx;
+    const auto x = support::leaf(ctx, {5, 4, 6}, 1), v = support::leaf(ctx, {5, 4, 6}, 2);
+    const auto rows = ctx.tensor<std::int32_t>({3}, {2, 0, 2});
+    std::optional<tl::Tensor> y;
+    for (const auto &part : parts_of(x, rows)) y = y ? *y + sum(sqr(part)) : sum(sqr(part));
+    const auto first = y->gradients({x}).at(0), second = sum(first * v).gradients({x}).at(0);
+    const auto number = numbered(ctx, {5, 4, 6});
+    Many parts = parts_of(number, rows);
+    on_all_backends([&](const tl::Backend &backend, const std::string &where) {
+        Many all = parts;
+        all.push_back(second);
+        backend.compute(all);
+        std::vector<double> want(120);
+        const auto by = v.read_f32();
+        for (const auto &part : parts) {
+            for (const float from : part.read_f32()) want[static_cast<std::size_t>(from)] += 2 * by[static_cast<std::size_t>(from)];
+        }
+        expect_sums(second.read_f32(), want, where);
+    });
+}
+
+// As many parts of a tensor that is as much larger: nodes and memory grow with the number of parts, and no part is widened to the whole.
+TEST(Parts, cost_what_they_hold) {
+    const auto backend = support::backend(support::isa_levels().front(), 1);
+    for (const int way : {0, 1, 2, 3, 4}) {
+        const tl::Context ctx;
+        constexpr std::int64_t T = 64;
+        const auto x = ctx.zeros(tl::Type::f32, {16, 8, T}), all = scale(x, 2), rows = ctx.zeros(tl::Type::i32, {8});
+        std::optional<tl::Tensor> state;
+        for (std::int64_t i = 0; i < T; i++) {
+            const auto part = way == 0   ? all.narrow(2, i, 1).reshape({16, 8})
+                              : way == 1 ? all.permute({1, 2, 0, 3}).narrow(0, i, 1).permute({2, 0, 1, 3}).cont().reshape({16, 8})
+                              : way == 2 ? all.transpose().narrow(2, i, 1).transpose().reshape({16, 8})
+                              : way == 3 ? get_rows(all.reshape({16, -1}), rows)
+                                         : get_rows(all.reshape({16, -1}).narrow(1, 4, 8 * T - 4), rows);
+            state = state ? tanh(*state + part) : tanh(part);
+        }
+        const tl::Graph graph({sum(*state).gradients({x}).at(0)});
+        const std::string plan = graph.plan_text(backend);
+        for (const char *word : {": pad", ": roll"}) EXPECT_EQ(plan.find(word), std::string::npos) << way << "\n" << plan;
+        // Beyond x and its gradient: the states, their gradients and one sum.
+        EXPECT_LT(graph.plan_bytes(backend)[0], 7 * 16 * 8 * T * sizeof(float)) << way;
+    }
+}
+
 // Windows side by side and windows that overlap are two rules; both give all to the first of those that are as large.
 TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
     const tl::Context ctx;

@@ -28,8 +28,9 @@ TEST(Completeness, every_operation_has_all_its_parts) {
     const std::string rust = file("rust/tensorlib/src/ops.rs") + file("rust/tensorlib/src/op_functions.rs");
     const std::string cpp = file("cpp/include/tensorlib/tensorlib.hpp") + file("cpp/include/tensorlib/op_functions.hpp");
     std::string cases;
-    for (const char *name : {"add", "mul_mat", "mul_mat_id", "views", "cpy", "rows", "blocks", "elementwise", "norms", "attention",
-                             "reductions", "out_prod", "layout", "convolution", "gradients", "random", "optimisers", "sparse"})
+    for (const char *name : {"add",         "mul_mat",   "mul_mat_id",     "views",      "cpy",        "rows",        "blocks",
+                             "elementwise", "norms",     "attention",      "reductions", "out_prod",   "out_prod_id", "layout",
+                             "convolution", "gradients", "gradient_edges", "random",     "optimisers", "sparse"})
         cases += file("tests/cases/" + std::string(name) + ".cases");
     EXPECT_EQ(all_ops().size(), op_count);
     for (const OpDef *def : all_ops()) {

@@ -182,6 +182,7 @@ pub const Context = struct {
     pub const clamp = op_functions.clamp;
     pub const fill = op_functions.fill;
     pub const outProd = op_functions.outProd;
+    pub const outProdId = op_functions.outProdId;
     pub const transpose = op_functions.transpose;
     pub const stopGradient = op_functions.stopGradient;
     pub const cont = op_functions.cont;

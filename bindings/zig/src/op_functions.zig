@@ -187,6 +187,19 @@ pub fn outProd(self: Context, a: Tensor, b: Tensor) Error!Tensor {
     return self.construct(c.tl_out_prod, .{ a.handle, b.handle });
 }
 
+/// Sums of outer products of a's and b's columns, for each expert those of its own columns.
+///
+/// The result c: c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]. Shapes: a
+/// {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has one column
+/// for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1 stands
+/// for no expert: its columns are not read. Types: a and b each f32, f16 or bf16, ids i32 or i64; multiplied and
+/// added up in f32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
+/// f32. Computing fails with `error.InvalidArgument`, naming the place, for a number that is no expert's and not
+/// -1. `experts`: how many there are; 0 to 2147483647.
+pub fn outProdId(self: Context, a: Tensor, b: Tensor, ids: Tensor, experts: i64) Error!Tensor {
+    return self.construct(c.tl_out_prod_id, .{ a.handle, b.handle, ids.handle, experts });
+}
+
 /// a with dimensions 0 and 1 swapped.
 ///
 /// The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed. Shapes:

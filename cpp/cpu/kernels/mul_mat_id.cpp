@@ -27,16 +27,6 @@ using namespace by_expert;
 
 namespace {
 
-// The expert of a slot, or -1 where it has none; a number that is neither is noted, and the answer is -1 too.
-std::int64_t expert_of(const Step &step, std::int64_t slot) noexcept {
-    const TensorRef &ids = step.src[2];
-    const auto u = static_cast<std::size_t>(slot % ids.ne[0]), t = static_cast<std::size_t>(slot / ids.ne[0]);
-    const std::int64_t number = integer_value(ids.type, ids.data + u * ids.nb[0] + t * ids.nb[1]);
-    if (number >= ops::no_expert && number < step.src[0].ne[2]) return number;
-    note_fault(step, 2, slot);
-    return ops::no_expert;
-}
-
 // A pass of a radix sort: stable, and without an array of all experts.
 void sort_by_byte(const Entry *from, Entry *to, std::int64_t n, int byte) noexcept {
     const auto digit = [byte](const Entry &e) { return static_cast<std::size_t>(e.expert >> (8 * byte) & 255); };
@@ -48,13 +38,26 @@ void sort_by_byte(const Entry *from, Entry *to, std::int64_t n, int byte) noexce
 
 }  // namespace
 
-void by_expert::set_up(const Slots &slots, const Step &step) noexcept {
+std::int64_t by_expert::expert_of(const Step &step, std::int64_t experts, std::int64_t slot) noexcept {
+    const TensorRef &ids = step.src[2];
+    const auto u = static_cast<std::size_t>(slot % ids.ne[0]), t = static_cast<std::size_t>(slot / ids.ne[0]);
+    const std::int64_t number = integer_value(ids.type, ids.data + u * ids.nb[0] + t * ids.nb[1]);
+    if (number >= ops::no_expert && number < experts) return number;
+    note_fault(step, 2, slot);
+    return ops::no_expert;
+}
+
+void by_expert::make_zeros(const Step &step, std::int64_t slot) noexcept {
+    std::memset(column_of_c(step, slot), 0, static_cast<std::size_t>(step.dst.ne[0]) * sizeof(float));
+}
+
+void by_expert::set_up(const Slots &slots, const Step &step, void (*without)(const Step &step, std::int64_t slot) noexcept) noexcept {
     Entry *from = Slots::at<Entry>(step, slots.entries[0]), *to = Slots::at<Entry>(step, slots.entries[1]);
     std::int64_t n = 0, n_runs = 0;
     for (std::int64_t slot = 0; slot < slots.count; slot++) {
-        const std::int64_t expert = expert_of(step, slot);
+        const std::int64_t expert = expert_of(step, slots.experts, slot);
         if (expert < 0) {
-            std::memset(column_of_c(step, slot), 0, static_cast<std::size_t>(step.dst.ne[0]) * sizeof(float));
+            without(step, slot);
         } else {
             from[n++] = {expert, slot};
         }
@@ -112,7 +115,7 @@ const char *refuse_unless_empty(const Problem &p) noexcept {
 }
 
 void run_empty(const Step &step, const Slice &) noexcept {
-    for (std::int64_t slot = 0; slot < step.node->layout.n_rows(); slot++) expert_of(step, slot);
+    for (std::int64_t slot = 0; slot < step.node->layout.n_rows(); slot++) expert_of(step, step.src[0].ne[2], slot);
     std::memset(step.dst.data, 0, step.node->layout.nbytes());
 }
 
@@ -121,6 +124,7 @@ constexpr CpuKernel table[] = {
     {{.op = Op::mul_mat_id, .name = "mul_mat_id_integer", .plan = plan_unless<integer::refuse, plan_integers>}, run_integers},
     {{.op = Op::mul_mat_id, .name = "mul_mat_id_constant", .plan = plan_unless<packed::refuse_constant, plan_constant>}, run_floats},
     {{.op = Op::mul_mat_id, .name = "mul_mat_id_f32", .plan = plan_always<plan_floats>}, run_floats},
+    {{.op = Op::out_prod_id, .name = "out_prod_id", .plan = plan_always<plan_outer_products>}, run_outer_products},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What the kernels of mul_mat_id share: slots sorted by their experts, rounds of them, and the way back to c. mul_mat_id.cpp says how it
-// goes together.
+// goes together. out_prod_id sorts its slots with it.
 #pragma once
 
 #include "cpu/kernels/mul_mat.hpp"
@@ -11,11 +11,11 @@ namespace tensorlib::core::by_expert {
 
 // Slots. The one of (u, t) is number u + used * t, in ids and as a column of c.
 
-inline const std::byte *column_of_b(const Step &step, std::int64_t slot) noexcept {
-    const TensorRef &b = step.src[1];
-    const std::int64_t used = step.dst.ne[1];
-    return row_address(b, {slot % used % b.ne[1], slot / used, 0});
+// Of an operand that has one column for some of a token's slots.
+inline const std::byte *column_of(const TensorRef &t, std::int64_t used, std::int64_t slot) noexcept {
+    return row_address(t, {slot % used % t.ne[1], slot / used, 0});
 }
+inline const std::byte *column_of_b(const Step &step, std::int64_t slot) noexcept { return column_of(step.src[1], step.dst.ne[1], slot); }
 inline float *column_of_c(const Step &step, std::int64_t slot) noexcept {
     return reinterpret_cast<float *>(step.dst.data) + slot * step.dst.ne[0];
 }
@@ -37,8 +37,7 @@ struct Slots {
     std::array<std::size_t, 2> entries;  // each pass of the sort goes from one to the other
     std::size_t runs, n_runs;
 
-    explicit Slots(const Tensor &node) noexcept
-        : count(node.layout.n_rows()), experts(node.src[0]->layout.ne[2]), most_runs(std::min(count, experts)) {
+    Slots(std::int64_t n, std::int64_t n_experts) noexcept : count(n), experts(n_experts), most_runs(std::min(count, experts)) {
         for (std::int64_t last = experts - 1; last > 0; last >>= 8) passes++;
         for (std::size_t &at : entries) at = parts.add<Entry>(count);
         runs = parts.add<ExpertRange>(most_runs), n_runs = parts.add<std::int64_t>(1);
@@ -49,8 +48,12 @@ struct Slots {
     }
 };
 
-// Sorts the slots, by one thread.
-void set_up(const Slots &slots, const Step &step) noexcept;
+// The expert of a slot, or -1 where it has none. A number that is neither is noted, and the answer is -1 too.
+std::int64_t expert_of(const Step &step, std::int64_t experts, std::int64_t slot) noexcept;
+// Sorts the slots by their experts, those of one in their order, by one thread. without() is called for each that has no expert.
+void set_up(const Slots &slots, const Step &step, void (*without)(const Step &step, std::int64_t slot) noexcept) noexcept;
+// For mul_mat_id.
+void make_zeros(const Step &step, std::int64_t slot) noexcept;
 
 // The sorted slots of a round, places counted from its first; runs are cut at its ends.
 class Round {
@@ -104,7 +107,7 @@ struct Blocking {
     std::int64_t K, M, KC, places, rows_per_chunk, row_chunks;
 
     Blocking(const Tensor &node, const KernelPlan &plan) noexcept
-        : slots(node),
+        : slots(node.layout.n_rows(), node.src[0]->layout.ne[2]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
           KC(plan.choice[choice_kc]),
@@ -135,5 +138,8 @@ void run_integers(const Step &step, const Slice &slice) noexcept;
 void plan_constant(const Problem &problem, KernelPlan &plan) noexcept;
 void plan_floats(const Problem &problem, KernelPlan &plan) noexcept;
 void run_floats(const Step &step, const Slice &slice) noexcept;
+// out_prod_id, in out_prod_id.cpp.
+void plan_outer_products(const Problem &problem, KernelPlan &plan) noexcept;
+void run_outer_products(const Step &step, const Slice &slice) noexcept;
 
 }  // namespace tensorlib::core::by_expert

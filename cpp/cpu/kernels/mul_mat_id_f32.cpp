@@ -172,7 +172,7 @@ void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
 void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
     const FloatBlocking b(*step.node, step.plan, slice.leaf);
     if (slice.stage == Stage::set_up) {
-        set_up(b.slots, step);
+        set_up(b.slots, step, make_zeros);
         return;
     }
     if (slice.stage == Stage::prepare) {

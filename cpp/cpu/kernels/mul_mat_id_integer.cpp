@@ -130,7 +130,7 @@ void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
 void by_expert::run_integers(const Step &step, const Slice &slice) noexcept {
     const Bytes b(*step.node, step.plan, slice.leaf);
     if (slice.stage == Stage::set_up) {
-        set_up(b.slots, step);
+        set_up(b.slots, step, make_zeros);
     } else if (slice.stage == Stage::prepare) {
         quantize_columns(b, step, slice);
     } else {

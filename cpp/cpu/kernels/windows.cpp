@@ -17,27 +17,50 @@ namespace {
 // Elements of a row of b that are added at a time, a multiple of every block.
 constexpr std::int64_t piece = 1024;
 
-std::int64_t pieces_of(const Layout &b) noexcept { return ceil_div(b.ne[0], piece) * b.n_rows(); }
+std::int64_t pieces_of(const Extents &ne) noexcept { return ceil_div(ne[0], piece) * ne[1] * ne[2] * ne[3]; }
+
+// Extents of b, and the strides of b and of its window, where dimensions that follow on each other in both have become one: rows are as
+// long as they can be.
+struct Rows {
+    Extents ne{1, 1, 1, 1};
+    Strides of_b{}, of_window{};
+
+    Rows(const Tensor &node) noexcept {
+        const Layout &b = node.src[1]->layout, window = ops::window_of(node).layout;
+        const bool blocks = traits(b.type).block_size > 1;
+        ne[0] = b.ne[0], of_b[0] = b.nb[0], of_window[0] = window.nb[0];
+        std::size_t last = 0;
+        for (std::size_t d = 1; d < max_dims; d++) {
+            const auto n = static_cast<std::size_t>(ne[last]);
+            const bool follows = b.nb[d] == n * of_b[last] && window.nb[d] == n * of_window[last] && !blocks;
+            if (b.ne[d] != 1 && !follows) {
+                last++;
+                ne[last] = b.ne[d], of_b[last] = b.nb[d], of_window[last] = window.nb[d];
+            } else {
+                ne[last] *= b.ne[d];
+            }
+        }
+    }
+};
 
 void plan_window(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout, &c = p.node.layout;
     if (a.ne == c.ne && a.nb == c.nb) plan.may_overwrite = 1;
     plan.chunks(Stage::prepare) = move_chunks(p);
-    plan.chunks(Stage::compute) = chunks_for(pieces_of(b), 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
+    plan.chunks(Stage::compute) = chunks_for(pieces_of(Rows(p.node).ne), 3 * static_cast<std::int64_t>(b.nbytes()), p.n_threads);
 }
 
-// The window as an operand of its own.
-TensorRef window_ref(const Step &step) noexcept {
-    const ops::Window window = ops::window_of(*step.node);
-    return {step.dst.type, window.layout.ne, window.layout.nb, step.dst.data + window.offset};
+// The window as an operand of its own, and b, in these rows.
+TensorRef window_ref(const Step &step, const Rows &rows) noexcept {
+    return {step.dst.type, rows.ne, rows.of_window, step.dst.data + ops::window_of(*step.node).offset};
 }
+TensorRef b_ref(const Step &step, const Rows &rows) noexcept { return {step.src[1].type, rows.ne, rows.of_b, step.src[1].data}; }
 
 // Calls put(row of b, row of the window, i0, n) for the chunk's pieces.
 template <class Put>
-void for_each_piece(const Step &step, const Slice &slice, const TensorRef &window, Put put) noexcept {
-    const TensorRef &b = step.src[1];
+void for_each_piece(const Step &step, const Slice &slice, const TensorRef &b, const TensorRef &window, Put put) noexcept {
     const std::int64_t per_row = ceil_div(b.ne[0], piece);
-    const Range part = part_of(pieces_of(step.node->src[1]->layout), slice.chunk, step.plan.chunks(Stage::compute));
+    const Range part = part_of(pieces_of(b.ne), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t at = part.begin; at < part.end; at++) {
         const RowIndex row = row_index(b.ne, at / per_row);
         const std::int64_t i0 = at % per_row * piece;
@@ -53,10 +76,11 @@ void copy_all(const Step &step, const Slice &slice) noexcept {
 void run_set(const Step &step, const Slice &slice) noexcept {
     if (slice.stage == Stage::prepare) return copy_all(step, slice);
     const DTypeTraits &type = traits(step.dst.type);
-    const TensorRef &b = step.src[1];
+    const Rows rows(*step.node);
+    const TensorRef b = b_ref(step, rows);
     const auto unit = static_cast<std::int64_t>(type.size);
     const std::int64_t nb = b.ne[0] == type.block_size ? unit : static_cast<std::int64_t>(b.nb[0]);
-    for_each_piece(step, slice, window_ref(step), [&](const std::byte *from, std::byte *to, std::int64_t i0, std::int64_t n) {
+    for_each_piece(step, slice, b, window_ref(step, rows), [&](const std::byte *from, std::byte *to, std::int64_t i0, std::int64_t n) {
         const std::int64_t first = i0 / type.block_size;
         take_units(to + first * unit, from + first * nb, nb, n / type.block_size, unit);
     });
@@ -64,10 +88,11 @@ void run_set(const Step &step, const Slice &slice) noexcept {
 
 void run_acc(const Step &step, const Slice &slice) noexcept {
     if (slice.stage == Stage::prepare) return copy_all(step, slice);
-    const TensorRef &b = step.src[1], window = window_ref(step);
+    const Rows rows(*step.node);
+    const TensorRef b = b_ref(step, rows), window = window_ref(step, rows);
     const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];
     const bool floats = window.type == DType::f32, floats_side_by_side = b.type == DType::f32 && b.nb[0] == sizeof(float);
-    for_each_piece(step, slice, window, [&](const std::byte *from, std::byte *to, std::int64_t i0, std::int64_t n) {
+    for_each_piece(step, slice, b, window, [&](const std::byte *from, std::byte *to, std::int64_t i0, std::int64_t n) {
         alignas(64) float mine[piece], more[piece];
         float *at = reinterpret_cast<float *>(to) + i0;
         const float *added = reinterpret_cast<const float *>(from) + i0;

@@ -334,6 +334,7 @@ public:
     Tensor clamp(const Tensor &a, double min, double max) const;
     Tensor fill(const Tensor &a, double value) const;
     Tensor out_prod(const Tensor &a, const Tensor &b) const;
+    Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts) const;
     Tensor transpose(const Tensor &a) const;
     Tensor stop_gradient(const Tensor &a) const;
     Tensor cont(const Tensor &a) const;
@@ -581,6 +582,13 @@ Tensor fill(const Tensor &a, double value);
 // F32, F16 or BF16; multiplied and added up in F32, no operand is rounded. An a with blocks is decoded beforehand, on the CPU into memory
 // for all of it. The result is F32.
 Tensor out_prod(const Tensor &a, const Tensor &b);
+// Sums of outer products of a's and b's columns, for each expert those of its own columns. The result c: c[n, m, e] = sum over the (u, t)
+// with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]. Shapes: a {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c
+// {n, m, experts}; x divides used: a has one column for all experts of a token (x = 1) or one for each. An expert without columns gets
+// zeros. The number -1 stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied and
+// added up in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is F32. Computing fails with
+// Error(invalid_argument), naming the place, for a number that is no expert's and not -1. experts: how many there are; 0 to 2147483647.
+Tensor out_prod_id(const Tensor &a, const Tensor &b, const Tensor &ids, std::int64_t experts);
 // a with dimensions 0 and 1 swapped. The result c: c[i1, i0, i2, i3] = a[i0, i1, i2, i3]. The result is a view of a: nothing is computed.
 // Shapes: a's extents, the first two swapped. Types: any without blocks. The result is of a's type.
 Tensor transpose(const Tensor &a);

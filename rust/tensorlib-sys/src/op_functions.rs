@@ -621,6 +621,23 @@ extern "C" {
     /// owns the result; NULL on failure. Since 0.1.
     pub fn tl_out_prod(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 
+    /// Sums of outer products of a's and b's columns, for each expert those of its own columns. The result
+    /// c: `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`. Shapes: a
+    /// {n, x, tokens}, b {m, used, tokens}, ids {used, tokens}, c {n, m, experts}; x divides used: a has
+    /// one column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros.
+    /// The number -1 stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16,
+    /// ids I32 or I64; multiplied and added up in F32 in the order of the columns, (0, 0), (1, 0) and so
+    /// on, no operand is rounded. The result is F32. Computing fails with TL_STATUS_INVALID_ARGUMENT,
+    /// naming the place, for a number that is no expert's and not -1. `experts`: how many there are; 0 to
+    /// 2147483647. The context owns the result; NULL on failure. Since 0.1.
+    pub fn tl_out_prod_id(
+        ctx: *mut tl_context,
+        a: *mut tl_tensor,
+        b: *mut tl_tensor,
+        ids: *mut tl_tensor,
+        experts: i64,
+    ) -> *mut tl_tensor;
+
     /// a with dimensions 0 and 1 swapped. The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result
     /// is a view of a: nothing is computed. Shapes: a's extents, the first two swapped. Types: any without
     /// blocks. The result is of a's type. The context owns the result; NULL on failure. Since 0.1.

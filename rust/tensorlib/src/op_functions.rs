@@ -1585,6 +1585,39 @@ impl Context {
         self.construct(|| shapes(&[a, b]), |ctx| unsafe { sys::tl_out_prod(ctx, a.raw(), b.raw()) })
     }
 
+    /// Sums of outer products of a's and b's columns, for each expert those of its own columns.
+    ///
+    /// The result c: `c[n, m, e] = sum over the (u, t) with ids[u, t] = e of a[n, u mod x, t] * b[m, u, t]`. Shapes: a
+    /// `[n, x, tokens]`, b `[m, used, tokens]`, ids `[used, tokens]`, c `[n, m, experts]`; x divides used: a has one
+    /// column for all experts of a token (x = 1) or one for each. An expert without columns gets zeros. The number -1
+    /// stands for no expert: its columns are not read. Types: a and b each F32, F16 or BF16, ids I32 or I64; multiplied
+    /// and added up in F32 in the order of the columns, (0, 0), (1, 0) and so on, no operand is rounded. The result is
+    /// F32. Computing fails with [`Error::InvalidArgument`](crate::Error::InvalidArgument), naming the place, for a
+    /// number that is no expert's and not -1. `experts`: how many there are; 0 to 2147483647.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context};
+    ///
+    /// let ctx = Context::new();
+    /// let a = ctx.tensor([1f32, 2., 3., 4.], [2, 1, 2])?;
+    /// let b = ctx.tensor([10f32, 100.], [1, 1, 2])?;
+    /// let ids = ctx.tensor([1i32, -1], [1, 2])?;
+    /// let sums = a.out_prod_id(&b, &ids, 2)?;
+    /// Backend::cpu()?.compute(&[&sums])?;
+    /// assert_eq!(sums.to_vec::<f32>()?, [0., 0., 10., 20.]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
+    pub fn out_prod_id(&self, a: &Tensor, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
+        self.construct(
+            || shapes(&[a, b, ids]),
+            // SAFETY: context and operands are live; what is pointed to lives for the call.
+            |ctx| unsafe { sys::tl_out_prod_id(ctx, a.raw(), b.raw(), ids.raw(), experts) },
+        )
+    }
+
     /// a with dimensions 0 and 1 swapped.
     ///
     /// The result c: `c[i1, i0, i2, i3] = a[i0, i1, i2, i3]`. The result is a view of a: nothing is computed. Shapes:
@@ -3325,6 +3358,14 @@ impl Tensor {
     /// As [`Context::out_prod`].
     pub fn out_prod(&self, b: &Tensor) -> Result<Tensor> {
         self.with(b).out_prod(self, b)
+    }
+
+    /// [`Context::out_prod_id`] with this tensor as a.
+    ///
+    /// # Errors
+    /// As [`Context::out_prod_id`].
+    pub fn out_prod_id(&self, b: &Tensor, ids: &Tensor, experts: i64) -> Result<Tensor> {
+        self.with(b).younger(ids.context()).out_prod_id(self, b, ids, experts)
     }
 
     /// [`Context::transpose`] of this tensor.

@@ -227,6 +227,20 @@ def chain():
 
     yield from Differentiated("types", types).cases()
 
+    def parts(c):
+        """Parts of one tensor by views, rows and all of it."""
+        a = c.leaf(3, 2, 3)
+        slices = [c.reshape(c.view(a, (3, 2), (12,), 24 * i), 6) for i in range(3)]
+        turned = c.transpose(c.view(a, (3, 2), (12,), 24))
+        rows = c.get_rows(c.reshape(a, 3, 6), c.numbers(4, 0, 4))
+        total = c.reduced("sum", c.elementwise("sqr", c.permute(a, 2, 0, 1, 3)))
+        for part in (*slices, turned, rows, c.get_rows(c.reshape(a, 3, 6), c.numbers(1, 4))):
+            total = c.elementwise("add", total, c.reduced("sum", c.elementwise("sin", c.elementwise("mul", part, part))))
+        return total, a
+
+    yield from Differentiated("parts", parts).cases()
+    yield Differentiated("parts", parts).second()
+
     def itself(c):
         a = c.leaf(3, 2)
         return a, a
@@ -303,6 +317,14 @@ def products():
     def some_without(c, dtype):
         a, b = c.leaf(4, 3, 3), c.leaf(4, 1, 3)
         return c.mul_mat_id(a, b, c.numbers(2, -1, 0, 1, -1, -1, dtype=dtype, shape=(2, 3))), a, b
+
+    def by_expert(c, x):
+        a, b = c.leaf(4, x, 3), c.leaf(3, 2, 3)
+        return c.reduced("out_prod_id", a, b, c.numbers(2, -1, 0, 1, 2, 1, shape=(2, 3)), experts=3), a, b
+
+    yield from Differentiated("out_prod_id", lambda c: by_expert(c, 1)).cases()
+    yield from Differentiated("out_prod_id_of_each", lambda c: by_expert(c, 2)).cases()
+    yield Differentiated("mul_mat_id", experts).second()
 
     for dtype in ("i32", "i64"):
         yield from Differentiated(f"mul_mat_id_minus_one_{dtype}", lambda c, dtype=dtype: some_without(c, dtype)).cases()
@@ -523,6 +545,8 @@ def convolution():
     for label, a, b, attrs in [("plain", (3, 2, 2), (6, 2, 2), {}), ("all", (3, 1, 2), (8, 1, 2), {"s": 2, "p": 2, "d": 2})]:
         yield from made(label, "conv_1d", a, b, **attrs).cases()
     yield from made("all", "conv_1d_dw", (3, 1, 2), (8, 2, 2), s=2, p=1, d=2).cases()
+    yield from made("plain", "conv_1d_dw", (3, 1, 2), (6, 2, 2), p=1).cases()
+    yield from made("plain", "conv_2d_dw", (2, 3, 1, 2), (5, 4, 2, 2), p0=1, p1=2, d0=2).cases()
     yield from made("all", "conv_transpose_1d", (3, 2, 2), (3, 2, 2), s=2, p=1, d=2).cases()
     for label, a, b, attrs in [("plain", (2, 3, 2, 2), (4, 4, 2, 1), {}), ("strides", (2, 2, 1, 2), (5, 6, 1, 2), {"s0": 2, "s1": 3, "p0": 1}),
                                ("all", (3, 2, 1, 2), (6, 5, 1, 1), {"s0": 2, "s1": 2, "p0": 2, "p1": 1, "d0": 2})]:
@@ -555,6 +579,10 @@ def convolution():
     yield from pooled("pool_2d", "avg_skip", (5, 6), op="avg", k0=3, k1=2, s0=1, s1=3, p0=2, p1=1, skip_padding=1).cases()
     for mode in ("nearest", "bilinear"):
         yield from pooled("upscale", mode, (3, 2, 2), factor=3, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_by_2", (4, 3, 1, 2), factor=2, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_of_a_row", (4, 1), factor=4, mode=mode).cases()
+        yield from pooled("upscale", f"{mode}_of_a_pixel", (1, 1, 2), factor=3, mode=mode).cases()
+        yield pooled("upscale", mode, (3, 2), factor=2, mode=mode).second()
 
 
 def refusals():

@@ -118,5 +118,23 @@ def out_prod(ident, a, b):
     return made
 
 
+def out_prod_id(ident, a, b, ids, experts):
+    """Sums of n products in F32: off by gamma_n of their magnitudes, and a subnormal step each."""
+
+    def at(index):
+        n, m, expert, _ = index
+        slots = [(u, t) for t in range(ids.ne[1]) for u in range(ids.ne[0]) if int(ids.get((u, t, 0, 0))[0]) == expert]
+        value = size = carried = 0.0
+        for u, t in slots:
+            (x, ex), (y, ey) = a.get((n, u % a.ne[1], t, 0)), b.get((m, u, t, 0))
+            value += x * y
+            size += (abs(x) + ex) * (abs(y) + ey)
+            carried += abs(x) * ey + ex * abs(y) + ex * ey
+        rounding = gamma(len(slots)) * size + len(slots) * TINY["f32"] if math.isfinite(size) else 0.0
+        return value, rounding + (carried if math.isfinite(carried) else 0.0)
+
+    return Tensor(ident, "f32", (a.ne[0], b.ne[0], experts, 1), [a, b, ids], at)
+
+
 OPS = {"sum": all_summed, "sum_rows": sum_rows, "mean": mean, "cumsum": cumsum, "cross_entropy_loss": cross_entropy_loss}
-OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal, "out_prod": out_prod})
+OPS.update({"argmax": argmax, "argsort": argsort, "top_k": top_k, "count_equal": count_equal, "out_prod": out_prod, "out_prod_id": out_prod_id})

@@ -37,6 +37,10 @@ pub fn build(op: &str, s: &CaseOperands, attrs: &CaseAttrs) -> Option<Result<Ten
             s[0].fill(value)
         }
         "out_prod" => s[0].out_prod(&s[1]),
+        "out_prod_id" => {
+            let experts = attrs.integer("experts");
+            s[0].out_prod_id(&s[1], &s[2], experts)
+        }
         "transpose" => s[0].transpose(),
         "stop_gradient" => s[0].stop_gradient(),
         "cont" => s[0].cont(),

@@ -1,0 +1,129 @@
+// Rules of pooling and upscaling. All are of images, a signal being one of a single row.
+#include "ops/pooling.hpp"
+
+#include "gradients/rule.hpp"
+#include "gradients/windows.hpp"
+#include "ops/op_facts.hpp"
+
+#include <optional>
+
+namespace tensorlib::core::gradients::rules {
+
+namespace {
+
+// Images of one channel, {w, h, 1, n}.
+Value pool_average(const Windows &windows, const Value &g, bool count_padding) {
+    const Value ones = g.ones({windows.x.taps, windows.y.taps, 1, 1});
+    if (count_padding) return windows.spread(ones, g * (1 / static_cast<double>(windows.taps())));
+    const Value image = g.ones({windows.x.elements, windows.y.elements, 1, 1});
+    const Value count = windows.met(ones, image).sum_rows().shaped({windows.x.positions, windows.y.positions, 1, 1});
+    return windows.spread(ones, g / count);
+}
+
+// As below, of windows side by side: all first taps of windows, then all second ones and so on, so that rows are long.
+Value largest_of_tiles(const Windows &windows, const Value &g, const Value &a, const Value &c) {
+    const std::int64_t w = windows.x.taps, h = windows.y.taps, x = windows.x.positions, y = windows.y.positions, taps = w * h;
+    const std::int64_t images = a.ne()[3], rows = y * images, n = x * rows;
+    const Value met = a.narrowed(0, 0, w * x).narrowed(1, 0, h * y).shaped({w, x, h, rows}).permuted({2, 0, 3, 1}).contiguous();
+    const Value is_largest = met.shaped({n, taps, 1, 1}).op(Op::eq, c.shaped({n, 1, 1, 1}));
+    const Value number = g.numbers(0, 1, taps), is_later = number.repeated({taps, taps, 1, 1}).op(Op::gt, number.shaped({1, taps, 1, 1}));
+    const Value earlier = is_largest.op(Op::out_prod, is_later);  // how many taps before are as large
+    const Value repeated = g.shaped({n, 1, 1, 1}).repeated(is_largest.ne()), chosen = repeated.where(is_largest.op(Op::gt, earlier));
+    return windows.tiles_put_back(chosen.shaped({x, rows, w, h}).permuted({1, 3, 0, 2}), images);
+}
+
+// To the first of the largest elements of each window, which padding is not among: an element may be -infinity too.
+Value pool_largest(const Windows &windows, const Value &g, const Value &a, const Value &c) {
+    if (windows.are_tiles()) return largest_of_tiles(windows, g, a, c);
+    const std::int64_t taps = windows.taps(), n = g.tensor().layout.n_elements();
+    const Value one_window = a.zeros({windows.x.taps, windows.y.taps, 1, 1});
+    Value is_largest = windows.met(one_window, a).shaped({taps, n, 1, 1}).op(Op::eq, c.shaped({1, n, 1, 1}));
+    if (windows.x.padding > 0 || windows.y.padding > 0) {
+        const std::int64_t positions = windows.positions();
+        const Value there = windows.met(one_window, a.ones({windows.x.elements, windows.y.elements, 1, 1})).shaped({taps, positions, 1, 1});
+        is_largest = is_largest * there;
+    }
+    const Value zeros = g.zeros({taps, n, 1, 1}), of_windows = g.shaped({1, n, 1, 1}),
+                places = is_largest.op(Op::argmax).shaped({1, n, 1, 1});
+    const Value chosen = zeros.op(Op::scatter_add, {&of_windows.tensor(), &places.tensor()}, {Attr::of_int("dim", 0)});
+    return windows.put_back(chosen.shaped({taps, windows.x.positions, windows.y.positions, g.ne()[3]}));
+}
+
+constexpr GradientRule pooled{[](Rule &r) {
+    const ops::Pool pool = ops::pool_of(r.node());
+    const Windows windows{pool.x, pool.y};
+    r.give(0, [&] {
+        const Extents &ne = r.ne(0);
+        const bool flat = r.node().op == Op::pool_1d;
+        const std::int64_t n = (flat ? ne[1] : 1) * ne[2] * ne[3];
+        const Value g = r.g().shaped({pool.x.positions, pool.y.positions, 1, n});
+        if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
+        const Value back = pool.average ? pool_average(windows, g, pool.count_padding)
+                                        : pool_largest(windows, g, r[0].shaped({ne[0], flat ? 1 : ne[1], 1, n}), r.c());
+        return back.shaped(ne);
+    });
+}};
+
+}  // namespace
+
+constexpr GradientRule pool_1d = pooled, pool_2d = pooled;
+
+namespace {
+
+// In one dimension of an image, what upscaling took from its n pixels goes back to them. Each pixel has a part in `factor` pixels of the
+// larger image for itself and for each neighbour; where there is no neighbour, that part is its own.
+struct Spread {
+    std::int64_t factor;
+    bool bilinear;
+
+    // What of the r-th pixel that the middle one of three became is made of one of these three.
+    double weight(std::int64_t r, std::int64_t pixel) const {
+        if (!bilinear) return pixel == 1 ? 1 : 0;
+        const ops::Between between = ops::between(factor + r, factor, 3);
+        return (pixel == between.first ? 1 - between.part : 0) + (pixel == between.second ? between.part : 0);
+    }
+    // The sum of each pixel's larger ones by their weights, {inner, n, outer} of {inner, factor, n, outer}; nothing where all are 0.
+    std::optional<Value> weighted(const Value &made, std::int64_t pixel) const {
+        std::optional<Value> sum;
+        for (std::int64_t r = 0; r < factor; r++) {
+            const double w = weight(r, pixel);
+            if (w == 0) continue;
+            const Value part = made.narrowed(1, r, 1).permuted({0, 3, 1, 2}) * w;
+            sum = sum ? *sum + part : part;
+        }
+        return sum;
+    }
+    // {inner, n, outer} of {inner, factor n, outer}.
+    Value back(const Value &g) const {
+        const Extents &ne = g.ne();
+        const std::int64_t n = ne[1] / factor, row = ne[0] * 4;
+        const Value made = g.shaped({ne[0], factor, n, ne[2]});
+        Value pixels = weighted(made, 1)->contiguous();
+        const auto add = [&](const Value &v, std::int64_t from, std::int64_t count, std::int64_t to) {
+            if (count == 0) return;
+            const auto window = {Attr::of_int("nb1", row), Attr::of_int("nb2", row * n), Attr::of_int("offset", row * to)};
+            pixels = pixels.op(Op::acc, {&v.narrowed(1, from, count).tensor()}, window);
+        };
+        if (const auto before = weighted(made, 0)) add(*before, 1, n - 1, 0), add(*before, 0, 1, 0);
+        if (const auto behind = weighted(made, 2)) add(*behind, 0, n - 1, 1), add(*behind, n - 1, 1, n - 1);
+        return pixels;
+    }
+};
+
+}  // namespace
+
+// Rows first, which leaves less of the columns; these as rows of the transposed images.
+constexpr GradientRule upscale{[](Rule &r) {
+    const auto &attrs = r.attrs<ops::UpscaleAttrs>();
+    r.give(0, [&] {
+        const Value g = r.g();
+        const Extents &ne = r.ne(0);
+        const std::int64_t factor = attrs.factor, w = ne[0], h = ne[1], images = ne[2] * ne[3];
+        if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
+        const Spread spread{factor, attrs.mode == ops::UpscaleMode::bilinear};
+        const Value rows = spread.back(g.shaped({w * factor, h * factor, images, 1}));
+        return spread.back(rows.transposed().contiguous()).transposed().shaped(ne);
+    });
+}};
+
+}  // namespace tensorlib::core::gradients::rules
