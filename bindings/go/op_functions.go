@@ -219,9 +219,9 @@ func (c *Context) Scale(a *Tensor, scale float64, options *ScaleOptions) (*Tenso
 // Clamp is a, but no less than min and no more than max, element by element.
 //
 // The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays; where
-// min is more than max all is max. The result is of a's type. min: the least.
-// max: the most.
+// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min
+// above max is refused. The result is of a's type. min: the least. max: the
+// most.
 func (c *Context) Clamp(a *Tensor, min float64, max float64) (*Tensor, error) {
 	return c.construct("clamp", []*Tensor{a}, func() *C.tl_tensor {
 		return C.tl_clamp(c.ptr, a.ptr, C.double(min), C.double(max))

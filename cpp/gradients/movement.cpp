@@ -229,8 +229,7 @@ constexpr GradientRule diag_mask_zero{[](Rule &r) {
 constexpr GradientRule diag_mask_inf{[](Rule &r) {
     r.give(0, [&] { return r.g().op(Op::diag_mask_zero, {}, {Attr::of_int("n_past", r.attrs<ops::DiagMaskInfAttrs>().n_past)}); });
 }};
-// Along a chain of them what one hands on is contiguous for all, so that none copies all of it; and the window is read before set takes it
-// out, which then happens in place.
+// What one of a chain of them hands on is contiguous, so that the others copy nothing.
 constexpr GradientRule acc{[](Rule &r) {
     const Value g = r.g().contiguous();
     r.give(1, [&] { return window_of(r.node()).of(g, r.ne(1)); });
@@ -238,7 +237,11 @@ constexpr GradientRule acc{[](Rule &r) {
 }};
 constexpr GradientRule set{[](Rule &r) {
     const Value g = r.g().contiguous();
-    r.give(1, [&] { return window_of(r.node()).of(g, r.ne(1)); });
+    r.give(1, [&] {
+        // A copy, which comes first: nothing reads g any more when set takes the window out of it, which it then does in place.
+        const Value window = window_of(r.node()).of(g, r.ne(1));
+        return window.tensor().is_view ? window.op(Op::cont) : window;
+    });
     r.give(0, [&] { return window_of(r.node()).put(Op::set, g, g.zeros(r.ne(1))); });
 }};
 constexpr GradientRule arange = never;

@@ -5,6 +5,7 @@
 #include "gradients/windows.hpp"
 #include "ops/op_facts.hpp"
 
+#include <array>
 #include <optional>
 
 namespace tensorlib::core::gradients::rules {
@@ -82,37 +83,43 @@ struct Spread {
         const ops::Between between = ops::between(factor + r, factor, 3);
         return (pixel == between.first ? 1 - between.part : 0) + (pixel == between.second ? between.part : 0);
     }
-    // The sum of each pixel's larger ones by their weights, {inner, n, outer} of {inner, factor, n, outer}; nothing where all are 0.
-    std::optional<Value> weighted(const Value &made, std::int64_t pixel) const {
+    // Along rows (dimension 0) or columns (dimension 1) of {factor n, ..} or {inner, factor n, outer}: what is left is {n, ..} or {inner,
+    // n, outer}.
+    Value back(const Value &g, std::size_t d) const {
+        const Extents &ne = g.ne();
+        const std::int64_t inner = d == 0 ? 1 : ne[0], n = ne[d] / factor, outer = d == 0 ? ne[1] * ne[2] : ne[2];
+        const Value made = g.shaped({inner, factor, n, outer});
+        Value pixels = weighted(made, d, 1)->contiguous();
+        const std::int64_t step = d == 0 ? 4 : inner * 4;
+        const auto add = [&](const Value &v, std::int64_t from, std::int64_t count, std::int64_t to) {
+            if (count == 0) return;
+            const auto window = {Attr::of_int("nb1", d == 0 ? n * 4 : step), Attr::of_int("nb2", step * n),
+                                 Attr::of_int("offset", step * to)};
+            pixels = pixels.op(Op::acc, {&v.narrowed(d, from, count).tensor()}, window);
+        };
+        if (const auto before = weighted(made, d, 0)) add(*before, 1, n - 1, 0), add(*before, 0, 1, 0);
+        if (const auto behind = weighted(made, d, 2)) add(*behind, 0, n - 1, 1), add(*behind, n - 1, 1, n - 1);
+        return pixels;
+    }
+
+private:
+    // The sum of each pixel's larger ones by their weights; nothing where all are 0.
+    std::optional<Value> weighted(const Value &made, std::size_t d, std::int64_t pixel) const {
+        const std::array<std::int64_t, 4> axes = d == 0 ? std::array<std::int64_t, 4>{2, 3, 0, 1} : std::array<std::int64_t, 4>{0, 3, 1, 2};
         std::optional<Value> sum;
         for (std::int64_t r = 0; r < factor; r++) {
             const double w = weight(r, pixel);
             if (w == 0) continue;
-            const Value part = made.narrowed(1, r, 1).permuted({0, 3, 1, 2}) * w;
+            const Value part = made.narrowed(1, r, 1).permuted(axes) * w;
             sum = sum ? *sum + part : part;
         }
         return sum;
-    }
-    // {inner, n, outer} of {inner, factor n, outer}.
-    Value back(const Value &g) const {
-        const Extents &ne = g.ne();
-        const std::int64_t n = ne[1] / factor, row = ne[0] * 4;
-        const Value made = g.shaped({ne[0], factor, n, ne[2]});
-        Value pixels = weighted(made, 1)->contiguous();
-        const auto add = [&](const Value &v, std::int64_t from, std::int64_t count, std::int64_t to) {
-            if (count == 0) return;
-            const auto window = {Attr::of_int("nb1", row), Attr::of_int("nb2", row * n), Attr::of_int("offset", row * to)};
-            pixels = pixels.op(Op::acc, {&v.narrowed(1, from, count).tensor()}, window);
-        };
-        if (const auto before = weighted(made, 0)) add(*before, 1, n - 1, 0), add(*before, 0, 1, 0);
-        if (const auto behind = weighted(made, 2)) add(*behind, 0, n - 1, 1), add(*behind, n - 1, 1, n - 1);
-        return pixels;
     }
 };
 
 }  // namespace
 
-// Rows first, which leaves less of the columns; these as rows of the transposed images.
+// Columns first: whole rows are added, and there are fewer of them left.
 constexpr GradientRule upscale{[](Rule &r) {
     const auto &attrs = r.attrs<ops::UpscaleAttrs>();
     r.give(0, [&] {
@@ -121,8 +128,8 @@ constexpr GradientRule upscale{[](Rule &r) {
         const std::int64_t factor = attrs.factor, w = ne[0], h = ne[1], images = ne[2] * ne[3];
         if (g.tensor().layout.n_elements() == 0) return g.zeros(ne);
         const Spread spread{factor, attrs.mode == ops::UpscaleMode::bilinear};
-        const Value rows = spread.back(g.shaped({w * factor, h * factor, images, 1}));
-        return spread.back(rows.transposed().contiguous()).transposed().shaped(ne);
+        const Value narrow = spread.back(g.shaped({w * factor, h * factor, images, 1}), 1);
+        return spread.back(narrow, 0).shaped(ne);
     });
 }};
 

@@ -19,6 +19,12 @@ Formula scale_formula(const Tensor &node) noexcept {
     return formula_of<TileOp::scale>({attrs.scale, attrs.bias});
 }
 
+void clamp_infer(std::span<Tensor *const> src, const Attrs &given, NodeSpec &result) {
+    elementwise_attrs_infer<ClampAttrs>(src, given, result);
+    const double least = given.number("min", 0), most = given.number("max", 0);
+    if (least > most) fail(Status::invalid_argument, "clamp: min is %g, max is %g: a min of at most max is valid", least, most);
+}
+
 Formula clamp_formula(const Tensor &node) noexcept {
     const auto &attrs = attrs_of<ClampAttrs>(node);
     return formula_of<TileOp::clamp>({attrs.min, attrs.max});
@@ -44,7 +50,7 @@ constexpr OpDef ge{facts::ge, elementwise<TileOp::ge>};
 constexpr OpDef add1{facts::add1, {.infer = add1_infer, .cost = elementwise_cost, .formula = plain_formula<TileOp::add>}};
 constexpr OpDef where{facts::where, {.infer = elementwise_infer<1>, .cost = elementwise_cost, .formula = plain_formula<TileOp::where>}};
 constexpr OpDef scale{facts::scale, {.infer = elementwise_attrs_infer<ScaleAttrs>, .cost = elementwise_cost, .formula = scale_formula}};
-constexpr OpDef clamp{facts::clamp, {.infer = elementwise_attrs_infer<ClampAttrs>, .cost = elementwise_cost, .formula = clamp_formula}};
+constexpr OpDef clamp{facts::clamp, {.infer = clamp_infer, .cost = elementwise_cost, .formula = clamp_formula}};
 constexpr OpDef fill{facts::fill, {.infer = elementwise_attrs_infer<FillAttrs>, .cost = elementwise_cost, .formula = fill_formula}};
 
 }  // namespace tensorlib::core::ops

@@ -225,6 +225,23 @@ TEST(Parts, cost_what_they_hold) {
     }
 }
 
+// A chain of windows that are set: on the way back each is taken out of one gradient in place.
+TEST(Parts, that_are_set_cost_what_they_hold) {
+    const auto backend = support::backend(support::isa_levels().front(), 1);
+    const tl::Context ctx;
+    constexpr std::int64_t T = 64, part = 16 * 8;
+    const auto x = support::leaf(ctx, {16, 8}, 1);
+    tl::Tensor all = ctx.zeros(tl::Type::f32, {16, 8, T});
+    for (std::int64_t i = 0; i < T; i++) all = set(all, scale(x, static_cast<double>(i + 1)), {.nb1 = 64, .offset = i * part * 4});
+    const auto gradient = sum(sqr(all)).gradients({x}).at(0);
+    EXPECT_LT(tl::Graph({gradient}).plan_bytes(backend)[0], 4 * part * T * sizeof(float));
+    backend.compute({gradient});
+    const auto values = x.read_f32(), got = gradient.read_f32();
+    double squares = 0;
+    for (std::int64_t i = 1; i <= T; i++) squares += 2.0 * static_cast<double>(i * i);
+    for (std::size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got[i], squares * values[i], 1e-5 * std::fabs(squares * values[i]));
+}
+
 // Windows side by side and windows that overlap are two rules; both give all to the first of those that are as large.
 TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
     const tl::Context ctx;

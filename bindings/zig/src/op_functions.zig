@@ -162,8 +162,8 @@ pub fn scale(self: Context, a: Tensor, factor: f64, options: ScaleOptions) Error
 /// a, but no less than min and no more than max, element by element.
 ///
 /// The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape. Types: f32, f16 or bf16; computed in
-/// f32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the
-/// least. `max`: the most.
+/// f32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least.
+/// `max`: the most.
 pub fn clamp(self: Context, a: Tensor, min: f64, max: f64) Error!Tensor {
     return self.construct(c.tl_clamp, .{ a.handle, min, max });
 }

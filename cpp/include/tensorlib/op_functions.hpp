@@ -570,8 +570,8 @@ Tensor where(const Tensor &condition, const Tensor &a, const Tensor &b);
 // computed in F32, where product and sum are each rounded. The result is of a's type. scale: what each element is multiplied by.
 Tensor scale(const Tensor &a, double scale, const ScaleOptions &options = {});
 // a, but no less than min and no more than max, element by element. The result c: c[i] = min(max, max(min, a[i])). Shapes: c has a's shape.
-// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type.
-// min: the least. max: the most.
+// Types: F32, F16 or BF16; computed in F32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. min: the
+// least. max: the most.
 Tensor clamp(const Tensor &a, double min, double max);
 // A tensor like a of one value. The result c: c[i] = value. Shapes: c has a's shape. Types: F32, F16 or BF16; the value is rounded to it.
 // The result is of a's type. value: all of the result.

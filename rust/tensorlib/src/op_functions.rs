@@ -1548,8 +1548,8 @@ impl Context {
     /// a, but no less than min and no more than max, element by element.
     ///
     /// The result c: `c[i] = min(max, max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in
-    /// F32 and rounded once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the
-    /// least. `max`: the most.
+    /// F32 and rounded once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least. `max`:
+    /// the most.
     ///
     /// # Errors
     /// As [`Context::op`]; [`Error::InvalidArgument`](crate::Error::InvalidArgument) for an attribute out of its range.
@@ -1599,9 +1599,9 @@ impl Context {
     /// use tensorlib::{Backend, Context};
     ///
     /// let ctx = Context::new();
-    /// let a = ctx.tensor([1f32, 2., 3., 4.], [2, 1, 2])?;
-    /// let b = ctx.tensor([10f32, 100.], [1, 1, 2])?;
-    /// let ids = ctx.tensor([1i32, -1], [1, 2])?;
+    /// let a = ctx.tensor([2, 1, 2], &[1f32, 2., 3., 4.])?;
+    /// let b = ctx.tensor([1, 1, 2], &[10f32, 100.])?;
+    /// let ids = ctx.tensor_of([1, 2], &[1i32, -1])?;
     /// let sums = a.out_prod_id(&b, &ids, 2)?;
     /// Backend::cpu()?.compute(&[&sums])?;
     /// assert_eq!(sums.to_vec::<f32>()?, [0., 0., 10., 20.]);

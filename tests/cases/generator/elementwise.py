@@ -116,7 +116,7 @@ def attributes():
     yield made("without_bias", "scale", scale=-2.5)
     yield made("of_0", "scale", scale=0, bias=0.125)
     yield made("by_inf", "scale", scale="inf")
-    yield made("crossed", "clamp", min=1, max=-1)
+    yield made("to_one_value", "clamp", min=0.5, max=0.5)
     yield made("open", "clamp", min="-inf", max=0)
     for value in ("nan", "inf", "-inf", 0, 1e-45, 65536):
         yield made(f"of_{value}", "fill", value=value)
@@ -134,6 +134,8 @@ def attributes():
     yield refused("bias_nan", "scale", ("attribute bias is NaN",), scale=1, bias="nan")
     yield refused("min_nan", "clamp", ("attribute min is NaN",), min="nan", max=1)
     yield refused("max_nan", "clamp", ("attribute max is NaN",), min=0, max="nan")
+    yield refused("crossed", "clamp", ("min is 2, max is 1",), min=2, max=1)
+    yield refused("infinite", "clamp", ("min is inf",), min="inf", max="-inf")
     yield refused("nan", "leaky_relu", ("attribute slope is NaN",), slope="nan")
     for key in UNARY["xielu"]:
         yield refused(key, "xielu", (f"attribute {key} is NaN",), **{**UNARY["xielu"], key: "nan"})

@@ -2,7 +2,7 @@
 
 import math
 
-from .gradients import BOUND, known
+from .gradients import BOUND, STRAIGHT, known, weighted
 from .model import Case
 
 INF = math.inf
@@ -42,7 +42,7 @@ def unary():
         return edge(f"{op}_{len(points)}", make, wanted)
 
     far = (-INF, -LARGEST, -2e19, -200.0, 200.0, 2e19, 2.5e38, LARGEST)
-    for op in ("silu", "gelu", "gelu_erf", "gelu_quick", "hardswish", "softplus"):
+    for op in STRAIGHT:
         yield from of(op, far, [0.0] * 4 + [1.0] * 4)
     for op in ("sigmoid", "tanh", "erf"):
         yield from of(op, (*far, INF), [0.0] * 9)
@@ -104,7 +104,7 @@ def rows():
     def masked(c):
         a, sinks = values(c, 1.0, 2.0, 3.0, 4.0, shape=(2, 2, 1)), values(c, 1.0)
         mask = values(c, 0.0, -INF, -INF, -INF, shape=(2, 2))
-        return c.soft_max_ext(a, mask, sinks), values(c, 3.0, 1.0, 2.0, 5.0, shape=(2, 2, 1)), a, mask, sinks
+        return weighted(c, a, mask, sinks), values(c, 3.0, 1.0, 2.0, 5.0, shape=(2, 2, 1)), a, mask, sinks
 
     def loss(c):
         """The first row is masked altogether and has no labels."""
@@ -113,7 +113,7 @@ def rows():
 
     yield from edge("cross_entropy_loss", loss, [0.0, 0.0, -1 / 6, 1 / 6, 0.0, 0.0])
 
-    yield from edge("soft_max_ext", masked, [0.75, 0.0, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0], [-0.75])
+    yield from edge("masked_rows", masked, [0.75, 0.0, 0.0, 0.0], [0.75, 0.0, 0.0, 0.0], [-0.75])
 
 
 def windows():

@@ -151,6 +151,7 @@ SMOOTH = "sqr exp expm1 erf sin cos sigmoid tanh softplus silu gelu gelu_erf gel
 BENT = {"abs": {}, "neg": {}, "relu": {}, "elu": {}, "hardswish": {}, "hardsigmoid": {}, "leaky_relu": {"slope": 0.1},
         "xielu": {"alpha_n": 0.8, "alpha_p": 0.7, "beta": 0.5, "eps": -1e-6}, "clamp": {"min": -1.5013, "max": 0.7503},
         "scale": {"scale": 0.3, "bias": -7.1}}
+STRAIGHT = "silu gelu gelu_erf gelu_quick hardswish softplus".split()  # far from 0: 0 below it, the element above it
 GATES = "reglu geglu swiglu geglu_erf geglu_quick swiglu_oai".split()
 
 
@@ -459,6 +460,10 @@ def movement():
     yield from Differentiated("cpy", cpy).cases()
 
 
+def weighted(c, a, mask, sinks, **attrs):
+    return c.soft_max_ext(a, mask, sinks, **attrs)
+
+
 def rows():
     def one(op, shape, label="", **attrs):
         def made(c):
@@ -483,7 +488,7 @@ def rows():
 
     def soft_max_ext(c, heads, mask, sinks, **attrs):
         a, m, s = c.leaf(4, 2, heads, 2), c.leaf(*mask) if mask else None, c.leaf(heads) if sinks else None
-        return (c.soft_max_ext(a, m, s, **attrs), *[t for t in (a, m, s) if t])
+        return (weighted(c, a, m, s, **attrs), *[t for t in (a, m, s) if t])
 
     yield from Differentiated("soft_max_ext", lambda c: soft_max_ext(c, 2, None, False, scale=0.5)).cases()
     yield from Differentiated("soft_max_ext_mask", lambda c: soft_max_ext(c, 2, (4, 3, 1, 2), False, scale=0.5)).cases()
