@@ -15,7 +15,7 @@ use tensorlib_sys as sys;
 /// assert!(ctx.zeros(tensorlib::DType::F32, [1 << 20]).is_err()); // 4 MiB
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct ContextOptions {
     mem_limit: usize,
     buffer: Option<&'static mut [u8]>,

@@ -46,6 +46,8 @@ pub enum Error {
     Device(Failure),
     /// A defect of the library.
     Internal(Failure),
+    /// What code outside of this crate reports through it, as a layer of its own ([`Error::msg`]).
+    Custom(Failure),
     /// A status that this version of the crate does not know.
     Other {
         /// The status' number.
@@ -78,6 +80,26 @@ impl Error {
         }
     }
 
+    /// An error of code outside of this crate, as of a layer or a loss of one's own, so that it can return this crate's [`Result`].
+    ///
+    /// ```
+    /// use tensorlib::nn::{Module, Pass};
+    /// use tensorlib::{Error, Result, Tensor};
+    /// struct FirstHalf;
+    /// impl Module for FirstHalf {
+    ///     fn forward(&self, x: &Tensor, _: &Pass) -> Result<Tensor> {
+    ///         match x.shape()[0] {
+    ///             n if n % 2 == 0 => x.narrow(0, 0, n / 2),
+    ///             n => Err(Error::msg(format!("FirstHalf: {n} elements in a row: an even number is valid"))),
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    pub fn msg(message: impl fmt::Display) -> Self {
+        let message = message.to_string();
+        Error::Custom(Failure { op: String::new(), shapes: Vec::new(), message })
+    }
+
     /// The operation, the shapes and the message.
     pub fn failure(&self) -> &Failure {
         match self {
@@ -94,6 +116,7 @@ impl Error {
             | Error::Format(f)
             | Error::Device(f)
             | Error::Internal(f)
+            | Error::Custom(f)
             | Error::Other { failure: f, .. } => f,
         }
     }
@@ -106,3 +129,29 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// So that `?` takes what the standard library reports, in functions that return this crate's [`Result`].
+macro_rules! custom_from {
+    ($($other:ty),*) => {$(
+        impl From<$other> for Error {
+            fn from(error: $other) -> Self {
+                Error::msg(error)
+            }
+        }
+    )*};
+}
+custom_from!(
+    std::num::ParseIntError,
+    std::num::ParseFloatError,
+    std::num::TryFromIntError,
+    std::str::Utf8Error,
+    std::string::FromUtf8Error,
+    std::fmt::Error,
+    Box<dyn std::error::Error + Send + Sync>
+);
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Error::Io(Failure { op: String::new(), shapes: Vec::new(), message: error.to_string() })
+    }
+}

@@ -2,6 +2,7 @@
 
 use crate::call::{check, handle};
 use crate::{Element, Error, Result, Tensor};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::{self, NonNull};
@@ -85,6 +86,12 @@ impl<'a, T: Element> ReadGuard<'a, T> {
     }
 }
 
+impl<T: Element> fmt::Debug for ReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
 impl<T: Element> Deref for ReadGuard<'_, T> {
     type Target = [T];
 
@@ -111,6 +118,12 @@ pub struct WriteGuard<'a, T: Element> {
 impl<'a, T: Element> WriteGuard<'a, T> {
     pub(crate) fn new(tensor: &'a Tensor) -> Result<Self> {
         Ok(Self { mapping: Mapping::new(tensor, sys::TL_ACCESS_WRITE)?, _data: PhantomData })
+    }
+}
+
+impl<T: Element> fmt::Debug for WriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }
 

@@ -44,7 +44,7 @@
 //!   a program starts on machines without a driver, where [`Backend::new`] says why there is no GPU.
 //! - `system`: links an installed libtensorlib, found by pkg-config, instead of building the bundled sources. Whether it
 //!   has GPUs is decided by that library, with and without `cuda`.
-#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;

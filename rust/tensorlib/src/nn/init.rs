@@ -35,21 +35,23 @@ pub enum Init {
 }
 
 impl Init {
+    // (Fewer than one input gives a deviation or a bound that is not finite, which make() refuses.)
+
     /// For weights before relu: normal, of the deviation sqrt(2 / inputs) (K. He and others, Delving Deep into Rectifiers, 2015).
     pub fn kaiming(inputs: i64) -> Self {
-        Init::Normal { deviation: (2. / inputs.max(1) as f64).sqrt() }
+        Init::Normal { deviation: (2. / inputs as f64).sqrt() }
     }
 
     /// For weights before tanh and the like: uniform, of the bound sqrt(6 / (inputs + outputs)) (X. Glorot, Y. Bengio,
     /// Understanding the difficulty of training deep feedforward neural networks, 2010).
     pub fn xavier(inputs: i64, outputs: i64) -> Self {
-        Init::Uniform { bound: (6. / (inputs + outputs).max(1) as f64).sqrt() }
+        Init::Uniform { bound: (6. / (inputs as f64 + outputs as f64)).sqrt() }
     }
 
     /// Uniform, of the bound 1 / sqrt(inputs), which gives a sum over inputs of deviation 1 a deviation of sqrt(1/3): what layers
     /// here take where nothing is said.
     pub fn inputs(inputs: i64) -> Self {
-        Init::Uniform { bound: 1. / (inputs.max(1) as f64).sqrt() }
+        Init::Uniform { bound: 1. / (inputs as f64).sqrt() }
     }
 
     /// The values of the parameter with this number, by `random_uniform` and `random_normal` of the state {seed, number}.
@@ -64,7 +66,7 @@ impl Init {
         if !valid {
             let name = tensor.name();
             return Err(invalid(format!(
-                "Parameters::make: '{name}': {self:?}: a finite number of 0 or more is valid"
+                "Parameters::make: '{name}': {self:?}: a finite number of 0 or more is valid, as from one or more inputs"
             )));
         }
         match self {

@@ -1,7 +1,7 @@
 //! Normalisation.
 
 use super::convolution::by_channel;
-use super::{Init, Module, Parameters, Pass};
+use super::{invalid, Init, Module, Parameters, Pass};
 use crate::{Result, Tensor};
 
 /// Each row less its mean, divided by its deviation; times weight, plus bias (J. L. Ba, J. R. Kiros, G. E. Hinton, Layer
@@ -76,8 +76,13 @@ impl GroupNorm {
     /// With the parameters `weight`, ones, and `bias`, zeros; an epsilon of 1e-5.
     ///
     /// # Errors
-    /// As [`Parameters::make`].
+    /// [`Error::InvalidArgument`](crate::Error) where the groups do not divide the channels; as [`Parameters::make`].
     pub fn new(parameters: &Parameters, groups: i64, channels: i64) -> Result<Self> {
+        if groups < 1 || channels % groups != 0 {
+            return Err(invalid(format!(
+                "GroupNorm::new: {groups} groups of {channels} channels: a number of groups that divides them is valid"
+            )));
+        }
         let (weight, bias) = weight_and_bias(parameters, channels)?;
         Ok(Self { weight, bias, groups, epsilon: 1e-5 })
     }

@@ -106,6 +106,76 @@ impl Parameters {
         self.lock().iter().find(|t| t.name() == name).cloned()
     }
 
+    /// Writes all of them to a file of the safetensors format, under their names.
+    ///
+    /// ```
+    /// use tensorlib::nn::{Linear, Parameters};
+    /// # let path = std::env::temp_dir().join(format!("tensorlib-doc-parameters-{}.safetensors", std::process::id()));
+    /// let trained = Parameters::new(1);
+    /// Linear::new(&trained, 4, 2)?;
+    /// trained.save(&path)?;
+    ///
+    /// let model = Parameters::new(2); // made in the same way
+    /// let layer = Linear::new(&model, 4, 2)?;
+    /// model.load(&path)?;
+    /// assert_eq!(layer.weight.to_vec::<f32>()?, trained.get("weight").unwrap().to_vec::<f32>()?);
+    /// # std::fs::remove_file(&path).unwrap();
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`safetensors::write`](crate::safetensors::write).
+    #[cfg(feature = "safetensors")]
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<()> {
+        let tensors = self.tensors();
+        crate::safetensors::write(path, &tensors.iter().collect::<Vec<_>>(), &[])
+    }
+
+    /// Takes the values of all parameters from a file, whose tensors have their names, shapes and types. A file that does not
+    /// fit changes nothing.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) with all names that the file lacks, those that no parameter has, and those whose
+    /// shape or type is another; then as [`safetensors::read`](crate::safetensors::read).
+    #[cfg(feature = "safetensors")]
+    pub fn load(&self, path: impl AsRef<std::path::Path>) -> Result<()> {
+        let path = path.as_ref();
+        let file = crate::safetensors::read(&Context::new(), path)?;
+        let ours = self.tensors();
+        let find = |name: &str| file.tensors.iter().find(|t| t.name() == name);
+        let missing = ours.iter().map(Tensor::name).filter(|name| find(name).is_none());
+        let extra = file.tensors.iter().map(Tensor::name).filter(|name| ours.iter().all(|t| t.name() != *name));
+        let describe = |t: &Tensor| format!("{:?} {}", t.shape(), t.dtype());
+        let different = ours.iter().filter_map(|t| {
+            let theirs = find(&t.name())?;
+            let differs = theirs.shape() != t.shape() || theirs.dtype() != t.dtype();
+            differs.then(|| format!("{} is {} here and {} there", t.name(), describe(t), describe(theirs)))
+        });
+        let mut wrong = Vec::new();
+        let lists: [(&str, Vec<String>); 3] = [
+            ("it lacks", missing.collect()),
+            ("no parameter is called", extra.collect()),
+            ("these differ:", different.collect()),
+        ];
+        for (what, names) in lists {
+            if !names.is_empty() {
+                wrong.push(format!("{what} {}", names.join(", ")));
+            }
+        }
+        if !wrong.is_empty() {
+            let message = format!("Parameters::load: {}: {}", path.display(), wrong.join("; "));
+            return Err(invalid(message + ". A file that these parameters were saved to is valid"));
+        }
+        for parameter in ours {
+            if let Some(theirs) = find(&parameter.name()) {
+                let mut bytes = vec![0; theirs.nbytes()];
+                theirs.read_bytes(0, &mut bytes)?;
+                parameter.write_bytes(0, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
     /// How many numbers they are together.
     pub fn n_elements(&self) -> usize {
         self.lock().iter().map(Tensor::n_elements).sum()
@@ -133,6 +203,8 @@ impl Parameters {
 
 impl fmt::Debug for Parameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Parameters({} tensors, {} elements)", self.lock().len(), self.n_elements())
+        // n_elements() takes the lock as well.
+        let tensors = self.lock().len();
+        write!(f, "Parameters({tensors} tensors, {} elements)", self.n_elements())
     }
 }

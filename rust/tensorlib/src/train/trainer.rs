@@ -6,6 +6,7 @@ use super::state::{bytes_of, Best, State};
 use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module};
 use crate::{Backend, Context, DType, Graph, Result, Tensor};
+use std::fmt;
 use std::ops::ControlFlow;
 #[cfg(feature = "safetensors")]
 use std::path::PathBuf;
@@ -52,6 +53,16 @@ pub struct Trainer<'a> {
     progress: bool,
     #[cfg(feature = "safetensors")]
     checkpoint: Option<(PathBuf, u64)>,
+}
+
+impl fmt::Debug for Trainer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { backend, optimiser, epochs, batch, micro_batches, seed, patience, .. } = self;
+        let mut all = f.debug_struct("Trainer");
+        all.field("backend", backend).field("optimiser", optimiser).field("epochs", epochs).field("batch", batch);
+        all.field("micro_batches", micro_batches).field("seed", seed).field("patience", patience);
+        all.finish_non_exhaustive()
+    }
 }
 
 impl<'a> Trainer<'a> {
