@@ -1,4 +1,5 @@
-# What `cmake --install` gives: libraries, headers, tensorlib.pc and tensorlibConfig.cmake, all relocatable.
+# What `cmake --install` gives: libraries, headers, tensorlib.pc, tensorlib-cpp.pc and tensorlibConfig.cmake, all relocatable unless a
+# directory was given as an absolute path.
 include(CMakePackageConfigHelpers)
 
 install(TARGETS tensorlib tensorlib_cpp EXPORT tensorlib-targets
@@ -14,8 +15,20 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/tensorlibConfigVersion.cm
 install(FILES ${PROJECT_BINARY_DIR}/tensorlibConfig.cmake ${PROJECT_BINARY_DIR}/tensorlibConfigVersion.cmake DESTINATION ${config_dir})
 
 # A program that links the shared library needs nothing else; one that links the archive needs the C++ runtime too.
-file(RELATIVE_PATH TENSORLIB_PC_TO_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-string(REGEX REPLACE "/$" "" TENSORLIB_PC_TO_PREFIX ${TENSORLIB_PC_TO_PREFIX})
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+  set(TENSORLIB_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  string(REGEX REPLACE "/$" "" to_prefix ${to_prefix})
+  set(TENSORLIB_PC_PREFIX "\${pcfiledir}/${to_prefix}")
+endif()
+foreach(directory LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_${directory}}")
+    set(TENSORLIB_PC_${directory} ${CMAKE_INSTALL_${directory}})
+  else()
+    set(TENSORLIB_PC_${directory} "\${prefix}/${CMAKE_INSTALL_${directory}}")
+  endif()
+endforeach()
 set(TENSORLIB_PC_RUNTIME "-lstdc++ -lm -pthread")
 if(TENSORLIB_CUDART)
   # Part of the toolkit that users need not have.
@@ -27,5 +40,14 @@ if(BUILD_SHARED_LIBS)
 else()
   set(TENSORLIB_PC_LIBS " ${TENSORLIB_PC_RUNTIME}")
 endif()
+set(TENSORLIB_PC_NAME tensorlib)
+set(TENSORLIB_PC_ABOUT "the C ABI")
+set(TENSORLIB_PC_LIBRARY tensorlib)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tensorlib.pc.in ${PROJECT_BINARY_DIR}/tensorlib.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/tensorlib.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+# The C++ API is always an archive.
+set(TENSORLIB_PC_NAME tensorlib-cpp)
+set(TENSORLIB_PC_ABOUT "the C++ API")
+set(TENSORLIB_PC_LIBRARY tensorlib_cpp)
+set(TENSORLIB_PC_LIBS " ${TENSORLIB_PC_RUNTIME}")
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tensorlib.pc.in ${PROJECT_BINARY_DIR}/tensorlib-cpp.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tensorlib.pc ${PROJECT_BINARY_DIR}/tensorlib-cpp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

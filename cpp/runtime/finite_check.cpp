@@ -98,7 +98,8 @@ void FiniteCheck::check_written(const Step &step, std::size_t index, const Tenso
 
 bool FiniteCheck::may_be_infinite(const Tensor &node, std::size_t index) const {
     if (is_meant(node)) return true;
-    return std::ranges::any_of(graph_.sources(index), [&](const Tensor *source) {
+    // (Elements of some standard libraries' constant vectors of bools are no bools.)
+    return std::ranges::any_of(graph_.sources(index), [&](const Tensor *source) -> bool {
         if (!source) return false;
         const Graph::Place root = *places_.find(source->root);
         return root & Graph::leaf_bit ? infinite_leafs_[root & ~Graph::leaf_bit] : infinite_nodes_[root];

@@ -80,7 +80,7 @@ pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
 /// take minutes to compile.
 pub fn address_sanitized(run: &mut Run, level: &str) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
-    let levels = format!("-DTENSORLIB_LEVELS={}", if level == "baseline" { "" } else { level });
+    let levels = format!("-DTENSORLIB_LEVELS={}", if level == "baseline" { "none" } else { level });
     cmake(run, "address-undefined", &[&INSTRUMENTED[..], &[ADDRESS_SANITIZER, &levels]].concat())
 }
 

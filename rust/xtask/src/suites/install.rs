@@ -1,5 +1,5 @@
 //! Programs of strangers: against an installed prefix, by CMake's find_package and by pkg-config, shared and
-//! static, before and after the prefix was moved to another place.
+//! static, before and after the prefix was moved to another place; and with the sources in a project of their own.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::process::Cmd;
 use crate::suite::Run;
 use crate::system;
 use crate::tools;
-use crate::workspace::{make_dir, remove_dir};
+use crate::workspace::{jobs, make_dir, remove_dir};
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
@@ -17,6 +17,41 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     for shared in [true, false] {
         let build = builds::library(run, shared)?;
         strangers(run, if shared { "shared" } else { "static" }, &build)?;
+    }
+    let outcome = subdirectory(run);
+    run.check("add_subdirectory from cpp", outcome);
+    let outcome = absolute_directories(run);
+    run.check("absolute directories in tensorlib.pc", outcome);
+    Ok(())
+}
+
+/// A project that has the sources in a folder of its own. One level alone, which takes less time to compile.
+fn subdirectory(run: &Run) -> Result<(), String> {
+    let source = run.ws.root.join("tests/ffi/install/subdirectory");
+    let build = run.ws.out.join("install").join("subdirectory");
+    let library = format!("-DTENSORLIB_SOURCE={}", run.ws.root.display());
+    let cmd = run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(&build).arg(library);
+    run.step(cmd.args(["-DCMAKE_BUILD_TYPE=Release", "-DTENSORLIB_LEVELS=none"]))?;
+    run.step(run.ws.cmd("cmake").arg("--build").arg(&build).arg("--parallel").arg(jobs()))?;
+    prints_product(run, run.ws.cmd(build.join("consumer")))
+}
+
+/// Distributions give directories as absolute paths, which then are not those below the prefix.
+fn absolute_directories(run: &Run) -> Result<(), String> {
+    let build = run.ws.out.join("install").join("absolute");
+    remove_dir(&build)?;
+    let cmd = run.ws.cmd("cmake").arg("-S").arg(&run.ws.root).arg("-B").arg(&build);
+    let directories = ["-DCMAKE_INSTALL_LIBDIR=/opt/there/lib64", "-DCMAKE_INSTALL_INCLUDEDIR=/opt/there/headers"];
+    run.step(cmd.args(directories).arg("-DBUILD_SHARED_LIBS=ON"))?;
+    for (name, wanted) in [
+        ("tensorlib", "-I/opt/there/headers -L/opt/there/lib64 -ltensorlib"),
+        ("tensorlib-cpp", "-I/opt/there/headers -L/opt/there/lib64 -ltensorlib_cpp"),
+    ] {
+        let ask = run.ws.cmd("pkg-config").args(["--cflags", "--libs", name]);
+        let said = ask.env("PKG_CONFIG_LIBDIR", &build).env_remove("PKG_CONFIG_PATH").capture()?;
+        if !said.trim().starts_with(wanted) {
+            return Err(format!("{name}.pc says '{}', not '{wanted}'", said.trim()));
+        }
     }
     Ok(())
 }
@@ -45,9 +80,11 @@ fn programs(run: &mut Run, kind: &str, prefix: &Path) -> Result<(), String> {
         let outcome = outcome.and_then(|()| prints_product(run, run.ws.cmd(dir.join("consumer"))));
         run.check(&title(&format!("find_package from {language}")), outcome);
     }
-    let outcome = pkg_config(run, kind.starts_with("static"), prefix, &build)
-        .and_then(|program| prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib"))));
-    run.check(&title("pkg-config from c"), outcome);
+    for (language, package) in [("c", "tensorlib"), ("cpp", "tensorlib-cpp")] {
+        let outcome = pkg_config(run, kind.starts_with("static"), prefix, &build, (language, package))
+            .and_then(|program| prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib"))));
+        run.check(&title(&format!("pkg-config from {language}")), outcome);
+    }
     Ok(())
 }
 
@@ -58,20 +95,30 @@ fn configure(run: &Run, prefix: &Path, language: &str, build: &Path) -> Result<(
     run.step(run.ws.cmd("cmake").arg("--build").arg(build)).map(drop)
 }
 
-fn pkg_config(run: &Run, is_static: bool, prefix: &Path, build: &Path) -> Result<PathBuf, String> {
+fn pkg_config(
+    run: &Run,
+    is_static: bool,
+    prefix: &Path,
+    build: &Path,
+    (language, package): (&str, &str),
+) -> Result<PathBuf, String> {
     let mut ask = run.ws.cmd("pkg-config").args(["--cflags", "--libs"]);
     if is_static {
         ask = ask.arg("--static");
     }
     // Nothing but this prefix: a library that the system has must not stand in.
-    let flags =
-        ask.arg("tensorlib").env("PKG_CONFIG_LIBDIR", prefix.join("lib/pkgconfig")).env_remove("PKG_CONFIG_PATH");
+    let flags = ask.arg(package).env("PKG_CONFIG_LIBDIR", prefix.join("lib/pkgconfig")).env_remove("PKG_CONFIG_PATH");
     let flags = flags.capture()?;
     make_dir(build)?;
-    let program = build.join("by_pkg_config");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let cc = run.ws.cmd(compiler).arg("-std=c11").arg(run.ws.root.join("tests/ffi/install/c/consumer.c"));
-    run.step(cc.args(flags.split_whitespace()).arg("-o").arg(&program))?;
+    let program = build.join(format!("{language}_by_pkg_config"));
+    let (variable, usual, standard, source) = match language {
+        "c" => ("CC", "cc", "-std=c11", "c/consumer.c"),
+        _ => ("CXX", "c++", "-std=c++20", "cpp/consumer.cpp"),
+    };
+    let compiler = std::env::var(variable).unwrap_or_else(|_| usual.into());
+    let source = run.ws.root.join("tests/ffi/install").join(source);
+    let compile = run.ws.cmd(compiler).arg(standard).arg(source);
+    run.step(compile.args(flags.split_whitespace()).arg("-o").arg(&program))?;
     Ok(program)
 }
 
