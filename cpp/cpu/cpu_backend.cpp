@@ -94,7 +94,17 @@ std::span<const Device *const> virtual_cpu_devices() noexcept {
 CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
     : Backend(device),
       isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
-      pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads) {}
+      pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads),
+      scratch_(pool_.size()) {}
+
+CpuBackend::Scratch::Scratch(int n_threads)
+    : bytes_(static_cast<std::size_t>(n_threads) * sizeof(ThreadScratch)),
+      threads_(static_cast<ThreadScratch *>(platform::allocate_pages(bytes_))) {
+    if (!threads_)
+        fail(Status::out_of_memory, "backend: %zu bytes to compute with, for %d threads, are more than there are", bytes_, n_threads);
+}
+
+CpuBackend::Scratch::~Scratch() { platform::free_pages(threads_, bytes_); }
 
 std::size_t CpuBackend::most_packed_bytes() {
     const std::string text = platform::environment("TENSORLIB_PACK_LIMIT");
@@ -158,7 +168,7 @@ void CpuBackend::execute(const Step &step) {
     step.plan.for_each_stage([&](Stage stage, std::int64_t round) {
         auto run = [&](std::int64_t chunk, int thread) noexcept {
             if (stopped.load(std::memory_order_relaxed)) return;
-            kernel.run(step, {stage, round, chunk, thread, isa_.kernels});
+            kernel.run(step, slice_of(stage, round, chunk, thread));
             // The calling thread is thread 0.
             if (thread == 0 && watch() && !watch()->goes_on()) stopped.store(true, std::memory_order_relaxed);
         };
@@ -199,7 +209,7 @@ void CpuBackend::execute_together(std::span<const Step> steps, const Together::G
         auto s = static_cast<std::size_t>(above - group.first_chunk.begin()) - 1;
         for (std::int64_t chunk = chunks.begin; chunk < chunks.end; chunk++) {
             while (chunk >= group.first_chunk[s + 1]) s++;
-            kernel.run(steps[group.begin + s], {Stage::compute, 0, chunk - group.first_chunk[s], thread, isa_.kernels});
+            kernel.run(steps[group.begin + s], slice_of(Stage::compute, 0, chunk - group.first_chunk[s], thread));
         }
     };
     pool_.run(n_chunks, run);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/thread_pool.hpp"
+#include "cpu/cpu_kernel.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/packed_constants.hpp"
 #include "cpu/together.hpp"
@@ -43,8 +44,26 @@ private:
     void rebuild(const Rebuilt &leaf);
     void execute_together(std::span<const Step> steps, const Together::Group &group);
 
+    // Of all threads. Pages that nothing has touched take no memory.
+    class Scratch {
+    public:
+        explicit Scratch(int n_threads);
+        ~Scratch();
+        Scratch(const Scratch &) = delete;
+        Scratch &operator=(const Scratch &) = delete;
+        ThreadScratch &of(int thread) const noexcept { return threads_[thread]; }
+
+    private:
+        const std::size_t bytes_;
+        ThreadScratch *threads_;
+    };
+    Slice slice_of(Stage stage, std::int64_t round, std::int64_t chunk, int thread) const noexcept {
+        return {stage, round, chunk, thread, isa_.kernels, scratch_.of(thread)};
+    }
+
     const IsaLevel &isa_;
     ThreadPool pool_;
+    const Scratch scratch_;
     const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants(device().memory(), most_packed_bytes()));
 };
 

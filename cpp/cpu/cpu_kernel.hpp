@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cpu/leaf/leaf_table.hpp"
+#include "cpu/tile_scratch.hpp"
 #include "runtime/kernel.hpp"
 
 #include <cstdint>
@@ -16,6 +17,7 @@ struct Slice {
     std::int64_t chunk;
     int thread;
     const leaf::LeafTable &leaf;
+    ThreadScratch &scratch;  // the thread's
 };
 
 struct CpuKernel : Kernel {

@@ -37,9 +37,9 @@ public:
         other_ = reinterpret_cast<float *>(own + row);
         // Where every row is made that is not made in the result.
         const TensorRef one{DType::f32, c_.ne, {sizeof(float), 0, 0, 0}, own};
-        if (!step.head.empty()) head_.emplace(step.head, in_place_ ? c_ : one, slice.leaf, ProgramRun::How{});
+        if (!step.head.empty()) head_.emplace(step.head, in_place_ ? c_ : one, slice.leaf, slice.scratch.head, ProgramRun::How{});
         if (step.program.empty()) return;
-        program_.emplace(step.program, c_, slice.leaf, ProgramRun::How{.stream = streams_});
+        program_.emplace(step.program, c_, slice.leaf, slice.scratch.program, ProgramRun::How{.stream = streams_});
         if (streams_) program_->read_instead(c_.data, one);
     }
     ~FloatRows() {

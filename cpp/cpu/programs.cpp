@@ -19,13 +19,14 @@ std::int64_t wrapped(std::int64_t i, std::int64_t n) noexcept { return i < n ? i
 
 }  // namespace
 
-ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept
+ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, TileScratch &scratch, How how) noexcept
     : leaf_(leaf),
       instructions_(program.instructions),
       n_inputs_(program.inputs.size()),
       stream_(how.stream),
       dst_(how.flat ? one_row(dst) : dst),
-      in_place_(is_row_of_floats(dst_) && !stream_) {
+      in_place_(is_row_of_floats(dst_) && !stream_),
+      scratch_(scratch) {
     for (std::size_t i = 0; i < n_inputs_; i++) inputs_[i] = how.flat ? one_row(program.inputs[i]) : program.inputs[i];
     make_chains();
 }
@@ -89,9 +90,9 @@ void ProgramRun::make_chains() noexcept {
     }
     for (std::size_t r = 0; r < max_program_registers; r++) {
         if (n_chains_ > 1) {
-            places_[max_program_inputs + r] = {registers_[r], -1, true};
+            places_[max_program_inputs + r] = {scratch_.registers[r], -1, true};
         } else {
-            places_[max_program_inputs + r] = {registers_[0] + r * leaf::max_block, 0, false};
+            places_[max_program_inputs + r] = {scratch_.registers[0] + r * leaf::max_block, 0, false};
         }
     }
 }
@@ -116,15 +117,15 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
 }
 
 void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t i0, std::int64_t n) noexcept {
-    for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, read(inputs_[i], rows[i], i0, n, buffers_[i]));
+    for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, read(inputs_[i], rows[i], i0, n, scratch_.buffers[i]));
     // The last result goes to memory by itself where it can; else from a tile.
     std::byte *const floats = to + static_cast<std::size_t>(i0) * sizeof(float);
     const bool long_enough = is_row_of_floats(dst_) && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream;
     const bool streams = stream_ && long_enough && reinterpret_cast<std::uintptr_t>(floats) % 64 == 0;
-    float *const result = in_place_ || streams ? reinterpret_cast<float *>(floats) : result_;
+    float *const result = in_place_ || streams ? reinterpret_cast<float *>(floats) : scratch_.result;
     last_store_->step = streams ? leaf_.tiles.stream : leaf_.tiles.store;
     run_chains(result, n);
-    if (result != result_) return;
+    if (result != scratch_.result) return;
     if (stream_ && long_enough) {
         leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
     } else {
@@ -134,8 +135,8 @@ void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t 
 
 void ProgramRun::place_input(std::size_t i, Source source) noexcept {
     if (source.repeated) {
-        std::ranges::fill(blocks_[i], *source.values);
-        places_[i] = {blocks_[i], 0, false};
+        std::ranges::fill(scratch_.blocks[i], *source.values);
+        places_[i] = {scratch_.blocks[i], 0, false};
     } else {
         // Not written.
         places_[i] = {const_cast<float *>(source.values), -1, false};
@@ -151,7 +152,7 @@ void ProgramRun::run_chains(float *result, std::int64_t n) noexcept {
         if (!rounds(chain.last)) continue;
         // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a head's.)
         const Instruction &instruction = instructions_[chain.last];
-        float *values = chain.last + 1 == instructions_.size() ? result : registers_[instruction.to];
+        float *values = chain.last + 1 == instructions_.size() ? result : scratch_.registers[instruction.to];
         std::uint16_t rounded[tile_floats];
         const auto &format = leaf_.formats[dtype_index(instruction.type)];
         format.encode(values, nullptr, rounded, n);
@@ -212,14 +213,14 @@ void ProgramRun::rows(const RowIndex &first, std::int64_t rows, std::int64_t i0,
     for (std::int64_t j = 0; j < rows; j += most) {
         const std::int64_t count = std::min(most, rows - j);
         const RowIndex at{first.i1 + j, first.i2, first.i3};
-        for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, gather(inputs_[i], at, count, i0, n, buffers_[i]));
-        run_chains(result_, count * n);
+        for (std::size_t i = 0; i < n_inputs_; i++) place_input(i, gather(inputs_[i], at, count, i0, n, scratch_.buffers[i]));
+        run_chains(scratch_.result, count * n);
         for (std::int64_t k = 0; k < count; k++) {
             std::byte *to = row_address(dst_, {at.i1 + k, at.i2, at.i3});
             if (in_place_) {
-                copy_floats(result_ + k * n, n, reinterpret_cast<float *>(to) + i0);
+                copy_floats(scratch_.result + k * n, n, reinterpret_cast<float *>(to) + i0);
             } else {
-                store_row(dst_, to, i0, n, result_ + k * n, leaf_);
+                store_row(dst_, to, i0, n, scratch_.result + k * n, leaf_);
             }
         }
     }
@@ -249,10 +250,10 @@ void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int
     }
 }
 
-void finish_tile(const Step &step, const leaf::LeafTable &leaf, std::int64_t batch, std::int64_t row, std::int64_t rows,
-                 std::int64_t column, std::int64_t columns) noexcept {
+void finish_tile(const Step &step, const Slice &slice, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns) noexcept {
     if (step.program.empty()) return;
-    ProgramRun run(step.program, step.dst, leaf, {});
+    ProgramRun run(step.program, step.dst, slice.leaf, slice.scratch.program, {});
     const TensorRef &c = step.dst;
     run.rows({column, batch % c.ne[2], batch / c.ne[2]}, columns, row, rows);
 }

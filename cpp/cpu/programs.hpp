@@ -6,9 +6,6 @@
 
 namespace tensorlib::core {
 
-// What a program takes at a time: decoded inputs of 4 KiB stay in the first-level cache until they are read.
-constexpr std::int64_t tile_floats = 1024;
-
 // One thread's run of a program whose result goes to dst.
 class ProgramRun {
 public:
@@ -17,7 +14,8 @@ public:
     struct How {
         bool flat = false, stream = false;
     };
-    ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, How how) noexcept;
+    // scratch: nobody else's until the run is gone.
+    ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, TileScratch &scratch, How how) noexcept;
     ProgramRun(const ProgramRun &) = delete;
     ProgramRun &operator=(const ProgramRun &) = delete;
 
@@ -74,9 +72,7 @@ private:
     Chain chains_[max_program_instructions];
     int n_chains_ = 0;
     leaf::Place places_[n_places] = {};
-    // Of registers whole tiles where there are several chains, else blocks.
-    alignas(64) float blocks_[max_program_inputs][leaf::max_block];
-    alignas(64) float registers_[max_program_registers][tile_floats], buffers_[max_program_inputs][tile_floats], result_[tile_floats];
+    TileScratch &scratch_;
 };
 
 // Asks for the lines of such a part, and of what finish_tile() reads for it, while they are still being computed: columns lie apart, and
@@ -86,7 +82,7 @@ void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int
 
 // What follows a product: the step's program over a part of its result, rows [row, row + rows) of columns [column, column + columns) of a
 // matrix. Nothing where there is none.
-void finish_tile(const Step &step, const leaf::LeafTable &leaf, std::int64_t batch, std::int64_t row, std::int64_t rows,
-                 std::int64_t column, std::int64_t columns) noexcept;
+void finish_tile(const Step &step, const Slice &slice, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
+                 std::int64_t columns) noexcept;
 
 }  // namespace tensorlib::core

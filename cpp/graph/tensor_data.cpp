@@ -30,7 +30,7 @@ void check_range(const char *what, const Tensor &t, std::size_t offset, std::siz
 }
 
 // Elements converted at a time: a buffer that stays in the first-level cache. A multiple of every block size.
-constexpr std::int64_t stage_elements = 2048;
+constexpr std::int64_t stage_elements = 1024;
 
 // The first of n values that the type cannot hold, or -1: all are held by floats, finite ones by blocks.
 std::int64_t first_unrepresentable(const DTypeTraits &type, const float *values, std::int64_t n) {

@@ -2250,8 +2250,8 @@ TL_API tl_tensor *tl_scale(tl_context *ctx, tl_tensor *a, double scale, const tl
 /**
  * a, but no less than min and no more than max, element by element. The result c: `c[i] = min(max,
  * max(min, a[i]))`. Shapes: c has a's shape. Types: F32, F16 or BF16; computed in F32 and rounded
- * once. NaN stays; where min is more than max all is max. The result is of a's type. `min`: the least.
- * `max`: the most. The context owns the result; NULL on failure. Since 0.1.
+ * once. NaN stays. A min above max is refused. The result is of a's type. `min`: the least. `max`: the
+ * most. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_clamp(tl_context *ctx, tl_tensor *a, double min, double max);
 

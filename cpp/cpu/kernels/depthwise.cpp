@@ -44,19 +44,22 @@ struct Pieces {
           count(per_plane * c.outputs * c.images) {}
 };
 
+// A thread's part of the workspace: a kernel, and a stage.
 std::size_t kernel_bytes(const ops::Convolution &c) noexcept { return round_up(static_cast<std::size_t>(c.taps()) * sizeof(float), 64); }
+std::size_t thread_bytes(const ops::Convolution &c) noexcept { return kernel_bytes(c) + stage_floats * sizeof(float); }
 
 void plan_depthwise(const Problem &p, KernelPlan &plan) noexcept {
     const ops::Convolution c = ops::convolution_of(p.node);
     const auto bytes = static_cast<std::int64_t>(p.node.layout.nbytes() + p.node.src[1]->layout.nbytes());
     plan.chunks(Stage::compute) = chunks_for(Pieces(c).count, bytes, p.n_threads);
-    plan.workspace = static_cast<std::size_t>(p.n_threads) * kernel_bytes(c);
+    plan.workspace = static_cast<std::size_t>(p.n_threads) * thread_bytes(c);
 }
 
 // Taps and their weights, up to taps_at_a_time, for one piece.
 class TapSums {
 public:
-    TapSums(std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept : n_(n), to_(to), leaf_(leaf) {}
+    // stage: room for stage_floats, of those who call stage().
+    TapSums(std::int64_t n, float *to, float *stage, const leaf::LeafTable &leaf) noexcept : n_(n), to_(to), stage_(stage), leaf_(leaf) {}
     ~TapSums() {
         if (n_taps_ > 0 || !accumulate_) flush();
     }
@@ -68,7 +71,7 @@ public:
         if (n_taps_ == taps_at_a_time) flush();
     }
     // Room for n, which are added next.
-    float *stage() noexcept { return stage_[n_taps_]; }
+    float *stage() noexcept { return stage_ + n_taps_ * piece; }
 
 private:
     void flush() noexcept {
@@ -78,13 +81,12 @@ private:
     }
 
     std::int64_t n_;
-    float *to_;
+    float *to_, *stage_;
     const leaf::LeafTable &leaf_;
     int n_taps_ = 0;
     bool accumulate_ = false;
     const float *from_[taps_at_a_time];
     float weights_[taps_at_a_time];
-    alignas(64) float stage_[taps_at_a_time][piece];
 };
 
 // A row of taps over positions [first, first + n): `row` is the image's that they meet.
@@ -138,14 +140,14 @@ Stage2d staged(const ops::Convolution &c, const TensorRef &b, const std::byte *i
 struct Part {
     std::int64_t x, n, y, rows;
     float *to;  // of the first row
+    float *stage;
 };
 
 void sum_staged(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Part &part,
                 const leaf::LeafTable &leaf) noexcept {
-    alignas(64) float stage[stage_floats];
-    const Stage2d from = staged(c, b, image, part.x, part.n, part.y, part.rows, stage, leaf);
+    const Stage2d from = staged(c, b, image, part.x, part.n, part.y, part.rows, part.stage, leaf);
     for (std::int64_t row = 0; row < part.rows; row++) {
-        TapSums sums(part.n, part.to + row * c.x.positions, leaf);
+        TapSums sums(part.n, part.to + row * c.x.positions, part.stage, leaf);
         for (std::int64_t ty = 0; ty < c.y.taps; ty++) {
             const float *elements = from.first + (row * c.y.stride + ty * c.y.dilation) * from.row_floats;
             for (std::int64_t tx = 0; tx < c.x.taps; tx++) sums.add(elements + tx * c.x.dilation, kernel[ty * c.x.taps + tx]);
@@ -156,7 +158,7 @@ void sum_staged(const ops::Convolution &c, const TensorRef &b, const std::byte *
 void sum_gathered(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Part &part,
                   const leaf::LeafTable &leaf) noexcept {
     for (std::int64_t row = 0; row < part.rows; row++) {
-        TapSums sums(part.n, part.to + row * c.x.positions, leaf);
+        TapSums sums(part.n, part.to + row * c.x.positions, part.stage, leaf);
         const Sliding::Range taps = c.y.taps_at(part.y + row);
         for (std::int64_t tap = taps.begin; tap < taps.end; tap++)
             add_row(c, b, image + c.y.element(part.y + row, tap) * c.image.y, kernel + tap * c.x.taps, part.x, part.n, sums, leaf);
@@ -166,7 +168,8 @@ void sum_gathered(const ops::Convolution &c, const TensorRef &b, const std::byte
 void run_depthwise(const Step &step, const Slice &slice) noexcept {
     const ops::Convolution c = ops::convolution_of(*step.node);
     const TensorRef &a = step.src[0], &b = step.src[1];
-    auto *kernel = reinterpret_cast<float *>(step.workspace + static_cast<std::size_t>(slice.thread) * kernel_bytes(c));
+    std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * thread_bytes(c);
+    auto *kernel = reinterpret_cast<float *>(own), *stage = reinterpret_cast<float *>(own + kernel_bytes(c));
     std::int64_t loaded = -1;
     const bool stages = rows_per_stage(c) > 0;
     const Pieces pieces(c);
@@ -180,7 +183,7 @@ void run_depthwise(const Step &step, const Slice &slice) noexcept {
         const std::int64_t x = in_plane % pieces.per_row * piece, y = in_plane / pieces.per_row * pieces.rows;
         const std::byte *image = b.data + channel * c.image.channel + plane / c.outputs * c.image.image;
         float *to = reinterpret_cast<float *>(step.dst.data) + (plane * c.y.positions + y) * c.x.positions + x;
-        const Part of{x, std::min(piece, c.x.positions - x), y, std::min(pieces.rows, c.y.positions - y), to};
+        const Part of{x, std::min(piece, c.x.positions - x), y, std::min(pieces.rows, c.y.positions - y), to, stage};
         (stages ? sum_staged : sum_gathered)(c, b, image, kernel, of, slice.leaf);
     }
 }

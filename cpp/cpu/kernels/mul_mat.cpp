@@ -94,7 +94,7 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
             }
             m += R;
         }
-        finish_tile(step, slice.leaf, unit / blocks, first, last - first, 0, N);
+        finish_tile(step, slice, unit / blocks, first, last - first, 0, N);
     }
 }
 

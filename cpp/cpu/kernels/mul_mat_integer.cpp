@@ -95,7 +95,9 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
 
 // `count` panels one after the other: more than one only of a copy and by one group of columns.
 void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block, const Batch &batch, std::int64_t panel,
-                   std::int64_t count, std::byte *base, const leaf::LeafTable &leaf) noexcept {
+                   std::int64_t count, const Slice &slice) noexcept {
+    const leaf::LeafTable &leaf = slice.leaf;
+    std::byte *base = b.thread_at(step, slice.thread);
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(count * b.rows, b.M - first_row));
@@ -109,7 +111,7 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
             const auto kernel = b.activations.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
             kernel(b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
-            finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
+            finish_tile(step, slice, block.batch, first_row, rows, block.first_column + column, n);
         }
         return;
     }
@@ -124,7 +126,7 @@ void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block
             const auto kernel = b.activations.one ? b.format.gemm_one : b.format.gemm[n - 1];
             kernel(kc, {codes, scales, offsets}, b.activations.at(b.activations_at(step, block.in_round), column, n, k),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows, k > 0);
-            if (k + kc == b.K) finish_tile(step, leaf, block.batch, first_row, rows, block.first_column + column, n);
+            if (k + kc == b.K) finish_tile(step, slice, block.batch, first_row, rows, block.first_column + column, n);
         }
     }
 }
@@ -137,7 +139,7 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
     // Few columns wait for memory, which is read without a stop from one panel to the next.
     const std::int64_t count = !b.through_bytes && block.columns <= b.columns ? end - first : 1;
     for (std::int64_t panel = first; panel < end; panel += count) {
-        compute_panel(b, step, block, batch, panel, count, b.thread_at(step, slice.thread), slice.leaf);
+        compute_panel(b, step, block, batch, panel, count, slice);
     }
 }
 

@@ -192,7 +192,7 @@ void multiply(const Blocking &b, const Step &step, const Slice &slice, const Col
         } else {
             kernel(p.kc, p.panel, columns, c, b.M, static_cast<int>(p.rows), false);
         }
-        if (last) finish_tile(step, slice.leaf, block.batch, p.row, p.rows, block.first_column + n, width);
+        if (last) finish_tile(step, slice, block.batch, p.row, p.rows, block.first_column + n, width);
     }
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 using ops::Pool;
 
-// 1024 doubles are 8 KiB, and as many floats of a row that is decoded 4.
-constexpr std::int64_t columns_at_a_time = 1024;
+// Two lists of 512 doubles are 8 KiB of a stack, and two of floats 4.
+constexpr std::int64_t columns_at_a_time = 512;
 
 // Outputs whose windows lie within so many columns; one where a window is longer.
 std::int64_t outputs_per_piece(const Sliding &x) noexcept {

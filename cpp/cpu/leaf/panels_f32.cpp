@@ -42,9 +42,9 @@ void rebuild_words(int64_t words, const char *panel, int row, int rows, char *to
 
 #if defined(TL_HAS_HALVES)
 
-// Words of two elements are turned, and then taken apart. 1 KiB of a row at a time, so that prefetchers follow it.
+// Words of two elements are turned, and then taken apart. 256 bytes of a row at a time: 8 KiB of all rows, as stacks may be small.
 void pack_halves(int64_t k, const char *src, ptrdiff_t row_stride, int rows, char *panel) {
-    constexpr int at_a_time = 256;
+    constexpr int at_a_time = 64;
     float words[at_a_time * panel_rows];
     auto *halves = reinterpret_cast<uint16_t *>(panel);
     for (int64_t at = 0; at < k / 2; at += at_a_time) {

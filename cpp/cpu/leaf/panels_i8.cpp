@@ -65,7 +65,9 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
     using Block = typename Format::Block;
     using P = PackingOf<Format>;
     constexpr int size = static_cast<int>(Format::block_size), groups = size / Format::scale_group;
-    alignas(64) uint8_t codes[panel_rows][piece], quads[panel_rows * piece];
+    constexpr int half = piece / 2;
+    static_assert(half % (4 * P::chunk) == 0);
+    alignas(64) uint8_t codes[panel_rows][piece], quads[panel_rows * half];
     for (int r = rows; r < panel_rows; r++) __builtin_memset(codes[r], 0, piece);
     for (int64_t at = 0; at < k; at += piece) {
         const int64_t n = k - at < piece ? k - at : piece;
@@ -81,9 +83,13 @@ void pack(int64_t k, const char *blocks, ptrdiff_t row_stride, int rows, char *p
             }
             places_of_codes<Format>(n, codes[r]);
         }
-        transpose(codes[0], piece, n, quads);
-        for (int64_t chunk = 0; chunk < n / (4 * P::chunk); chunk++) {
-            merge<P>(quads + chunk * P::chunk * 4 * panel_rows, panel + P::codes_at(n) + chunk * P::chunk_bytes);
+        char *merged = panel + P::codes_at(n);
+        for (int64_t first = 0; first < n; first += half) {
+            const int64_t here = n - first < half ? n - first : half;
+            transpose(codes[0] + first, piece, here, quads);
+            for (int64_t chunk = 0; chunk < here / (4 * P::chunk); chunk++, merged += P::chunk_bytes) {
+                merge<P>(quads + chunk * P::chunk * 4 * panel_rows, merged);
+            }
         }
         panel += P::bytes(n);
     }

@@ -32,7 +32,9 @@ template <class Format>
 void pack_strip(int64_t k, const char *row, ptrdiff_t, int, char *strip) {
     using P = PackingOf<Format>;
     constexpr int64_t size = Format::block_size;
-    alignas(64) uint8_t codes[most_elements + behind], quads[most_elements];
+    constexpr int64_t half = piece / 2;
+    static_assert(half % (4 * P::chunk) == 0);
+    alignas(64) uint8_t codes[most_elements + behind], quads[panel_rows * half];
     for_each_piece<P>(k, [&](int64_t first, int64_t n) {
         const int64_t all = panel_rows * n, here = k - first < all ? k - first : all;
         // Lanes that are not there have scales of zero.
@@ -50,9 +52,13 @@ void pack_strip(int64_t k, const char *row, ptrdiff_t, int, char *strip) {
             });
         }
         places_of_codes<Format>(here, codes);
-        transpose(codes, n, n, quads);
-        for (int64_t chunk = 0; chunk < n / (4 * P::chunk); chunk++) {
-            merge<P>(quads + chunk * P::chunk * 4 * panel_rows, strip + P::codes_at(n) + chunk * P::chunk_bytes);
+        char *merged = strip + P::codes_at(n);
+        for (int64_t from = 0; from < n; from += half) {
+            const int64_t part = n - from < half ? n - from : half;
+            transpose(codes + from, n, part, quads);
+            for (int64_t chunk = 0; chunk < part / (4 * P::chunk); chunk++, merged += P::chunk_bytes) {
+                merge<P>(quads + chunk * P::chunk * 4 * panel_rows, merged);
+            }
         }
         strip += P::bytes(n);
     });

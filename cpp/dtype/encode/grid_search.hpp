@@ -13,6 +13,7 @@
 // the sign that matters least, that of the smallest w |x|.
 #pragma once
 
+#include "dtype/encode/borrowed.hpp"
 #include "dtype/encode/scale_search.hpp"
 #include "dtype/grid_runs.hpp"
 
@@ -44,7 +45,14 @@ public:
     static constexpr int variants = Grid::shift == Shift::per_sub_block ? 2 : 1;
     static constexpr int n_table = Grid::n_entries * (Grid::shift == Shift::per_piece ? 2 : 1);
 
-    GridSearch(const Input<256> &in, GridChoice<Grid> &out) : in_(in), out_(out) {
+    // 2 P and Q of each entry for a piece, and the pieces' shortlists: up to 44 KiB.
+    struct Tables {
+        float p[n_table], q[n_table];
+        Shortlist lists[variants][256 / Grid::piece];
+    };
+
+    GridSearch(const Input<256> &in, Tables &tables, GridChoice<Grid> &out)
+        : in_(in), out_(out), p_(tables.p), q_(tables.q), lists_(tables.lists) {
         take_signs();
         for (int b = 0; b < sub_blocks; b++) {
             free_[b] = {0, 0};
@@ -233,8 +241,8 @@ private:
     const Input<256> &in_;
     GridChoice<Grid> &out_;
     float x_[256], wx_[256];
-    float p_[n_table], q_[n_table];
-    Shortlist lists_[variants][256 / Grid::piece];
+    float *const p_, *const q_;
+    Shortlist (*const lists_)[256 / Grid::piece];
     FreeScale free_[sub_blocks];
 };
 
@@ -242,7 +250,10 @@ template <class Grid>
 inline GridChoice<Grid> search_grid(const float *values, const float *weights) {
     const Input<256> in(values, weights);
     GridChoice<Grid> best;
-    if (!in.zero) GridSearch<Grid>(in, best);
+    if (!in.zero) {
+        const Borrowed<typename GridSearch<Grid>::Tables> tables;
+        GridSearch<Grid>(in, *tables, best);
+    }
     best.half = half_bits(in, best.d);
     return best;
 }
