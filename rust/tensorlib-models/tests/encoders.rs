@@ -389,3 +389,20 @@ fn vectors_that_are_not_finite() {
     assert!(error.starts_with("line 6: the vector of its token 0 holds NaN"), "{error}");
     assert!(error.contains("tensor 'blk.1.layer_output_norm.bias' holds NaN"), "{error}");
 }
+
+/// A conversion may not make infinities of weights.
+#[test]
+fn weights_beyond_the_range_of_f16_are_not_converted() {
+    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-range"));
+    let mut tensors = spec.tensors(6, DType::F32);
+    let bytes = &mut tensors.all.get_mut("blk.0.ffn_up.weight").unwrap().bytes;
+    bytes[..4].copy_from_slice(&7e4f32.to_le_bytes());
+    write_folder(&folder.path("hub"), &spec, &tensors, "bert", "");
+    tensors.write_gguf(&folder.path("model.gguf"), &metadata(&spec));
+    for path in ["hub", "model.gguf"].map(|name| folder.path(name)) {
+        let open = |dtype| Encoder::open(&path, &cpu, &EncoderOptions::new().stored_as(dtype)).map(drop);
+        let error = open(DType::F16).unwrap_err().to_string();
+        assert!(error.contains("tensor 'blk.0.ffn_up.weight' holds 70000"), "{error}");
+        open(DType::BF16).unwrap();
+    }
+}

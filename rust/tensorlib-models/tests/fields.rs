@@ -243,6 +243,13 @@ fn tensors_that_nothing_asks_for() {
     let long = Decoder::open(folder.path("hub"), &backend(), &DecoderOptions::new().context(300)).unwrap();
     assert!(long.warnings()[0].contains("300 tokens: the model was trained for 256"), "{:?}", long.warnings());
 
+    // YaRN stretches it.
+    let yarn = r#", "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256}"#;
+    let path = folder_of(&folder, &llama, &llama.spec.tensors(3, DType::F32), yarn);
+    let warned =
+        |tokens| Decoder::open(&path, &backend(), &DecoderOptions::new().context(tokens)).unwrap().warnings().len();
+    assert_eq!((warned(1024), warned(1025)), (0, 1));
+
     // A matrix that the embeddings are tied to is not read.
     let mut tied = llama.spec.tensors(3, DType::F32);
     let spec = Spec { tied: true, ..llama.spec.clone() };
@@ -331,6 +338,29 @@ fn weights_of_8_bits_are_multiplied_by_their_scales() {
     raw.retain(|(name, ..)| !name.ends_with("scale"));
     write_raw(&path.join("model.safetensors"), &raw);
     assert!(refused(&path).contains("its scales are missing"), "{}", refused(&path));
+}
+
+/// GGUF files of Phi 3 have two lists of factors, and do not say in `rope.scaling.type` that they have.
+#[test]
+fn two_lists_of_factors_without_a_type() {
+    let folder = Folder::new("fields-factors");
+    let further =
+        vec![("rope.scaling.original_context_length", Value::U32(64)), ("rope.scaling.attn_factor", Value::F32(1.25))];
+    let model = Model { gguf: Some(("phi3", further)), ..model("phi3 long") };
+    let mut tensors = model.spec.tensors(8, DType::F32);
+    tensors.add(&mut Random(3), "rope_factors_long.weight", &[8], 3.0, 1.0, DType::F32);
+    tensors.add(&mut Random(4), "rope_factors_short.weight", &[8], 1.5, 0.4, DType::F32);
+    let path = gguf_of(&folder, &model, &tensors, &[]);
+    for (context, list) in [(256, "rope_factors_long.weight"), (64, "rope_factors_short.weight")] {
+        let factors = tensors.get(list).to_vec();
+        let stretched = frequencies(1e4, 16).iter().zip(&factors).map(|(f, by)| f / by).collect();
+        let spec = Spec { frequencies: stretched, magnitude: 1.25, ..model.spec.clone() };
+        let options = DecoderOptions::new().exact(true).context(context);
+        let decoder = Decoder::open(&path, &backend(), &options).unwrap();
+        let got = decoder.session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+        let off = error(&got, &spec.logits(&tensors, &TOKENS).concat());
+        assert!(off < 1e-4, "{context}: {off:e}");
+    }
 }
 
 /// Experts one tensor each in older GGUF files, and all in one tensor in newer folders.

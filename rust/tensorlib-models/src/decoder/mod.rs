@@ -117,8 +117,8 @@ impl DecoderOptions {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
         };
-        if context as i64 > shape.context {
-            let trained = shape.context;
+        let trained = shape.rope.reach(shape.context);
+        if context as i64 > trained {
             package.warnings.add(format!(
                 "a context of {context} tokens: the model was trained for {trained}, and later ones may make no sense"
             ));

@@ -34,8 +34,10 @@ const PARAMETERS: Key = Key("", "rope_parameters");
 #[derive(Clone, Debug, PartialEq)]
 enum Factors {
     None,
-    /// A tensor of a GGUF file, where it is there.
-    InFile,
+    /// Tensors of a GGUF file, where they are there: one list, or two as below.
+    InFile {
+        trained: i64,
+    },
     /// These.
     Are(Vec<f32>),
     /// Two lists, of which the long one is for contexts above the one that the model was trained for.
@@ -76,9 +78,6 @@ impl Rope {
             ));
         }
         let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
-        if !settings.is_hub() {
-            rope.factors = Factors::InFile;
-        }
         // In GGUF a factor of 0 is none, and older files have another name for it.
         let factor = match (settings.number_if(FACTOR)?, settings.number_if(SCALE_LINEAR)?) {
             (None, older) => older,
@@ -96,6 +95,9 @@ impl Rope {
             Some(n) => n,
             None => settings.count_if(TRAINED_OF_MODEL)?.map_or_else(|| settings.count(CONTEXT), Ok)?,
         };
+        if !settings.is_hub() {
+            rope.factors = Factors::InFile { trained };
+        }
         let kind = match settings.text_if(KIND)? {
             Some(kind) => Some(kind),
             None => settings.text_if(OLD_KIND)?,
@@ -152,6 +154,14 @@ impl Rope {
         }
     }
 
+    /// The most tokens that a model of this context was made for: YaRN is told of the context before it was stretched.
+    pub fn reach(&self, context: i64) -> i64 {
+        match self.yarn {
+            true => context.max((self.trained as f64 / self.scale).round() as i64),
+            false => context,
+        }
+    }
+
     /// The operation's options.
     pub fn options(&self) -> RopeOptions {
         let options = RopeOptions::new()
@@ -166,18 +176,30 @@ impl Rope {
         options.ext_factor(1.0).n_ctx_orig(self.trained).beta_fast(self.beta_fast).beta_slow(self.beta_slow)
     }
 
+    /// The tensor of the factors for contexts of so many tokens, where there are two.
+    fn long_or_short(context: i64, trained: i64) -> &'static str {
+        match context > trained {
+            true => "rope_factors_long.weight",
+            false => "rope_factors_short.weight",
+        }
+    }
+
     /// The factors of frequencies for contexts of so many tokens.
     pub fn factors(&self, weights: &Weights, context: i64) -> Result<Option<Tensor>> {
         let n = self.dims / 2;
         let list = match &self.factors {
             Factors::None => return Ok(None),
-            Factors::InFile => return weights.find("rope_freqs.weight", &[n]),
+            Factors::InFile { trained } => {
+                let name = Self::long_or_short(context, *trained);
+                return match weights.shape_of(name) {
+                    Some(_) => weights.find(name, &[n]),
+                    None => weights.find("rope_freqs.weight", &[n]),
+                };
+            }
             Factors::Are(values) => values.clone(),
             Factors::LongAndShort { long, short, trained } => {
-                let (name, list) = match context > *trained {
-                    true => ("rope_factors_long.weight", long),
-                    false => ("rope_factors_short.weight", short),
-                };
+                let (name, list) =
+                    (Self::long_or_short(context, *trained), if context > *trained { long } else { short });
                 let Some(list) = list else { return weights.get(name, &[n]).map(Some) };
                 list.iter().map(|x| *x as f32).collect()
             }
