@@ -36,7 +36,7 @@ fn verdict(tables: &[&Fields], name: &str, value: &Json) -> Verdict {
     let rule = tables.iter().flat_map(|table| table.only).find(|(known, _)| *known == name);
     if let Some((_, supported)) = rule {
         let is_supported = |text: &&str| serde_json::from_str(text).is_ok_and(|known: Json| is_same(&known, value));
-        return match value.is_null() || supported.iter().any(|text| is_supported(text)) {
+        return match value.is_null() || supported.iter().any(is_supported) {
             true => Verdict::Known,
             false => Verdict::Refused(supported),
         };

@@ -111,7 +111,7 @@ fn operand_before(block: &str, at: usize) -> Option<usize> {
             _ => return Some(begin),
         };
         // `//` and `**` have two characters.
-        while matches!(block[..start].as_bytes().last(), Some(b'*' | b'/')) {
+        while matches!(block.as_bytes()[..start].last(), Some(b'*' | b'/')) {
             start -= 1;
         }
     }

@@ -49,11 +49,8 @@ fn end_of(block: &str, close: &str) -> Option<usize> {
         match quote {
             Some(_) if escaped => escaped = false,
             Some(_) if character == '\\' => escaped = true,
-            Some(open) => {
-                if character == open {
-                    quote = None;
-                }
-            }
+            Some(open) if character == open => quote = None,
+            Some(_) => {}
             None if character == '\'' || character == '"' => quote = Some(character),
             None if block[at..].starts_with(close) => return Some(at + 2),
             None => {}
