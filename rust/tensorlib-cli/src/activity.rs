@@ -21,7 +21,7 @@ pub fn run(options: &args::Activity, out: &mut dyn Write) -> Outcome<Exit> {
     let text = models::text_of(&options.file)?;
     let how = How { options: DecoderOptions::new(), split: None };
     let decoder = models::decoder(&options.place, &options.model, &how, DType::F32)?;
-    let mut tokens = decoder.tokenizer().encode(&text, true, false)?;
+    let mut tokens = decoder.tokenizer().encode_prompt(&text, false)?;
     tokens.truncate(options.limit);
     let found = Activity::measure(&decoder, &tokens, options.by, options.share, |_, _| !signals::came());
     signals::check("nothing was written")?;

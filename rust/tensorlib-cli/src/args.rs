@@ -18,7 +18,9 @@ Exit codes:
   4    a file is not what its format allows
   5    out of memory
   70   a defect of this program
-  130  interrupted
+  129  the terminal was closed (SIGHUP)
+  130  interrupted (Ctrl-C)
+  143  terminated (SIGTERM)
 
 Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction-set level \
 (see `tensorlib devices`).";
@@ -291,7 +293,7 @@ pub struct Generate {
     pub model: PathBuf,
     /// The text to continue
     pub prompt: Option<String>,
-    /// Read the text to continue from a file
+    /// Read the text to continue from a file; - is standard input
     #[arg(long, value_name = "F", conflicts_with = "prompt")]
     pub file: Option<PathBuf>,
     /// At most so many tokens [default: until the model ends it]
@@ -305,7 +307,10 @@ pub struct Generate {
     /// What the model is told before the conversation; takes the text as with --chat
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
-    /// End before this text, as often as you like
+    /// Take control tokens that are written out in PROMPT, the conversation or --system as these tokens, not as text
+    #[arg(long)]
+    pub special: bool,
+    /// End before this text, a control token's too, as often as you like
     #[arg(long, value_name = "TEXT")]
     pub stop: Vec<String>,
     /// Divide logits by T before drawing; 0: always the likeliest token
@@ -368,7 +373,7 @@ pub struct Logits {
 pub struct Perplexity {
     /// A GGUF file, or a folder as model hubs lay it out
     pub model: PathBuf,
-    /// The text
+    /// The text; - is standard input
     pub file: PathBuf,
     #[command(flatten)]
     pub place: Place,
@@ -392,7 +397,7 @@ pub struct Perplexity {
 pub struct Activity {
     /// A GGUF file, or a folder as model hubs lay it out
     pub model: PathBuf,
-    /// The text
+    /// The text; - is standard input
     pub file: PathBuf,
     /// The file to write: JSON, or safetensors
     #[arg(value_name = "OUT")]

@@ -3,13 +3,7 @@
 use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::pattern::{fits, Keep};
 use std::collections::HashSet;
-use tensorlib_models::files::Entry;
-use tensorlib_models::files::Stored;
-
-/// Endings of names that scales of 8-bit floats have behind the name of their weight, and in place of its last word
-/// `weight`.
-const SCALES: [&str; 4] = ["_scale_inv", "_scale", ".scale_inv", ".scale"];
-const SCALES_FOR_WEIGHT: [&str; 2] = ["scale_weight", "scale"];
+use tensorlib_models::files::{scale_of, Entry, Stored};
 
 /// What was chosen, in the file's order.
 pub struct Choice {
@@ -76,7 +70,7 @@ fn warn_of_shadows(keep: &[&str], entries: &[Entry]) {
 fn check_scales(entries: &[Entry]) -> Outcome<()> {
     let names: HashSet<&str> = entries.iter().map(|t| t.name.as_str()).collect();
     let floats = entries.iter().filter(|t| matches!(t.stored, Stored::Fp8(_)));
-    let scaled: Vec<_> = floats.filter_map(|t| Some((t, scale_of(&t.name, &names)?))).collect();
+    let scaled: Vec<_> = floats.filter_map(|t| Some((t, scale_of(&t.name, |name| names.contains(name))?))).collect();
     let Some((first, scale)) = scaled.first() else { return Ok(()) };
     let message = format!(
         "tensor '{}' is {} and to be multiplied by '{scale}', which this program does not do: its values would be wrong \
@@ -89,11 +83,4 @@ fn check_scales(entries: &[Entry]) -> Outcome<()> {
     Err(Failure::new(Exit::Refused, message).hint(format!(
         "let its maker's tool convert the model to bf16 before; --skip '*{ending}' takes the values without their scales"
     )))
-}
-
-fn scale_of(weight: &str, names: &HashSet<&str>) -> Option<String> {
-    let behind = SCALES.iter().map(|end| format!("{weight}{end}"));
-    let module = weight.strip_suffix("weight").into_iter();
-    let beside = module.flat_map(|module| SCALES_FOR_WEIGHT.iter().map(move |end| format!("{module}{end}")));
-    behind.chain(beside).find(|name| names.contains(name.as_str()))
 }

@@ -1,17 +1,21 @@
 //! `tensorlib embed`: lines of text to vectors.
 
 use crate::args::Embed;
-use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::failure::{warn, Exit, Outcome};
+use crate::input::{Lines, Next};
 use crate::models;
 use crate::progress::lines_bar;
 use crate::signals;
 use crate::spread;
 use crate::text::count;
-use std::io::{self, BufRead, Write};
+use std::io::Write;
+use std::time::Duration;
 use tensorlib_models::{Encoder, EncoderOptions};
 
 /// Lines that are read before they are sorted by length and computed: enough for batches of like lengths.
 const WINDOW: usize = 4096;
+/// Without a further line for so long, those that came are computed.
+const PAUSE: Duration = Duration::from_millis(30);
 
 /// Runs the command.
 pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
@@ -24,20 +28,21 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         how = how.pooling(pooling);
     }
     let backend = models::backend(&options.place)?;
-    if backend.devices().len() > 1 {
+    if backend.devices().len() > 1 || !options.place.put.is_empty() {
         let (placement, _) = spread::fit_encoder(&options.place, &backend, &options.model, &how)?;
         how = how.placement(placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
     let encoder = unsafe { Encoder::open_mapped(&options.model, &backend, &how)? };
+    encoder.warnings().iter().for_each(warn);
     let bar = lines_bar();
-    let mut input = io::stdin().lock();
-    let (mut overlong, mut broken) = (0, 0);
+    let input = Lines::new()?;
+    let (mut overlong, mut broken, mut first) = (0, 0, 1);
     loop {
-        let (lines, more) = window(&mut input, &encoder, &mut overlong, &mut broken)?;
+        let (lines, more) = window(&input, &encoder, &mut overlong, &mut broken)?;
         let mut done = 0;
-        let vectors = encoder.embed_tokens(&lines, |n| {
+        let vectors = encoder.embed_lines(first, &lines, |n| {
             bar.inc((n - done) as u64);
             done = n;
             !signals::came()
@@ -47,6 +52,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
             print(&vector, options.json, out)?;
         }
         out.flush()?;
+        first += lines.len();
         if !more {
             break;
         }
@@ -63,24 +69,25 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     Ok(Exit::Success)
 }
 
-/// The tokens of the next lines, and whether there are more.
+/// The tokens of the next lines, and whether there are more. Lines that came are not kept waiting for others.
 fn window(
-    input: &mut impl BufRead,
+    input: &Lines,
     encoder: &Encoder,
     overlong: &mut usize,
     broken: &mut usize,
 ) -> Outcome<(Vec<Vec<u32>>, bool)> {
-    let (mut lines, mut bytes) = (Vec::new(), Vec::new());
+    let mut lines = Vec::new();
     while lines.len() < WINDOW {
-        bytes.clear();
-        let n = input
-            .read_until(b'\n', &mut bytes)
-            .map_err(|e| Failure::new(Exit::Io, format!("standard input: cannot be read: {e}")))?;
-        if n == 0 {
-            return Ok((lines, false));
-        }
-        let line = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-        let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
+        let line = match lines.is_empty() {
+            true => input.wait()?,
+            false => match input.within(PAUSE)? {
+                Next::Line(line) => Some(line),
+                Next::Nothing => return Ok((lines, true)),
+                Next::End => None,
+            },
+        };
+        let Some(line) = line else { return Ok((lines, false)) };
+        let line = String::from_utf8_lossy(&line);
         *broken += usize::from(matches!(line, std::borrow::Cow::Owned(_)));
         let (tokens, cut) = encoder.tokenize(&line)?;
         *overlong += usize::from(cut);

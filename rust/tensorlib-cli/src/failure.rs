@@ -26,8 +26,12 @@ pub enum Exit {
     Memory = 5,
     /// A defect of this program or the library.
     Internal = 70,
-    /// Ctrl-C, or another polite signal.
+    /// SIGHUP: the terminal was closed.
+    HungUp = 129,
+    /// Ctrl-C.
     Interrupted = 130,
+    /// SIGTERM.
+    Terminated = 143,
 }
 
 /// The end of a command.

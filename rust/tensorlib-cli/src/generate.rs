@@ -1,12 +1,14 @@
 //! `tensorlib generate`: a text continued, or a conversation.
 
 use crate::args::Generate;
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{warn, Exit, Failure, Outcome};
+use crate::input::Lines;
 use crate::models::{self, say};
 use crate::signals;
 use serde_json::json;
+use std::borrow::Cow;
 use std::hash::{BuildHasher, Hasher};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use tensorlib_models::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Session, Totals};
 
 /// Runs the command.
@@ -36,14 +38,13 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
         models::say_session_memory(&options.place, &session);
         return Ok(exit);
     };
-    let text = if options.chat || options.system.is_some() {
+    let tokens = if options.chat || options.system.is_some() {
         let mut turns = system(options);
         turns.push(Message { role: "user", content: prompt });
-        Chat::new(decoder.tokenizer())?.text(&turns)?
+        Chat::new(decoder.tokenizer())?.encode(decoder.tokenizer(), &turns, options.special)?
     } else {
-        prompt
+        decoder.tokenizer().encode_prompt(&prompt, options.special)?
     };
-    let tokens = decoder.tokenizer().encode(&text, true, options.chat || options.system.is_some())?;
     if tokens.is_empty() {
         return Err(Failure::new(Exit::Refused, "the prompt has no tokens: a text is valid")
             .hint("this model has no token for the beginning of a text"));
@@ -51,7 +52,10 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
     report(&totals, seed, options.json, out)?;
     models::say_session_memory(&options.place, &session);
-    Ok(if totals.ending == Ending::Interrupted { Exit::Interrupted } else { Exit::Success })
+    Ok(match totals.ending {
+        Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
+        _ => Exit::Success,
+    })
 }
 
 fn prompt(options: &Generate) -> Outcome<Option<String>> {
@@ -76,11 +80,18 @@ fn answer(
         let shown = if piece.token.is_none() && piece.text.is_empty() {
             Ok(()) // between the parts of a long prompt
         } else if options.json {
-            writeln!(out, "{}", json!({ "token": piece.token, "text": piece.text }))
+            let mut object = json!({ "token": piece.token, "text": piece.text });
+            if let Some(channel) = piece.channel {
+                object["channel"] = channel.into();
+            }
+            writeln!(out, "{object}")
         } else {
             write!(out, "{}", piece.text)
         };
-        whole += piece.text;
+        // What a model thinks aloud is no part of what it has said.
+        if piece.channel.is_none_or(|channel| channel == "final") {
+            whole += piece.text;
+        }
         failed = shown.and_then(|()| out.flush()).err();
         failed.is_none() && !signals::came()
     };
@@ -88,6 +99,7 @@ fn answer(
     if let Some(error) = failed {
         return Err(error.into());
     }
+    session.warnings().iter().for_each(warn);
     if !options.json {
         writeln!(out)?;
         out.flush()?;
@@ -100,21 +112,21 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
     let tokenizer = session.decoder().tokenizer();
     let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
     let (mut turns, mut known): (Vec<Message>, Vec<u32>) = (system(options), Vec::new());
-    let mut lines = io::stdin().lock();
+    let lines = Lines::new()?;
     loop {
         if io::stdin().is_terminal() {
             let _ = write!(io::stderr(), "> "); // no one to ask if that fails
         }
-        let mut line = String::new();
-        let n = lines.read_line(&mut line).map_err(|e| Failure::new(Exit::Io, format!("standard input: {e}")))?;
-        if n == 0 || signals::came() {
-            return Ok(if signals::came() { Exit::Interrupted } else { Exit::Success });
+        let Some(bytes) = lines.wait()? else { return Ok(signals::exit().unwrap_or(Exit::Success)) };
+        let line = String::from_utf8_lossy(&bytes);
+        if matches!(line, Cow::Owned(_)) {
+            warn("standard input: bytes that are no UTF-8 were read as U+FFFD");
         }
         if line.trim().is_empty() {
             continue;
         }
-        turns.push(Message { role: "user", content: line.trim_end_matches(['\n', '\r']).to_string() });
-        let tokens = tokenizer.encode(&chat.text(&turns)?, true, true)?;
+        turns.push(Message { role: "user", content: line.into_owned() });
+        let tokens = chat.encode(tokenizer, &turns, options.special)?;
         // What the session has of it already stays; the last token is fed again for its logits.
         let same = tokens.iter().zip(&known).take_while(|(a, b)| a == b).count();
         let same = same.min(session.len()).min(tokens.len().saturating_sub(1));
@@ -124,7 +136,7 @@ fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, ou
         report(&totals, 0, options.json, out)?;
         turns.push(Message { role: "assistant", content: text });
         match totals.ending {
-            Ending::Interrupted => return Ok(Exit::Interrupted),
+            Ending::Interrupted => return Ok(signals::exit().unwrap_or(Exit::Interrupted)),
             Ending::Context => return Ok(Exit::Success),
             _ => {}
         }

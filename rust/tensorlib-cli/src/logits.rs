@@ -1,7 +1,7 @@
 //! `tensorlib logits`: what a language model says of the token behind each of these.
 
 use crate::args::Logits;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{warn, Exit, Outcome};
 use crate::models;
 use std::io::Write;
 
@@ -11,6 +11,11 @@ pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
     let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let logits = session.feed_all(&options.tokens)?;
+    if let Some(at) = logits.iter().position(|x| !x.is_finite()) {
+        let (position, token) = (at / decoder.vocabulary(), at % decoder.vocabulary());
+        warn(format_args!("position {position}: the logit of token {token} is {}, which JSON has as null", logits[at]));
+    }
+    session.warnings().iter().for_each(warn);
     let (open, between, close) = if options.json { ("[", ",", "]") } else { ("", " ", "") };
     write!(out, "{open}")?;
     for (i, row) in logits.chunks(decoder.vocabulary()).enumerate() {

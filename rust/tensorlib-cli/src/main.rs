@@ -16,6 +16,7 @@ mod embed;
 mod failure;
 mod generate;
 mod importance;
+mod input;
 mod inspect;
 mod inspect_json;
 mod logits;
@@ -33,8 +34,10 @@ mod plan;
 mod progress;
 mod quantize;
 mod quantize_report;
+mod range;
 mod signals;
 mod spread;
+mod standard_output;
 mod text;
 mod transpose_down;
 mod types;
@@ -42,7 +45,8 @@ mod types;
 use args::{Arguments, Command};
 use clap::Parser;
 use failure::{Exit, Failure, Outcome};
-use std::io::{self, BufWriter, Write};
+use standard_output::StandardOutput;
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -59,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command: &Command) -> Outcome<Exit> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(StandardOutput::new());
     let exit = match command {
         Command::Inspect(options) => inspect::run(options, &mut out),
         Command::Quantize(options) => quantize::run(options, &mut out),

@@ -1,7 +1,7 @@
 //! Where a model computes, and the texts that it is given.
 
 use crate::args::{Neurons, Place, Products};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{warn, Exit, Failure, Outcome};
 use crate::neurons::How;
 use crate::spread;
 use crate::text::{bytes, count};
@@ -33,12 +33,15 @@ pub fn decoder(options: &Place, model: &Path, how: &How, cache: DType) -> Outcom
 pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
     how.check_devices(backend.devices().len())?;
     let mut opened = how.options.clone().expert_slots(options.expert_slots.into());
-    if backend.devices().len() > 1 {
+    // Patterns of --put are looked at in any case.
+    if backend.devices().len() > 1 || !options.put.is_empty() {
         opened = opened.placement(spread::fit_decoder(options, backend, model, how, cache)?.placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
+    let decoder = unsafe { Decoder::open_mapped(model, backend, &opened)? };
+    decoder.warnings().iter().for_each(warn);
+    Ok(decoder)
 }
 
 /// With --verbose: where it was computed, and what the weights took.
@@ -85,8 +88,14 @@ pub fn some_tokens(decoder: &Decoder, n: usize) -> Vec<u32> {
     (0..n).map(|i| (i * 7919 % decoder.vocabulary()) as u32).collect()
 }
 
-/// A text file, whole.
+/// A text file, or standard input for `-`, whole.
 pub fn text_of(path: &Path) -> Outcome<String> {
+    if path == Path::new("-") {
+        return io::read_to_string(io::stdin()).map_err(|e| match e.kind() {
+            io::ErrorKind::InvalidData => Failure::new(Exit::Format, "standard input: is no UTF-8"),
+            _ => Failure::new(Exit::Io, format!("standard input: cannot be read: {e}")),
+        });
+    }
     std::fs::read_to_string(path).map_err(|e| match e.kind() {
         io::ErrorKind::InvalidData => Failure::new(Exit::Format, format!("{}: is no UTF-8", path.display())),
         _ => Failure::io(path, "read", &e),

@@ -15,7 +15,7 @@ pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     let window = options.ctx as usize;
     let how = models::how(&options.products, &options.neurons, window)?;
     let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
-    let tokens = decoder.tokenizer().encode(&text, true, false)?;
+    let tokens = decoder.tokenizer().encode_prompt(&text, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;
     let found = found?;

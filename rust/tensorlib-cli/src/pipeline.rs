@@ -8,6 +8,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::importance::Importance;
 use crate::plan::Step;
 use crate::progress::Progress;
+use crate::range::Ranges;
 use crate::signals;
 use std::borrow::Cow;
 use std::sync::mpsc::{sync_channel, SyncSender};
@@ -54,6 +55,7 @@ struct Chunk<'a> {
 /// Writes all tensors; they are declared already.
 pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
     let (sender, receiver) = sync_channel(1);
+    let mut ranges = Ranges::new(job.steps.len());
     std::thread::scope(|scope| {
         let reader = std::thread::Builder::new().name("reader".into());
         reader
@@ -66,11 +68,18 @@ pub fn run(job: &Job, writer: &mut GgufWriter) -> Outcome<()> {
                 job.progress.tensor(chunk.step, job.steps.len(), &describe(step));
             }
             match chunk.data? {
-                Data::Bytes(bytes) => writer.write(&bytes)?,
-                Data::Floats(values, piece) => writer.write(&encode(job, step, &values, &piece)?)?,
+                Data::Bytes(bytes) => {
+                    ranges.look_at_bytes(chunk.step, step.to, &bytes);
+                    writer.write(&bytes)?;
+                }
+                Data::Floats(values, piece) => {
+                    ranges.look(chunk.step, step.to, &values);
+                    writer.write(&encode(job, step, &values, &piece)?)?;
+                }
             }
             job.progress.add(chunk.input);
         }
+        ranges.report(job.steps);
         Ok(())
     })
 }

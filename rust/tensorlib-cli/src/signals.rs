@@ -1,30 +1,57 @@
 //! Ctrl-C and other polite signals: they stop the work between two pieces, so that a file in the making is removed.
 
 use crate::failure::{Exit, Failure, Outcome};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// What the handlers write: the number of the signal that came last.
+struct Caught {
+    number: Arc<AtomicUsize>,
+}
+
+static CAUGHT: OnceLock<Caught> = OnceLock::new();
+
+/// Signals that ask a process to end, and the exit codes that shells give for them.
+#[cfg(unix)]
+const SIGNALS: [(i32, Exit); 3] = [
+    (signal_hook::consts::SIGINT, Exit::Interrupted),
+    (signal_hook::consts::SIGTERM, Exit::Terminated),
+    (signal_hook::consts::SIGHUP, Exit::HungUp),
+];
+#[cfg(not(unix))]
+const SIGNALS: [(i32, Exit); 2] =
+    [(signal_hook::consts::SIGINT, Exit::Interrupted), (signal_hook::consts::SIGTERM, Exit::Terminated)];
 
 /// From now on a first signal is what [`check`] looks at; a second one ends the process.
 pub fn catch() {
-    let handler = || {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(Exit::Interrupted as i32);
+    CAUGHT.get_or_init(|| {
+        let (number, again) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        for (signal, exit) in SIGNALS {
+            // Where one cannot be set, it ends the process as it always did. The first of these sees what an earlier signal
+            // has left, so they have this order.
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, exit as i32, again.clone());
+            let _ = signal_hook::flag::register(signal, again.clone());
+            let _ = signal_hook::flag::register_usize(signal, number.clone(), usize::try_from(signal).unwrap_or(0));
         }
-    };
-    // Where it cannot be set (a second call), signals end the process as they always did.
-    let _ = ctrlc::set_handler(handler);
+        Caught { number }
+    });
+}
+
+/// The exit code of the signal that has come.
+pub fn exit() -> Option<Exit> {
+    let number = CAUGHT.get()?.number.load(Ordering::SeqCst);
+    SIGNALS.into_iter().find(|(signal, _)| usize::try_from(*signal) == Ok(number)).map(|(_, exit)| exit)
 }
 
 /// Whether a signal has come.
 pub fn came() -> bool {
-    INTERRUPTED.load(Ordering::SeqCst)
+    exit().is_some()
 }
 
 /// An error once a signal has come; `left` is what the user then has.
 pub fn check(left: &str) -> Outcome<()> {
-    if came() {
-        return Err(Failure::new(Exit::Interrupted, format!("interrupted: {left}")));
+    match exit() {
+        Some(exit) => Err(Failure::new(exit, format!("interrupted: {left}"))),
+        None => Ok(()),
     }
-    Ok(())
 }

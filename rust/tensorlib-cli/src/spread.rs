@@ -66,17 +66,18 @@ pub fn fit_decoder(options: &Place, backend: &Backend, model: &Path, how: &How, 
         unsafe { Decoder::outline(model, backend, &how, cache) }
     };
     let (budgets, chosen) = (budgets(options, backend), |tensor: &str| chosen(options, backend, tensor));
+    let fitted = |fitted: Fitted| check_patterns(options, &fitted.outline).map(|()| fitted);
     if let Some(split) = &how.split {
         let (placement, outline) = fit_split(backend, &budgets, chosen, split, outline)?;
-        return Ok(Fitted { placement, outline, hot: None });
+        return fitted(Fitted { placement, outline, hot: None });
     }
     let Some(activity) = how.options.its_activity() else {
         let (placement, outline) = fit(backend, &budgets, chosen, outline)?;
-        return Ok(Fitted { placement, outline, hot: None });
+        return fitted(Fitted { placement, outline, hot: None });
     };
     let frequencies: Vec<&[f32]> = activity.layers().iter().map(|layer| &layer.frequencies[..]).collect();
     let (placement, outline, hot) = fit_neurons(backend, &budgets, chosen, &frequencies, outline)?;
-    Ok(Fitted { placement, outline, hot })
+    fitted(Fitted { placement, outline, hot })
 }
 
 /// The same of an encoder.
@@ -91,7 +92,21 @@ pub fn fit_encoder(
         // SAFETY: as above.
         unsafe { Encoder::outline(model, backend, &how) }
     };
-    Ok(fit(backend, &budgets(options, backend), |tensor| chosen(options, backend, tensor), outline)?)
+    let found = fit(backend, &budgets(options, backend), |tensor| chosen(options, backend, tensor), outline)?;
+    check_patterns(options, &found.1)?;
+    Ok(found)
+}
+
+/// Refuses patterns of --put that no tensor fits.
+fn check_patterns(options: &Place, outline: &Outline) -> Outcome<()> {
+    let unused =
+        options.put.iter().filter(|put| !outline.tensors.iter().any(|tensor| fits(&put.pattern, &tensor.name)));
+    let unused: Vec<String> = unused.map(|put| format!("'{}'", put.pattern)).collect();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Refused, format!("--put: no tensor fits {}", unused.join(", ")))
+        .hint("`tensorlib place MODEL --json` lists the names; * is any text, ? any character, all else itself"))
 }
 
 /// The device that a tensor was put on by hand.

@@ -270,7 +270,7 @@ fn bad_arguments() {
 fn an_interrupted_text_has_its_totals() {
     let folder = Folder::new("models-interrupt");
     let path = decoder(&folder, &[("llama.context_length.more", Value::U32(0))]);
-    let args = ["generate", &path, "hello", "--ctx", "100000", "--temp", "0"];
+    let args = ["generate", &path, "hello", "--temp", "0"];
     let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut first = [0; 1];
     child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
@@ -285,7 +285,7 @@ fn an_interrupted_text_has_its_totals() {
 fn a_reader_that_goes_ends_it_quietly() {
     let folder = Folder::new("models-pipe");
     let path = decoder(&folder, &[]);
-    let args = ["generate", &path, "hello", "--ctx", "100000", "--temp", "0"];
+    let args = ["generate", &path, "hello", "--temp", "0"];
     let mut child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let out = child.wait_with_output().unwrap();

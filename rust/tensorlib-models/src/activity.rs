@@ -15,9 +15,6 @@ use serde_json::{json, Value as Json};
 use std::path::Path;
 use tensorlib::{safetensors, Context, DType};
 
-/// The most bytes of such a file: 200 layers of 2^16 neurons have 300 MB of digits.
-const MAX_FILE: u64 = 1 << 30;
-
 /// What is compared with a threshold. A tie is active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tested {
@@ -100,7 +97,7 @@ impl Activity {
         let path = path.as_ref();
         let read = match is_safetensors(path) {
             true => Self::of_safetensors(&SafeSet::open(path)?),
-            false => Self::of_json(&read_json(path, MAX_FILE)?),
+            false => Self::of_json(&read_json(path)?),
         };
         read.and_then(Self::checked).map_err(|e| e.about(path.display()))
     }

@@ -1,7 +1,7 @@
 //! How the architecture that a model's settings name is found among those that there are.
 
-use crate::settings::Settings;
-use crate::weights::HubNames;
+use crate::settings::{Fields, Settings};
+use crate::weights::{HubNames, Quantization};
 use crate::{Error, Result};
 
 /// An architecture: its names, what its settings say, and the names of its tensors in hub folders.
@@ -12,11 +12,25 @@ pub(crate) struct Architecture<Shape> {
     pub hub_names: fn() -> HubNames,
 }
 
+/// What is known of settings that no code asks for.
+pub(crate) struct Known<'a> {
+    pub config: &'a [&'a Fields],
+    pub gguf: &'a [&'a Fields],
+}
+
 /// The model that the settings describe, and its names. `kind`: what the architectures are of, for the message.
-pub(crate) fn read<Shape>(all: &[Architecture<Shape>], kind: &str, settings: &Settings) -> Result<(Shape, HubNames)> {
+pub(crate) fn read<Shape>(
+    all: &[Architecture<Shape>],
+    kind: &str,
+    settings: &Settings,
+    known: &Known,
+) -> Result<(Shape, HubNames)> {
     for found in all {
         if settings.is_one_of(found.names)? {
-            return Ok(((found.shape)(settings)?, (found.hub_names)()));
+            let shape = (found.shape)(settings)?;
+            let quantization = Quantization::read(settings)?;
+            settings.finish(known.config, known.gguf)?;
+            return Ok((shape, HubNames { quantization, ..(found.hub_names)() }));
         }
     }
     let known: Vec<&str> = all.iter().flat_map(|a| a.names).copied().collect();

@@ -38,9 +38,18 @@ impl Activity {
         let mut done = 0;
         let mut each = |take: &mut dyn FnMut(usize, &[f32])| -> Result<()> {
             let mut session = decoder.session(DType::F32)?;
+            let mut wrong = None;
             for part in tokens.chunks(BATCH.min(decoder.context())) {
                 session.truncate(0);
-                session.feed_observed(part, tested, take)?;
+                session.feed_observed(part, tested, &mut |layer, values| {
+                    if wrong.is_none() && values.iter().any(|v| !v.is_finite()) {
+                        wrong = Some(layer);
+                    }
+                    take(layer, values);
+                })?;
+                if let Some(layer) = wrong {
+                    return Err(session.not_finite(&format!("neurons of layer {layer} are not finite")));
+                }
                 done += part.len();
                 if !progress(done, all) {
                     return Err(Error::invalid(format!("stopped after {done} of {all} tokens")));

@@ -122,11 +122,25 @@ impl From<tensorlib::Error> for Error {
         };
         let made = Self::new(kind, error.to_string());
         let hint = match kind {
-            ErrorKind::Format => "the file is damaged, or was not copied to its end: get it again",
+            ErrorKind::Format => hint_of_format(&made.message),
             ErrorKind::Memory => "close other programs, or use a machine with more memory",
             ErrorKind::Internal => "please report this",
             _ => return Error { source: Some(Box::new(error)), ..made },
         };
         Error { source: Some(Box::new(error)), ..made.with_hint(hint) }
     }
+}
+
+/// What to try with a file that the engine does not read: a file of another version is not a damaged one.
+fn hint_of_format(message: &str) -> &'static str {
+    if message.contains("big-endian") {
+        return "get the little-endian file of the model, or convert it again on a little-endian machine";
+    }
+    if message.contains("version 1,") {
+        return "convert the model again from its source: nothing writes version 1 any more";
+    }
+    if message.contains(": versions 2 and 3 are valid") {
+        return "the file is newer than this program, or is no GGUF file: look for a newer version of this program";
+    }
+    "the file is damaged, or was not copied to its end: get it again"
 }

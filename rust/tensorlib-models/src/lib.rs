@@ -10,13 +10,16 @@ mod encoder;
 mod error;
 pub mod files;
 mod generate;
+mod hub_cache;
 mod originals;
 mod package;
 mod parts;
 mod perplexity;
 mod placement;
+mod sentences;
 mod settings;
 pub mod tokenizer;
+mod warnings;
 mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
@@ -25,8 +28,8 @@ pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};
 pub use originals::Memory;
-pub use package::Pooling;
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
     fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,
 };
+pub use sentences::Pooling;

@@ -77,6 +77,15 @@ impl Originals {
         state.tried_at = if busy { 0 } else { self.backend.packed_memory() };
     }
 
+    /// What is not finite among the weights that are still as they were loaded, where something is.
+    pub fn not_finite(&self) -> Option<String> {
+        let state = self.state.lock().ok()?;
+        state.left.iter().find_map(|tensor| {
+            let value = tensor.to_f32_vec().ok()?.into_iter().find(|value| !value.is_finite())?;
+            Some(format!("tensor '{}' holds {value}", tensor.name()))
+        })
+    }
+
     /// What they take now.
     pub fn memory(&self) -> Memory {
         let (left, given_back) =

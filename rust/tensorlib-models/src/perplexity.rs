@@ -63,9 +63,17 @@ pub fn perplexity(
         }
         session.truncate(0);
         for cost in costs(&mut session, &part)? {
+            if cost.is_nan() {
+                let error = session.not_finite("a probability is no number");
+                return Err(error.about(format_args!("window {} of {windows}", i + 1)));
+            }
             sum += cost;
             squares += cost * cost;
             counted += 1;
+        }
+        if session.has_overflow() {
+            let error = session.not_finite("the cache is not what was computed");
+            return Err(error.about(format_args!("window {} of {windows}", i + 1)));
         }
         if !progress(i + 1, windows) {
             return Err(Error::invalid(format!("stopped after {} of {windows} windows", i + 1)));

@@ -233,9 +233,9 @@ fn files_that_are_no_adapters_of_the_model() {
     let hub = model("llama of a folder");
     let hub_path = model_files(&folder, &hub, &plain);
     for (more, words) in [
-        (r#", "use_dora": true"#, "use_dora is true"),
-        (r#", "fan_in_fan_out": true"#, "fan_in_fan_out is true"),
-        (r#", "alpha_pattern": {"q_proj": 4}"#, "alpha_pattern is not known here"),
+        (r#", "use_dora": true"#, "use_dora: is true: false is supported"),
+        (r#", "fan_in_fan_out": true"#, "fan_in_fan_out: is true: false is supported"),
+        (r#", "alpha_pattern": {"q_proj": 4}"#, "alpha_pattern: is {\"q_proj\":4}: {} is supported"),
         (r#", "peft_type": "LOHA""#, "LOHA"),
         (r#", "lora_alpha": "much""#, "lora_alpha is missing: a number is expected"),
     ] {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::encoder::{Family, Spec};
-use common::encoder_files::{config, metadata, write_folder};
+use common::encoder_files::{config, hub_name, metadata, write_folder};
 use common::tiny::Tensors;
 use common::{backend, error, Folder};
 use std::path::{Path, PathBuf};
@@ -274,4 +274,135 @@ fn positions_behind_those_that_were_trained() {
     // With a factor longer lines are turned in another way, which depends on their neighbours.
     std::fs::write(path.join("config.json"), config(&spec, "nomic_bert", r#", "rotary_scaling_factor": 2"#)).unwrap();
     assert_eq!(tokens(), 32);
+}
+
+#[test]
+fn fields_of_sentence_files_are_honoured_or_refused() {
+    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-sentences"));
+    let path = folder.path("hub");
+    write_folder(&path, &spec, &spec.tensors(5, DType::F32), "bert", "");
+    let open = || Encoder::open(&path, &cpu, &EncoderOptions::new());
+    let write = |name: &str, text: &str| std::fs::write(path.join(name), text).unwrap();
+    for (text, wanted) in [
+        (r#"{"embedding_dimension": 64, "pooling_mode": "cls", "include_prompt": true}"#, Pooling::Cls),
+        (r#"{"pooling_mode": ["mean"]}"#, Pooling::Mean),
+        (r#"{"pooling_mode": "mean_sqrt_len_tokens"}"#, Pooling::Mean),
+        (r#"{"pooling_mode_mean_sqrt_len_tokens": true}"#, Pooling::Mean),
+        (r#"{"pooling_mode_cls_token": false, "pooling_mode": null}"#, Pooling::Mean),
+    ] {
+        write("1_Pooling/config.json", text);
+        assert_eq!(open().unwrap().pooling(), wanted, "{text}");
+        assert_eq!(open().unwrap().warnings(), [""; 0]);
+    }
+    for text in
+        [r#"{"pooling_mode": "max"}"#, r#"{"pooling_mode": ["mean", "cls"]}"#, r#"{"pooling_mode_lasttoken": true}"#]
+    {
+        write("1_Pooling/config.json", text);
+        assert!(refused(&path).contains("one of mean and cls is known"), "{}", refused(&path));
+    }
+    write("1_Pooling/config.json", r#"{"pooling_mode": "cls", "odd": 1}"#);
+    assert!(open().unwrap().warnings()[0].ends_with("ignored: odd"));
+
+    let modules = |path: &str| {
+        format!(r#"[{{"idx": 0, "type": "a.Transformer", "path": ""}}, {{"type": "a.Pooling", "path": "{path}"}}]"#)
+    };
+    std::fs::create_dir_all(path.join("2_Pooling")).unwrap();
+    write("2_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
+    write("modules.json", &modules("2_Pooling"));
+    assert_eq!(open().unwrap().pooling(), Pooling::Mean);
+    write("1_Pooling/config.json", r#"{"pooling_mode": "mean"}"#);
+    write("modules.json", &modules("1_Pooling"));
+
+    for (sentence, tokenizer, wanted) in [
+        (r#"{"max_seq_length": 16}"#, r#"{"model_max_length": 20}"#, 16),
+        (r#"{"max_seq_length": null}"#, r#"{"model_max_length": 20}"#, 20),
+        ("{}", r#"{"model_max_length": 1000000000000000019884624838656}"#, 40),
+        ("{}", r#"{"model_max_length": null}"#, 40),
+        (r#"{"transformer_task": "feature-extraction", "modality_config": {"text": {"method": "forward"}}}"#, "{}", 40),
+    ] {
+        write("sentence_bert_config.json", sentence);
+        write("tokenizer_config.json", tokenizer);
+        let encoder = open().unwrap();
+        assert_eq!((encoder.max_tokens(), encoder.warnings().len()), (wanted, 0), "{sentence} {tokenizer}");
+    }
+    for (name, text, words) in [
+        ("sentence_bert_config.json", r#"{"max_seq_length": -1}"#, "max_seq_length: is -1"),
+        ("sentence_bert_config.json", r#"{"transformer_task": "fill-mask"}"#, "transformer_task: is \"fill-mask\""),
+        (
+            "sentence_bert_config.json",
+            r#"{"modality_config": {"text": {"method": "encode"}}}"#,
+            "modality_config.text: method",
+        ),
+        ("sentence_bert_config.json", r#"{"do_lower_case": 1}"#, "do_lower_case: is 1"),
+        ("config_sentence_transformers.json", r#"{"model_type": "SparseEncoder"}"#, "model_type"),
+        ("config_sentence_transformers.json", r#"{"default_prompt_name": "q"}"#, "prompts has no text of that name"),
+    ] {
+        write(name, text);
+        assert!(refused(&path).contains(words), "{}", refused(&path));
+        write(name, "{}");
+    }
+    // What stands before each text, and small letters.
+    write("sentence_bert_config.json", r#"{"do_lower_case": true}"#);
+    let prompts = r#"{"prompts": {"q": "w7 w8 ", "d": ""}, "default_prompt_name": "q", "similarity_fn_name": "cosine", "__version__": {}}"#;
+    write("config_sentence_transformers.json", prompts);
+    assert_eq!(open().unwrap().tokenize("W5 w6").unwrap(), (vec![7, 8, 5, 6], false));
+    write("1_Pooling/config.json", r#"{"pooling_mode": "mean", "include_prompt": false}"#);
+    assert!(refused(&path).contains("include_prompt: is false"), "{}", refused(&path));
+    write("config_sentence_transformers.json", "{}");
+    write("sentence_bert_config.json", r#"{"max_seq_length": 3}"#);
+    assert_eq!(open().unwrap().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![1, 2, 3], true));
+    write("tokenizer_config.json", r#"{"truncation_side": "left"}"#);
+    assert_eq!(open().unwrap().tokenize("w1 w2 w3 w4 w5").unwrap(), (vec![3, 4, 5], true));
+    std::fs::write(path.join("config.json"), config(&spec, "bert", r#", "is_decoder": true"#)).unwrap();
+    assert!(refused(&path).contains("is_decoder: is true: false is supported"), "{}", refused(&path));
+}
+
+/// Folders of the first days have other names for what norms multiply by and add.
+#[test]
+fn norms_named_gamma_and_beta() {
+    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-gamma"));
+    let tensors = spec.tensors(6, DType::F32);
+    for prefix in ["", "bert."] {
+        let path = folder.path("hub");
+        write_folder(&path, &spec, &tensors, "bert", prefix);
+        let name = |name: &str, _| {
+            let theirs = hub_name(spec.family, prefix, name);
+            theirs.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        };
+        tensors.write_safetensors(&path.join("model.safetensors"), name, |_| false);
+        let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new().exact(true)).unwrap();
+        assert_eq!(encoder.warnings(), [""; 0]);
+        let off = worst(&encoder, &spec, &tensors, true);
+        assert!(off < 1e-4, "{off:e}");
+    }
+}
+
+#[test]
+fn vectors_that_are_not_finite() {
+    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-nan"));
+    let (path, mut tensors) = (folder.path("hub"), spec.tensors(6, DType::F32));
+    let bytes = &mut tensors.all.get_mut("blk.1.layer_output_norm.bias").unwrap().bytes;
+    bytes[8..12].copy_from_slice(&f32::NAN.to_le_bytes());
+    write_folder(&path, &spec, &tensors, "bert", "");
+    let encoder = Encoder::open(&path, &cpu, &EncoderOptions::new()).unwrap();
+    let error = encoder.embed_lines(5, &[vec![1], vec![2, 3, 4]], |_| true).unwrap_err().to_string();
+    assert!(error.starts_with("line 6: the vector of its token 0 holds NaN"), "{error}");
+    assert!(error.contains("tensor 'blk.1.layer_output_norm.bias' holds NaN"), "{error}");
+}
+
+/// A conversion may not make infinities of weights.
+#[test]
+fn weights_beyond_the_range_of_f16_are_not_converted() {
+    let (cpu, spec, folder) = (backend(), Spec::new(), Folder::new("encoder-range"));
+    let mut tensors = spec.tensors(6, DType::F32);
+    let bytes = &mut tensors.all.get_mut("blk.0.ffn_up.weight").unwrap().bytes;
+    bytes[..4].copy_from_slice(&7e4f32.to_le_bytes());
+    write_folder(&folder.path("hub"), &spec, &tensors, "bert", "");
+    tensors.write_gguf(&folder.path("model.gguf"), &metadata(&spec));
+    for path in ["hub", "model.gguf"].map(|name| folder.path(name)) {
+        let open = |dtype| Encoder::open(&path, &cpu, &EncoderOptions::new().stored_as(dtype)).map(drop);
+        let error = open(DType::F16).unwrap_err().to_string();
+        assert!(error.contains("tensor 'blk.0.ffn_up.weight' holds 70000"), "{error}");
+        open(DType::BF16).unwrap();
+    }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::architectures::all;
+use common::tiny::Tensors;
 use common::{backend, Folder};
 use tensorlib::DType;
 use tensorlib_models::{generate, Decoder, DecoderOptions, Ending, ErrorKind, Sampler, SamplerOptions};
@@ -46,4 +47,42 @@ fn a_long_prompt_may_be_stopped_between_its_parts() {
     })
     .unwrap();
     assert_eq!(same, text);
+}
+
+/// A model whose files were changed, and what generating two tokens says.
+fn generated(folder: &Folder, change: impl Fn(&mut Tensors), cache: DType) -> tensorlib_models::Result<Vec<String>> {
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (mut tensors, path) = (model.spec.tensors(2, DType::F32), folder.path("model.gguf"));
+    change(&mut tensors);
+    tensors.write_gguf(&path, &model.metadata());
+    let decoder = Decoder::open(&path, &backend(), &DecoderOptions::new()).unwrap();
+    let mut session = decoder.session(cache).unwrap();
+    let mut sampler = Sampler::new(SamplerOptions { temperature: 0.0, ..SamplerOptions::default() }).unwrap();
+    generate(&mut session, &mut sampler, &[3, 4, 5], Some(2), &[], |_| true)?;
+    Ok(session.warnings())
+}
+
+fn set(tensors: &mut Tensors, name: &str, at: usize, value: f32) {
+    let bytes = &mut tensors.all.get_mut(name).unwrap().bytes;
+    bytes[4 * at..4 * at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+#[test]
+fn logits_that_are_not_numbers_end_generation() {
+    let folder = Folder::new("generation-nan");
+    assert_eq!(generated(&folder, |_| (), DType::F16).unwrap(), [""; 0]);
+    let nan = |tensors: &mut Tensors| set(tensors, "output_norm.weight", 3, f32::NAN);
+    let error = generated(&folder, nan, DType::F32).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    let words = ["position 2: the logit of token 0 is NaN", "tensor 'output_norm.weight' holds NaN"];
+    assert!(words.iter().all(|word| error.to_string().contains(word)), "{error}");
+    // Keys that F16 does not hold: an error where logits show it, else a warning.
+    let large = |tensors: &mut Tensors| (0..64).for_each(|i| set(tensors, "blk.0.attn_norm.weight", i, 1e6));
+    let (f16, f32) = (generated(&folder, large, DType::F16), generated(&folder, large, DType::F32));
+    assert_eq!(f32.unwrap(), [""; 0]);
+    let said = match f16 {
+        Ok(warnings) => warnings.join(" "),
+        Err(error) => error.hint().unwrap().to_string(),
+    };
+    assert!(said.contains("keys or values of layer 0") && said.contains("--cache"), "{said}");
 }

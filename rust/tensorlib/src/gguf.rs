@@ -152,6 +152,12 @@ impl Gguf {
         (0..unsafe { sys::tl_gguf_n_kv(self.raw()) }).map(move |i| (key(i), self.value_at(i)))
     }
 
+    /// All keys, in the file's order.
+    pub fn keys(&self) -> impl Iterator<Item = &str> + '_ {
+        // SAFETY: the file is open; a key lives as long as the file.
+        (0..unsafe { sys::tl_gguf_n_kv(self.raw()) }).map(|i| unsafe { name_text(sys::tl_gguf_key(self.raw(), i)) })
+    }
+
     /// The value of a key, as it is stored; nothing where there is no such key.
     pub fn get(&self, key: &str) -> Option<Value> {
         self.find(key).map(|i| self.value_at(i))

@@ -335,7 +335,7 @@ fn what_the_trainer_refuses() {
     refused(trainer.fit(&train), "flows to 4 of 4 parameters: 'hidden.weight', 'hidden.bias'");
     assert!(net.bits() == before);
     let mut trainer = Trainer::new(&backend, &net.model, optimiser(), |output, _| output.sum()?.neg()?.log());
-    refused(trainer.fit(&train), "in step 1, epoch 1: a lower rate");
+    refused(trainer.fit(&train), "in step 1, epoch 1, which was not taken: a lower rate");
     let wrong = Broken(|x| x.reshape([3, -1]));
     assert!(Trainer::new(&backend, &wrong, optimiser(), loss::cross_entropy).fit(&train).is_err());
     refused(evaluate(&backend, &net.model, loss::cross_entropy, &none, 4), "no samples");
@@ -372,4 +372,44 @@ fn data_sets_are_read_cut_and_changed() {
     assert_eq!(shaped.forms().0.shape, [1, 2]);
     assert_eq!(shaped.inputs()[2..4], [0., 4.5]);
     refused(shaped.with_input_shape([3]), "as many elements");
+}
+
+/// The root of a mean of squares: where it is 0 its gradient is infinite times 0.
+fn rmse(prediction: &Tensor, target: &Tensor) -> Result<Tensor> {
+    prediction.sub(target)?.sqr()?.mean()?.sqrt()?.sum()
+}
+
+#[cfg(feature = "safetensors")]
+#[test]
+fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
+    let path = std::env::temp_dir().join(format!("tensorlib-nan-{}.safetensors", std::process::id()));
+    for parts in [1, 2] {
+        let parameters = Parameters::new(1);
+        let model = Sequential::new().with(Linear::new(&parameters.scope("l"), 1, 1).unwrap());
+        parameters.tensors().iter().for_each(|t| t.write(&[0.5f32]).unwrap());
+        // Right from the beginning: the loss is 0.
+        let data = DataSet::new(Column::f32([1], vec![0.; 4]), Column::f32([1], vec![0.5; 4])).unwrap();
+        let backend = Backend::cpu().unwrap();
+        let optimiser = OptimiserOptions::new(Method::Sgd, 0.1).build(&parameters).unwrap();
+        let mut trainer = Trainer::new(&backend, &model, optimiser, rmse).batch(4).micro_batches(parts);
+        trainer = trainer.checkpoint(&path, 1);
+        let error = trainer.fit(&data).unwrap_err().to_string();
+        assert!(
+            error.contains("gradient of parameter 'l.") && error.contains("holds NaN in step 1, epoch 1"),
+            "{error}"
+        );
+        assert!(parameters.tensors().iter().all(|t| t.to_vec::<f32>().unwrap() == [0.5]), "{parts}");
+        assert_eq!((trainer.optimiser().step(), path.exists()), (0, false));
+    }
+    // A step that is too large for F32: what was kept before stays.
+    let parameters = Parameters::new(1);
+    let model = Sequential::new().with(Linear::new(&parameters.scope("l"), 1, 1).unwrap());
+    let data = DataSet::new(Column::f32([1], vec![1e18; 4]), Column::f32([1], vec![-1.; 4])).unwrap();
+    let backend = Backend::cpu().unwrap();
+    let optimiser = OptimiserOptions::new(Method::Sgd, 1e20).build(&parameters).unwrap();
+    let mean = |p: &Tensor, y: &Tensor| p.sub(y)?.mean()?.sum();
+    let mut trainer = Trainer::new(&backend, &model, optimiser, mean).batch(4).epochs(3).checkpoint(&path, 1);
+    let error = trainer.fit(&data).unwrap_err().to_string();
+    assert!(error.contains("parameter 'l.") && error.contains("stays as it was before"), "{error}");
+    assert!(!path.exists());
 }

@@ -61,6 +61,24 @@ impl Cache {
         whole_steps(self.used + n).min(self.capacity)
     }
 
+    /// The layer and position of the first keys or values of these rows that a cache of F16 could not hold.
+    pub fn not_finite(&self, from: i64, to: i64) -> Result<Option<(usize, i64)>> {
+        for (layer, (keys, values)) in self.keys.iter().zip(&self.values).enumerate() {
+            for tensor in [keys, values].into_iter().filter(|tensor| tensor.dtype() == DType::F16) {
+                let row = tensor.strides()[1];
+                let (first, n) = (usize::try_from(from).unwrap_or(0), usize::try_from(to - from).unwrap_or(0));
+                let mut bytes = vec![0; row * n];
+                tensor.read_bytes(row * first, &mut bytes)?;
+                // Infinities and NaN have all bits of the exponent.
+                let is_wrong = |bytes: &[u8]| bytes[1] & 0x7C == 0x7C;
+                if let Some(at) = bytes.chunks_exact(2).position(is_wrong) {
+                    return Ok(Some((layer, from + (2 * at / row.max(1)) as i64)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
     /// A layer's keys and values after those of some tokens were put into these rows, as attention takes them:
     /// [head, keys, heads].
     pub fn put(

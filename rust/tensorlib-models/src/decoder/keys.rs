@@ -13,5 +13,12 @@ pub const CONTEXT: Key = Key("context_length", "max_position_embeddings");
 pub const EPS: Key = Key("attention.layer_norm_rms_epsilon", "rms_norm_eps");
 pub const WINDOW: Key = Key("attention.sliding_window", "sliding_window");
 pub const LAYER_TYPES: Key = Key("", "layer_types");
+/// Whether a layer has the window: true or false for each layer, or every how many there is none.
+pub const WINDOW_PATTERN: Key = Key("attention.sliding_window_pattern", "");
+pub const ATTENTION_SCALE: Key = Key("attention.scale", "");
+pub const ATTENTION_BIAS: Key = Key("", "attention_bias");
+pub const FFN_BIAS: Key = Key("", "mlp_bias");
+pub const TIED: Key = Key("", "tie_word_embeddings");
+pub const VOCABULARY: Key = Key("", "vocab_size");
 pub const EXPERTS_USED: Key = Key("expert_used_count", "num_experts_per_tok");
 pub const ACTIVATION: Key = Key("feed_forward_activation", "hidden_act");

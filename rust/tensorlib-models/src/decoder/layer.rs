@@ -3,7 +3,7 @@
 use super::experts::ExpertFfn;
 use super::neurons::NeuronFfn;
 use super::run::{gated, glu_of, Run};
-use super::shape::Shape;
+use super::shape::{Shape, Stated};
 use crate::activity::Activity;
 use crate::parts::{Linear, Norm, NormKind};
 use crate::weights::Weights;
@@ -61,6 +61,9 @@ impl Layer {
                 value: linear("attn_v", width, values)?,
             },
         };
+        let query = if shape.fused { "attn_qkv" } else { "attn_q" };
+        Stated::check_bias(shape.stated.attention_bias, weights, &name(&format!("{query}.bias")))?;
+        Stated::check_bias(shape.stated.ffn_bias, weights, &name("ffn_up.bias"))?;
         let ffn = match (&shape.experts, shape.fused) {
             (Some(experts), _) => Ffn::Experts(Box::new(ExpertFfn::load(weights, shape, experts, number)?)),
             _ if weights.shape_of(&NeuronFfn::down_of(number)).is_some() => {

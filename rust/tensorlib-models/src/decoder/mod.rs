@@ -11,9 +11,10 @@ mod network;
 mod neurons;
 mod rope;
 mod run;
+mod session;
 mod shape;
 
-use crate::activity::{Activity, Tested};
+use crate::activity::Activity;
 use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
@@ -21,9 +22,9 @@ use crate::tokenizer::Tokenizer;
 use crate::weights::{Adapter, Home, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
+pub use session::Session;
 
 use cache::Cache;
-use expert_cache::ExpertCache;
 use network::{Logits, Network, Wanted};
 use shape::{Activation, Shape};
 use std::path::{Path, PathBuf};
@@ -116,18 +117,24 @@ impl DecoderOptions {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
         };
+        let trained = shape.rope.reach(shape.context);
+        if context as i64 > trained {
+            package.warnings.add(format!(
+                "a context of {context} tokens: the model was trained for {trained}, and later ones may make no sense"
+            ));
+        }
         let activity = self.activity.as_deref();
         if let Some(activity) = activity {
             let (layers, neurons) = shape.neurons()?;
             activity.check(package.settings.architecture(), layers, neurons)?;
         }
-        let adapters = self.adapters.iter();
+        let (adapters, warnings) = (self.adapters.iter(), package.warnings.clone());
         let adapters = adapters
             .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, home))
             .collect::<Result<_>>()?;
         let weights = Weights::new(package.files, names, home.clone(), self.stored_as)?.with_adapters(adapters);
         let network = Network::load(&weights, shape, context, self.exact, activity)?;
-        weights.finish()?;
+        weights.finish(&warnings)?;
         Ok((weights, network))
     }
 }
@@ -143,6 +150,7 @@ pub struct Decoder {
     expert_slots: usize,
     /// Whether an activity says which neurons are computed.
     is_sparse: bool,
+    warnings: Vec<String>,
     backend: Backend,
 }
 
@@ -174,12 +182,25 @@ impl Decoder {
         let tokenizer = package.tokenizer()?;
         let home = Home::new(backend, &options.placement);
         let architecture = package.settings.architecture().to_string();
+        let warnings = package.warnings.clone();
         let (weights, network) = options.load(package, shape, names, &home)?;
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
         let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
         let (expert_slots, backend) = (options.expert_slots, backend.clone());
-        let is_sparse = options.activity.is_some();
-        Ok(Decoder { architecture, network, cost, originals, tokenizer, home, expert_slots, is_sparse, backend })
+        let (is_sparse, warnings) = (options.activity.is_some(), warnings.list());
+        let made = Decoder {
+            architecture,
+            network,
+            cost,
+            originals,
+            tokenizer,
+            home,
+            expert_slots,
+            is_sparse,
+            warnings,
+            backend,
+        };
+        Ok(made)
     }
 
     /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
@@ -225,6 +246,11 @@ impl Decoder {
     /// The name of the model's architecture, as its files say it.
     pub fn architecture(&self) -> &str {
         &self.architecture
+    }
+
+    /// What is odd about the model's files and stops nothing, a line each.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
     }
 
     /// Layers, and neurons of each one's feed-forward part, of a model that can be observed.
@@ -274,16 +300,8 @@ impl Decoder {
     pub fn session(&self, cache: DType) -> Result<Session<'_>> {
         let cache = Cache::new(&self.network.shape, self.network.context as i64, cache, &self.home)?;
         let experts = self.network.expert_cache(self.expert_slots, &self.home)?;
-        Ok(Session { decoder: self, cache, experts, ctx: Context::on(&self.backend) })
+        Ok(Session::new(self, cache, experts))
     }
-}
-
-/// A text in the making: the keys and values of its tokens so far.
-pub struct Session<'a> {
-    decoder: &'a Decoder,
-    cache: Cache,
-    experts: ExpertCache,
-    ctx: Context,
 }
 
 fn graph_of(runs: &[Logits]) -> Result<Graph> {
@@ -291,112 +309,4 @@ fn graph_of(runs: &[Logits]) -> Result<Graph> {
         |run: &'_ Logits| run.chosen.iter().chain(&run.neurons).map(|(_, tensor)| tensor.clone()).collect::<Vec<_>>();
     let outputs: Vec<_> = runs.iter().flat_map(|run| std::iter::once(run.logits.clone()).chain(beside(run))).collect();
     Ok(Graph::new(&outputs.iter().collect::<Vec<_>>())?)
-}
-
-impl<'a> Session<'a> {
-    /// The model.
-    pub fn decoder(&self) -> &'a Decoder {
-        self.decoder
-    }
-
-    /// Tokens so far.
-    pub fn len(&self) -> usize {
-        usize::try_from(self.cache.used()).unwrap_or(0)
-    }
-
-    /// Whether there are none yet.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Bytes of keys and values.
-    pub fn cache_memory(&self) -> usize {
-        self.cache.nbytes()
-    }
-
-    /// Bytes of copies of experts on the first device; how often an expert was among them when it was used, and how often not.
-    pub fn expert_cache(&self) -> (usize, u64, u64) {
-        let (hits, misses) = self.experts.hits();
-        (self.experts.nbytes(), hits, misses)
-    }
-
-    /// Forgets all tokens but the first `n`.
-    pub fn truncate(&mut self, n: usize) {
-        self.cache.set_used((n as i64).min(self.cache.used()));
-    }
-
-    /// Takes these tokens in; the logits of the token behind the last one.
-    ///
-    /// # Errors
-    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, one that is none, or more than there is room for: nothing is
-    /// taken in then; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
-    pub fn feed(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
-        self.check(tokens)?;
-        let mut logits = Vec::new();
-        for part in tokens.chunks(BATCH) {
-            logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
-        }
-        Ok(logits)
-    }
-
-    /// Takes these tokens in; the logits behind each of them, [`Decoder::vocabulary`] of each.
-    ///
-    /// # Errors
-    /// As [`Session::feed`].
-    pub fn feed_all(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
-        self.check(tokens)?;
-        let mut logits = Vec::new();
-        for part in tokens.chunks(BATCH) {
-            logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
-        }
-        Ok(logits)
-    }
-
-    /// Takes these tokens in, and calls take(layer, of each token what its neurons are) for each layer.
-    pub(crate) fn feed_observed(
-        &mut self,
-        tokens: &[u32],
-        tested: Tested,
-        take: &mut dyn FnMut(usize, &[f32]),
-    ) -> Result<()> {
-        self.check(tokens)?;
-        let wanted = Wanted { all: false, observed: Some(tested) };
-        tokens.chunks(BATCH).try_for_each(|part| self.compute(part, wanted, take).map(drop))
-    }
-
-    /// Whether [`Session::feed`] would take these.
-    pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
-        let (n, used, most) = (tokens.len(), self.len(), self.decoder.network.context);
-        if n == 0 {
-            return Err(Error::invalid("no tokens: at least one is valid"));
-        }
-        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.network.vocabulary) {
-            let last = self.decoder.network.vocabulary - 1;
-            return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
-        }
-        if n > most - used.min(most) {
-            let message = format!("{n} tokens behind {used}: the context has room for {most}");
-            return Err(
-                Error::invalid(message).with_hint("a larger context can be asked for, at the cost of its memory")
-            );
-        }
-        Ok(())
-    }
-
-    fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
-        self.ctx.reset()?;
-        let network = &self.decoder.network;
-        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
-        graph_of(std::slice::from_ref(&run))?.compute(&self.decoder.backend)?;
-        self.decoder.originals.give_back();
-        let values = run.logits.to_vec::<f32>()?;
-        for (layer, ids) in &run.chosen {
-            network.used(&mut self.experts, *layer, &ids.to_vec::<i32>()?)?;
-        }
-        for (layer, neurons) in &run.neurons {
-            observe(*layer, &neurons.to_vec::<f32>()?);
-        }
-        self.cache.set_used(self.cache.used() + tokens.len() as i64);
-        Ok(values)
-    }
 }

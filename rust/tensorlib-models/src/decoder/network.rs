@@ -9,7 +9,7 @@ use super::shape::Shape;
 use crate::activity::{Activity, Tested};
 use crate::parts::{product, Linear, Norm, NormKind};
 use crate::weights::{Home, Weights};
-use crate::Result;
+use crate::{Error, Result};
 use std::cell::RefCell;
 use tensorlib::{f16, Context, ScaleOptions, Tensor};
 
@@ -39,7 +39,19 @@ impl Network {
     ) -> Result<Self> {
         let vocabulary = weights.vocabulary(shape.width)?;
         let embeddings = weights.get("token_embd.weight", &[shape.width, vocabulary])?;
-        let output = weights.shape_of("output.weight");
+        if let Some(said) = shape.stated.vocabulary.filter(|said| weights.is_hub() && *said != vocabulary) {
+            let name = weights.called("token_embd.weight");
+            return Err(Error::format(format!("tensor '{name}' has {vocabulary} rows, and vocab_size is {said}")));
+        }
+        // A folder that says that the embeddings make the logits may hold the matrix that they were tied to.
+        let output = match shape.stated.tied {
+            Some(true) => None,
+            Some(false) => Some(weights.shape_of("output.weight").ok_or_else(|| {
+                let name = weights.called("output.weight");
+                Error::format(format!("tensor '{name}' is missing, and tie_word_embeddings is false"))
+            })?),
+            None => weights.shape_of("output.weight"),
+        };
         let output = output.map(|_| Linear::load(weights, "output", shape.width, vocabulary)).transpose()?;
         let factors = shape.rope.factors(weights, context as i64)?;
         let window_factors = match &shape.window_rope {

@@ -13,9 +13,14 @@ const PARTIAL: Key = Key("", "partial_rotary_factor");
 const KIND: Key = Key("rope.scaling.type", "rope_scaling.rope_type");
 const OLD_KIND: Key = Key("", "rope_scaling.type");
 const FACTOR: Key = Key("rope.scaling.factor", "rope_scaling.factor");
+/// What older GGUF files have.
+const SCALE_LINEAR: Key = Key("rope.scale_linear", "");
 const TRAINED: Key = Key("rope.scaling.original_context_length", "rope_scaling.original_max_position_embeddings");
 const TRAINED_OF_MODEL: Key = Key("", "original_max_position_embeddings");
 const ATTENTION: Key = Key("rope.scaling.attn_factor", "rope_scaling.attention_factor");
+const YARN_ATTENTION: Key = Key("rope.scaling.yarn_attn_factor", "");
+const MSCALE: Key = Key("", "rope_scaling.mscale");
+const MSCALE_ALL: Key = Key("", "rope_scaling.mscale_all_dim");
 const BETA_FAST: Key = Key("rope.scaling.yarn_beta_fast", "rope_scaling.beta_fast");
 const BETA_SLOW: Key = Key("rope.scaling.yarn_beta_slow", "rope_scaling.beta_slow");
 const LOW: Key = Key("", "rope_scaling.low_freq_factor");
@@ -29,8 +34,10 @@ const PARAMETERS: Key = Key("", "rope_parameters");
 #[derive(Clone, Debug, PartialEq)]
 enum Factors {
     None,
-    /// A tensor of a GGUF file, where it is there.
-    InFile,
+    /// Tensors of a GGUF file, where they are there: one list, or two as below.
+    InFile {
+        trained: i64,
+    },
     /// These.
     Are(Vec<f32>),
     /// Two lists, of which the long one is for contexts above the one that the model was trained for.
@@ -71,29 +78,41 @@ impl Rope {
             ));
         }
         let mut rope = Rope::plain(settings.number_if(BASE)?.unwrap_or(10_000.0), dims, neox || settings.is_hub());
-        if !settings.is_hub() {
-            rope.factors = Factors::InFile;
-        }
-        let factor = settings.number_if(FACTOR)?.unwrap_or(1.0);
+        // In GGUF a factor of 0 is none, and older files have another name for it.
+        let factor = match (settings.number_if(FACTOR)?, settings.number_if(SCALE_LINEAR)?) {
+            (None, older) => older,
+            (said, _) => said,
+        };
+        let factor = factor.filter(|factor| settings.is_hub() || *factor != 0.0).unwrap_or(1.0);
         if factor < 1e-3 {
             return Err(settings.refuse(FACTOR, format!("is {factor}: a number above 0 is valid")));
         }
-        let trained = match settings.count_if(TRAINED)? {
+        let own_trained = match settings.is_hub() {
+            true => settings.count_if(TRAINED)?,
+            false => settings.count_or_none(TRAINED)?,
+        };
+        let trained = match own_trained {
             Some(n) => n,
             None => settings.count_if(TRAINED_OF_MODEL)?.map_or_else(|| settings.count(CONTEXT), Ok)?,
         };
+        if !settings.is_hub() {
+            rope.factors = Factors::InFile { trained };
+        }
         let kind = match settings.text_if(KIND)? {
             Some(kind) => Some(kind),
             None => settings.text_if(OLD_KIND)?,
         };
+        let attention = attention(settings, factor)?;
+        let (fast, slow) = (settings.number_if(BETA_FAST)?, settings.number_if(BETA_SLOW)?);
         match kind.as_deref() {
-            None | Some("none" | "default") => {}
-            Some("linear") => rope.scale = 1.0 / factor,
+            Some("none" | "default") => {}
+            None if settings.is_hub() => {}
+            // GGUF files that have a factor and no type were made before there were types.
+            None | Some("linear") => rope.scale = 1.0 / factor,
             Some("yarn") => {
                 (rope.scale, rope.yarn, rope.trained) = (1.0 / factor, true, trained);
-                rope.beta_fast = settings.number_if(BETA_FAST)?.unwrap_or(32.0);
-                rope.beta_slow = settings.number_if(BETA_SLOW)?.unwrap_or(1.0);
-                if let Some(attention) = settings.number_if(ATTENTION)? {
+                (rope.beta_fast, rope.beta_slow) = (fast.unwrap_or(32.0), slow.unwrap_or(1.0));
+                if let Some(attention) = attention {
                     // The operation multiplies by YaRN's own factor, which a folder's number has in it already.
                     let own = 1.0 + 0.1 * factor.ln();
                     rope.attention = if settings.is_hub() { attention / own } else { attention };
@@ -105,13 +124,16 @@ impl Rope {
                 rope.factors = Factors::LongAndShort { long, short, trained };
                 let stretched = settings.count(CONTEXT)? as f64 / trained as f64;
                 let own = if stretched > 1.0 { (1.0 + stretched.ln() / (trained as f64).ln()).sqrt() } else { 1.0 };
-                rope.attention = settings.number_if(ATTENTION)?.unwrap_or(own);
+                rope.attention = attention.unwrap_or(own);
             }
             Some(other) => {
                 let name = settings.name(KIND);
                 let known = "none, linear, yarn, llama3 and longrope";
                 return Err(Error::unsupported(format!("{name}: is '{other}': {known} are known")));
             }
+        }
+        if let (false, false, Some(attention)) = (settings.is_hub(), rope.yarn, attention) {
+            rope.attention = attention;
         }
         Ok(rope)
     }
@@ -132,6 +154,14 @@ impl Rope {
         }
     }
 
+    /// The most tokens that a model of this context was made for: YaRN is told of the context before it was stretched.
+    pub fn reach(&self, context: i64) -> i64 {
+        match self.yarn {
+            true => context.max((self.trained as f64 / self.scale).round() as i64),
+            false => context,
+        }
+    }
+
     /// The operation's options.
     pub fn options(&self) -> RopeOptions {
         let options = RopeOptions::new()
@@ -146,18 +176,30 @@ impl Rope {
         options.ext_factor(1.0).n_ctx_orig(self.trained).beta_fast(self.beta_fast).beta_slow(self.beta_slow)
     }
 
+    /// The tensor of the factors for contexts of so many tokens, where there are two.
+    fn long_or_short(context: i64, trained: i64) -> &'static str {
+        match context > trained {
+            true => "rope_factors_long.weight",
+            false => "rope_factors_short.weight",
+        }
+    }
+
     /// The factors of frequencies for contexts of so many tokens.
     pub fn factors(&self, weights: &Weights, context: i64) -> Result<Option<Tensor>> {
         let n = self.dims / 2;
         let list = match &self.factors {
             Factors::None => return Ok(None),
-            Factors::InFile => return weights.find("rope_freqs.weight", &[n]),
+            Factors::InFile { trained } => {
+                let name = Self::long_or_short(context, *trained);
+                return match weights.shape_of(name) {
+                    Some(_) => weights.find(name, &[n]),
+                    None => weights.find("rope_freqs.weight", &[n]),
+                };
+            }
             Factors::Are(values) => values.clone(),
             Factors::LongAndShort { long, short, trained } => {
-                let (name, list) = match context > *trained {
-                    true => ("rope_factors_long.weight", long),
-                    false => ("rope_factors_short.weight", short),
-                };
+                let (name, list) =
+                    (Self::long_or_short(context, *trained), if context > *trained { long } else { short });
                 let Some(list) = list else { return weights.get(name, &[n]).map(Some) };
                 list.iter().map(|x| *x as f32).collect()
             }
@@ -172,6 +214,17 @@ impl Rope {
     }
 }
 
+/// What queries and keys are multiplied by, where settings say it: as a number, or as a folder of YaRN by two factors of
+/// the logarithm of the stretch.
+fn attention(settings: &Settings, factor: f64) -> Result<Option<f64>> {
+    let older = settings.number_if(YARN_ATTENTION)?;
+    let said = settings.number_if(ATTENTION)?.or(older);
+    let (m, all) = (settings.number_if(MSCALE)?, settings.number_if(MSCALE_ALL)?);
+    let of = |m: f64| if factor > 1.0 { 0.1 * m * factor.ln() + 1.0 } else { 1.0 };
+    let by_two = m.zip(all).filter(|(m, all)| *m != 0.0 && *all != 0.0).map(|(m, all)| of(m) / of(all));
+    Ok(said.or(by_two).filter(|attention| *attention != 0.0))
+}
+
 /// Newer folders have the base, and what scales it, in one place.
 fn with_older_names(settings: &Settings) -> Result<Settings> {
     let Some(parameters) = settings.value_if(PARAMETERS)? else { return settings.with_defaults(&[]) };
@@ -182,7 +235,7 @@ fn with_older_names(settings: &Settings) -> Result<Settings> {
     }
     let base = (BASE, parameters["rope_theta"].clone());
     let partial = (PARTIAL, parameters["partial_rotary_factor"].clone());
-    settings.with_defaults(&[base, partial, (Key("", "rope_scaling"), parameters)])
+    settings.with_values(&[base, partial, (Key("", "rope_scaling"), parameters)])
 }
 
 /// Llama 3's factors: waves that are long beside the trained context are stretched wholly, short ones not at all, those

@@ -4,6 +4,7 @@
 use super::keys::*;
 use super::rope::Rope;
 use crate::settings::{Key, Settings};
+use crate::weights::Weights;
 use crate::{Error, Result};
 
 /// What gates go through.
@@ -81,6 +82,41 @@ pub struct Shape {
     pub sinks: bool,
     /// The name of the norm before the feed-forward part.
     pub ffn_norm: &'static str,
+    pub stated: Stated,
+}
+
+/// What a folder states about its tensors, which must be so.
+#[derive(Clone, Debug, Default)]
+pub struct Stated {
+    pub attention_bias: Option<bool>,
+    pub ffn_bias: Option<bool>,
+    /// The embeddings make the logits.
+    pub tied: Option<bool>,
+    pub vocabulary: Option<i64>,
+}
+
+impl Stated {
+    fn read(settings: &Settings) -> Result<Self> {
+        let flag = |key: Key| settings.inner_first(key).and_then(|value| value.as_bool());
+        Ok(Stated {
+            attention_bias: settings.flag_if(ATTENTION_BIAS)?,
+            ffn_bias: settings.flag_if(FFN_BIAS)?,
+            tied: flag(TIED),
+            vocabulary: settings.inner_first(VOCABULARY).and_then(|value| value.as_i64()),
+        })
+    }
+
+    /// Refuses a bias of this name that a folder has and says it has not, or the other way round.
+    pub fn check_bias(stated: Option<bool>, weights: &Weights, name: &str) -> Result<()> {
+        let is_there = weights.shape_of(name).is_some();
+        match stated {
+            Some(said) if said != is_there => {
+                let (name, is) = (weights.called(name), if is_there { "there" } else { "missing" });
+                Err(Error::format(format!("tensor '{name}' is {is}, and config.json says of such biases: {said}")))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Shape {
@@ -92,6 +128,7 @@ impl Shape {
             return Err(settings.refuse(KV_HEADS, format!("is {kv_heads}: a divisor of the {heads} heads is valid")));
         }
         let head = Self::head(settings)?;
+        let scale = settings.number_if(ATTENTION_SCALE)?.filter(|scale| *scale != 0.0);
         Ok(Shape {
             layers,
             width,
@@ -105,7 +142,7 @@ impl Shape {
             rope,
             window_rope: None,
             window: None,
-            attention_scale: 1.0 / (head as f64).sqrt(),
+            attention_scale: scale.unwrap_or(1.0 / (head as f64).sqrt()),
             attention_softcap: 0.0,
             final_softcap: 0.0,
             embedding_scale: 1.0,
@@ -116,6 +153,7 @@ impl Shape {
             post_norms: false,
             sinks: false,
             ffn_norm: "ffn_norm",
+            stated: Stated::read(settings)?,
         })
     }
 
@@ -133,10 +171,14 @@ impl Shape {
 
     /// A window of the layers that config.json lists, or else of those that `is_windowed` says.
     pub fn with_window(mut self, settings: &Settings, is_windowed: impl Fn(i64) -> bool) -> Result<Self> {
-        let Some(keys) = settings.count_if(WINDOW)? else { return Ok(self) };
-        let layers: Vec<bool> = match settings.texts_if(LAYER_TYPES)? {
+        // In GGUF 0 keys are no window.
+        let keys = if settings.is_hub() { settings.count_if(WINDOW)? } else { settings.count_or_none(WINDOW)? };
+        let (types, pattern) = (settings.texts_if(LAYER_TYPES)?, self.window_pattern(settings)?);
+        let Some(keys) = keys else { return Ok(self) };
+        let layers: Vec<bool> = match types {
+            _ if pattern.is_some() => pattern.unwrap_or_default(),
             Some(types) if types.len() as i64 == self.layers => {
-                types.iter().map(|t| t == "sliding_attention").collect()
+                types.iter().map(|t| window_of(settings, t)).collect::<Result<_>>()?
             }
             Some(types) => {
                 let what = format!("has {} entries: one for each of the {} layers is valid", types.len(), self.layers);
@@ -148,10 +190,34 @@ impl Shape {
         Ok(self)
     }
 
+    /// Which layers have a window, where a GGUF file says so.
+    fn window_pattern(&self, settings: &Settings) -> Result<Option<Vec<bool>>> {
+        let Some(value) = settings.value_if(WINDOW_PATTERN)? else { return Ok(None) };
+        let layers = 0..self.layers;
+        let pattern = match (value.as_i64(), value.as_array()) {
+            (Some(0), _) => Some(vec![false; usize::try_from(self.layers).unwrap_or(0)]),
+            (Some(every), _) if every > 0 => Some(layers.map(|layer| layer % every < every - 1).collect()),
+            (_, Some(list)) if list.len() as i64 >= self.layers => {
+                let is_on = |value: &serde_json::Value| value.as_bool().or(value.as_i64().map(|n| n != 0));
+                list[..usize::try_from(self.layers).unwrap_or(0)].iter().map(is_on).collect()
+            }
+            _ => None,
+        };
+        let layers = self.layers;
+        pattern.map(Some).ok_or_else(|| {
+            let what = format!("true or false for each of the {layers} layers, or a whole number, is valid");
+            settings.refuse(WINDOW_PATTERN, what)
+        })
+    }
+
     /// Experts, where there are some.
     pub fn with_experts(mut self, settings: &Settings, count: Key, ffn: Key, routing: Routing) -> Result<Self> {
-        let Some(count_of) = settings.count_if(count)? else { return Ok(self) };
-        let used = settings.count(EXPERTS_USED)?;
+        // 0 experts are none.
+        let (count_of, used) = (settings.count_or_none(count)?, settings.count_or_none(EXPERTS_USED)?);
+        let Some(count_of) = count_of else { return Ok(self) };
+        let Some(used) = used else {
+            return Err(settings.refuse(EXPERTS_USED, "is missing: a whole number is expected"));
+        };
         if used > count_of {
             return Err(settings.refuse(EXPERTS_USED, format!("is {used}: up to the {count_of} experts is valid")));
         }
@@ -172,5 +238,17 @@ impl Shape {
     /// Whether a layer has a window.
     pub fn is_windowed(&self, layer: usize) -> bool {
         self.window.as_ref().is_some_and(|window| window.layers.get(layer).copied().unwrap_or(false))
+    }
+}
+
+/// Whether a layer of this kind has a window.
+fn window_of(settings: &Settings, kind: &str) -> Result<bool> {
+    match kind {
+        "sliding_attention" => Ok(true),
+        "full_attention" => Ok(false),
+        other => {
+            let what = format!("has '{other}': sliding_attention and full_attention are known");
+            Err(Error::unsupported(format!("{}: {what}", settings.name(LAYER_TYPES))))
+        }
     }
 }

@@ -10,16 +10,19 @@ mod shape;
 pub use options::EncoderOptions;
 
 use crate::originals::{Memory, Originals};
-use crate::package::{Package, Pooling};
+use crate::package::Package;
 use crate::parts::{Norm, NormKind};
 use crate::placement::{Outline, Placed};
+use crate::sentences::{Pooling, SentenceSettings};
 use crate::tokenizer::Tokenizer;
+use crate::warnings::Warnings;
 use crate::weights::{Home, Loaded, Weights};
 use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
 use layer::{Layer, Run};
 use shape::{Positions, Shape};
+use std::borrow::Cow;
 use std::path::Path;
 use tensorlib::{Backend, Context, Graph, Tensor};
 
@@ -35,10 +38,9 @@ pub struct Encoder {
     layers: Vec<Layer>,
     vocabulary: i64,
     tokenizer: Tokenizer,
-    /// The special tokens at the end of each text.
-    last: Option<u32>,
-    pooling: Pooling,
+    sentences: SentenceSettings,
     max_tokens: usize,
+    warnings: Warnings,
     exact: bool,
     originals: Originals,
     /// Its tensors and their bytes.
@@ -111,7 +113,6 @@ impl Encoder {
             }
             None => None,
         };
-        let empty = tokenizer.encode("", true, false)?;
         let encoder = Encoder {
             tokens: weights.get("token_embd.weight", &[width, vocabulary])?,
             positions: match shape.positions {
@@ -124,16 +125,16 @@ impl Encoder {
             layers: (0..shape.layers).map(|i| Layer::load(&weights, &shape, i)).collect::<Result<_>>()?,
             vocabulary,
             tokenizer,
-            last: (empty.len() > 1).then(|| empty[empty.len() - 1]),
-            pooling: sentence.pooling.unwrap_or(Pooling::Mean),
+            sentences: sentence,
             max_tokens,
+            warnings: package.warnings,
             exact: options.exact,
             originals: Originals::new(weights.loaded(), weights.contexts(), backend),
             loaded: weights.loaded().iter().map(Loaded::placed).collect(),
             backend: backend.clone(),
             shape,
         };
-        weights.finish()?;
+        weights.finish(&encoder.warnings)?;
         Ok(encoder)
     }
 
@@ -149,7 +150,12 @@ impl Encoder {
 
     /// How vectors are made of those of tokens.
     pub fn pooling(&self) -> Pooling {
-        self.pooling
+        self.sentences.pooling.unwrap_or(Pooling::Mean)
+    }
+
+    /// What is odd about the model's files and stops nothing, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.list()
     }
 
     /// What the weights take now; less once something was computed, as originals of packed weights are given back.
@@ -157,20 +163,21 @@ impl Encoder {
         self.originals.memory()
     }
 
-    /// The tokens of a text, special ones included, and whether it was cut to [`Encoder::max_tokens`].
+    /// The tokens of a text, special ones and the folder's default prompt included, and whether it was cut to [`Encoder::max_tokens`].
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) where the tokenizer refuses the text.
     pub fn tokenize(&self, text: &str) -> Result<(Vec<u32>, bool)> {
-        let mut tokens = self.tokenizer.encode(text, true, false)?;
-        if tokens.len() <= self.max_tokens {
-            return Ok((tokens, false));
+        let mut text = Cow::from(text);
+        if self.sentences.lower_case {
+            text = text.to_lowercase().into();
         }
-        tokens.truncate(self.max_tokens);
-        if let (Some(last), Some(at)) = (self.last, tokens.last_mut()) {
-            *at = last;
+        if !self.sentences.prompt.is_empty() {
+            text = format!("{}{text}", self.sentences.prompt).into();
         }
-        Ok((tokens, true))
+        let mut tokens = self.tokenizer.encode(&text, true, false)?;
+        let was_cut = self.tokenizer.cut(&mut tokens, self.max_tokens);
+        Ok((tokens, was_cut))
     }
 
     /// The vectors of these texts, in their order. Overlong ones are cut.
@@ -187,9 +194,23 @@ impl Encoder {
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for a token that is none, too many of them in a line, or where `progress`
-    /// returned `false`; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
-    pub fn embed_tokens(&self, lines: &[Vec<u32>], mut progress: impl FnMut(usize) -> bool) -> Result<Vec<Vec<f32>>> {
+    /// returned `false`, and for a vector that is not finite; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
+    pub fn embed_tokens(&self, lines: &[Vec<u32>], progress: impl FnMut(usize) -> bool) -> Result<Vec<Vec<f32>>> {
+        self.embed_lines(0, lines, progress)
+    }
+
+    /// [`Encoder::embed_tokens`], with errors that count lines from `first` on.
+    ///
+    /// # Errors
+    /// As [`Encoder::embed_tokens`].
+    pub fn embed_lines(
+        &self,
+        first: usize,
+        lines: &[Vec<u32>],
+        mut progress: impl FnMut(usize) -> bool,
+    ) -> Result<Vec<Vec<f32>>> {
         for (i, line) in lines.iter().enumerate() {
+            let i = first + i;
             let (n, most) = (line.len(), self.max_tokens);
             if n > most {
                 return Err(Error::invalid(format!("line {i}: {n} tokens: up to {most} are valid")));
@@ -209,7 +230,10 @@ impl Encoder {
             let hidden = self.compute(&ctx, lines, &batch)?;
             for (line, range) in batch.places() {
                 let rows = &hidden[range.start * self.width()..range.end * self.width()];
-                vectors[line] = pooled(rows, self.width(), self.pooling);
+                if let Some(at) = rows.iter().position(|x| !x.is_finite()) {
+                    return Err(self.not_finite(first + line, at / self.width(), rows[at]));
+                }
+                vectors[line] = pooled(rows, self.width(), self.pooling());
             }
             if !progress(done) {
                 return Err(Error::invalid(format!("stopped after {done} of {} lines", lines.len())));
@@ -217,6 +241,14 @@ impl Encoder {
             ctx.reset()?;
         }
         Ok(vectors)
+    }
+
+    fn not_finite(&self, line: usize, token: usize, value: f32) -> Error {
+        let because = self.originals.not_finite().map_or(String::new(), |weight| format!("; {weight}"));
+        Error::invalid(format!(
+            "line {line}: the vector of its token {token} holds {value}, which is no vector{because}"
+        ))
+        .with_hint("a weight is damaged, or values are beyond F32's range: compare the file with its source")
     }
 
     /// The last layer's rows of a batch, token by token.

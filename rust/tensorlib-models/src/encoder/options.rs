@@ -1,7 +1,7 @@
 //! How an encoder is to be opened.
 
-use crate::package::Pooling;
 use crate::placement::Placement;
+use crate::sentences::Pooling;
 use tensorlib::DType;
 
 /// How an encoder is to be opened.

@@ -2,16 +2,23 @@
 
 mod entry;
 mod fp8;
+mod kinds;
+mod memory;
 mod open;
 mod safefile;
 mod safeset;
+mod scale_names;
 mod shards;
 mod source;
 mod stored;
 
 pub use entry::{dims, Entry};
 pub use fp8::Fp8;
+pub(crate) use kinds::hint as kind_hint;
+pub(crate) use memory::check_size;
+pub(crate) use open::open_regular;
 pub use safeset::SafeSet;
+pub use scale_names::scale_of;
 pub use shards::{listed, parsed};
 pub use source::{pieces, Piece, Source};
 pub use stored::{nbytes, Stored};

@@ -1,14 +1,11 @@
 //! Which files make one model: parts numbered in their names, or shards that an index names.
 
-use super::open::open_regular;
+use crate::settings::{parse_json, read_text};
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-/// The most bytes of an index: names and shards of a million tensors.
-const MAX_INDEX: u64 = 100_000_000;
 /// Names that a message lists; of the rest it says how many.
 const NAMED: usize = 4;
 
@@ -98,13 +95,8 @@ impl Index {
             let message = format!("{}: {what}", path.display());
             Error::format(message).with_hint("an index has a weight_map from tensors' names to shards' files")
         };
-        let mut text = Vec::new();
-        let file = open_regular(path)?;
-        file.take(MAX_INDEX + 1).read_to_end(&mut text).map_err(|e| Error::io(path, "read", &e))?;
-        if text.len() as u64 > MAX_INDEX {
-            return Err(bad(format!("is JSON of more than {MAX_INDEX} bytes: an index is smaller")));
-        }
-        let json: Json = serde_json::from_slice(&text).map_err(|e| bad(format!("is no index of shards: {e}")))?;
+        let text = read_text(path)?;
+        let json: Json = parse_json(&text).map_err(|e| bad(format!("is no index of shards: {e}")))?;
         let pairs = json.get("weight_map").and_then(Json::as_object);
         let pairs = pairs.ok_or_else(|| bad("is JSON without an object 'weight_map'".into()))?;
         let mut map = BTreeMap::new();

@@ -1,6 +1,7 @@
 //! A model's tensors, from GGUF or safetensors, read in pieces.
 
 use super::entry::Entry;
+use super::kind_hint;
 use super::open::open_regular;
 use super::safeset::SafeSet;
 use super::shards;
@@ -10,6 +11,9 @@ use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use tensorlib::Gguf;
+
+/// Bytes that tell what a file is.
+const HEAD: u64 = 64;
 
 /// An open file.
 pub enum Source {
@@ -78,20 +82,23 @@ impl Source {
     fn open_by(path: &Path, open_gguf: impl FnOnce(&Path) -> tensorlib::Result<Gguf>) -> Result<Self> {
         let mut file = open_regular(path)?;
         let mut head = Vec::new();
-        file.by_ref().take(9).read_to_end(&mut head).map_err(|e| Error::io(path, "read", &e))?;
+        file.by_ref().take(HEAD).read_to_end(&mut head).map_err(|e| Error::io(path, "read", &e))?;
         if head.starts_with(b"GGUF") {
             return Ok(Source::Gguf(open_gguf(path)?));
         }
         // A text, which a safetensors file is not: its first 8 bytes are a length, with zeros at its end.
-        if head.trim_ascii_start().starts_with(b"{") && !head.contains(&0) {
+        let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
+        if text.trim_ascii_start().starts_with(b"{") && !head[..head.len().min(9)].contains(&0) {
             return Ok(Source::Safetensors(SafeSet::open_index(path)?));
         }
-        if head.len() == 9 && head[8] == b'{' {
+        if head.len() > 8 && head[8] == b'{' {
             return Ok(Source::Safetensors(SafeSet::open(path)?));
         }
+        let hint = kind_hint(&head).unwrap_or("a GGUF file begins with the letters GGUF; was it copied to its end?");
+        head.truncate(9);
         let what = if head.is_empty() { "is empty".into() } else { format!("begins with {}", shown(&head)) };
         let message = format!("{}: {what}: it is neither GGUF nor safetensors", path.display());
-        Err(Error::format(message).with_hint("a GGUF file begins with the letters GGUF; was it copied to its end?"))
+        Err(Error::format(message).with_hint(hint))
     }
 
     /// The files that it is read from, as far as their names tell; `opened` is the one that was asked for.

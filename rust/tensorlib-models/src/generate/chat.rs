@@ -1,12 +1,11 @@
 //! Conversations as a model's own template writes them.
 
+use super::guarded;
+use super::template::Template;
 use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{context, Environment, ErrorKind as JinjaErrorKind, Value};
-
-/// Steps of a template: a conversation of thousands of turns takes fewer.
-const STEPS: u64 = 50_000_000;
+use minijinja::{context, Value};
+use std::collections::BTreeMap;
 
 /// One turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +18,9 @@ pub struct Message {
 
 /// A template, read.
 pub struct Chat {
-    environment: Environment<'static>,
-    bos: String,
-    eos: String,
+    template: Template,
+    /// Special tokens by the names that templates have for them.
+    special: Vec<(&'static str, String)>,
 }
 
 impl Chat {
@@ -36,20 +35,34 @@ impl Chat {
                 "the model has no chat template: it continues texts, and does not converse",
             ));
         };
-        let mut environment = Environment::new();
-        // As the library that models are made with reads them.
-        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-        environment.set_syntax(syntax.map_err(|e| unreadable(&e))?);
-        environment.set_fuel(Some(STEPS));
-        // Templates are written for Python, whose texts and maps have methods.
-        environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        let raise = |text: String| -> std::result::Result<Value, minijinja::Error> {
-            Err(minijinja::Error::new(JinjaErrorKind::InvalidOperation, text))
+        let token = |name, id: Option<u32>| Some((name, id.and_then(|id| tokenizer.token(id))?.to_string()));
+        let special = [
+            token("bos_token", tokenizer.bos()),
+            token("eos_token", tokenizer.eos()),
+            token("pad_token", tokenizer.pad()),
+            token("unk_token", tokenizer.unknown()),
+        ];
+        Ok(Chat { template: Template::new(template)?, special: special.into_iter().flatten().collect() })
+    }
+
+    /// The tokens of these turns, up to where the assistant's next one begins. Control tokens that are written out in what was said
+    /// stay text, but with `parse_special`, which lets a turn end another's.
+    ///
+    /// # Errors
+    /// As [`Chat::text`] and [`Tokenizer::encode`].
+    pub fn encode(&self, tokenizer: &Tokenizer, messages: &[Message], parse_special: bool) -> Result<Vec<u32>> {
+        if parse_special {
+            return tokenizer.encode_prompt(&self.text(messages)?, true);
+        }
+        let texts = messages.iter().map(|message| message.content.as_str());
+        let Some(mark) = guarded::mark(texts) else {
+            return Err(Error::invalid("the texts have all characters from U+FDD0 to U+FDEF, which stand for nothing"));
         };
-        environment.add_function("raise_exception", raise);
-        environment.add_template_owned("chat", template.to_string()).map_err(|e| unreadable(&e))?;
-        let token = |id: Option<u32>| id.and_then(|id| tokenizer.token(id)).unwrap_or_default().to_string();
-        Ok(Chat { environment, bos: token(tokenizer.bos()), eos: token(tokenizer.eos()) })
+        let marked: Vec<Message> = messages
+            .iter()
+            .map(|m| Message { role: m.role, content: guarded::with_marks(&m.content, mark, tokenizer) })
+            .collect();
+        tokenizer.encode_marked(&self.text(&marked)?, mark)
     }
 
     /// The text of these turns, up to where the assistant's next one begins.
@@ -59,23 +72,14 @@ impl Chat {
     pub fn text(&self, messages: &[Message]) -> Result<String> {
         let turns: Vec<Value> =
             messages.iter().map(|m| context! { role => m.role, content => m.content.as_str() }).collect();
-        let values = context! {
-            messages => turns,
-            bos_token => self.bos.as_str(),
-            eos_token => self.eos.as_str(),
-            add_generation_prompt => true,
-        };
-        let template = self.environment.get_template("chat").map_err(|e| unreadable(&e))?;
-        template.render(values).map_err(|e| Error::invalid(format!("chat template: {}", said(&e))))
+        let mut values: BTreeMap<&str, Value> = BTreeMap::new();
+        values.extend(self.special.iter().map(|(name, text)| (*name, Value::from(text.as_str()))));
+        values.extend([
+            ("messages", Value::from(turns)),
+            ("tools", Value::from(())),
+            ("documents", Value::from(())),
+            ("add_generation_prompt", Value::from(true)),
+        ]);
+        self.template.render(Value::from(values))
     }
-}
-
-fn unreadable(error: &minijinja::Error) -> Error {
-    Error::format(format!("chat template: {}", said(error)))
-}
-
-/// In one line.
-fn said(error: &minijinja::Error) -> String {
-    let line = error.line().map_or(String::new(), |line| format!(" in line {line}"));
-    format!("{}{line}", error.detail().map_or_else(|| error.kind().to_string(), String::from))
 }

@@ -1,11 +1,16 @@
 //! Text, token by token.
 
+mod channels;
 mod chat;
+mod guarded;
 mod sampler;
 mod stops;
+mod template;
 
 use crate::decoder::BATCH;
+use crate::tokenizer::Tokenizer;
 use crate::{Result, Session};
+use channels::Channels;
 use std::fmt;
 use std::time::{Duration, Instant};
 use stops::Stops;
@@ -47,6 +52,9 @@ pub struct Piece<'a> {
     pub token: Option<u32>,
     /// Whole characters.
     pub text: &'a str,
+    /// The channel that the text belongs to, of models whose answers have several messages (gpt-oss: `analysis`, `commentary`,
+    /// `final`).
+    pub channel: Option<&'a str>,
 }
 
 /// What was done.
@@ -69,8 +77,10 @@ pub struct Totals {
 ///
 /// The last token that is shown may not be in the session yet: a conversation feeds it with the next turn.
 ///
+/// Texts that the model's files name as stops count as well. A stop may be, or have in it, the text of a control token.
+///
 /// # Errors
-/// As [`Session::feed`].
+/// As [`Session::feed`]; [`ErrorKind::Invalid`](crate::ErrorKind) where logits are not numbers, naming the position.
 pub fn generate(
     session: &mut Session,
     sampler: &mut Sampler,
@@ -84,7 +94,7 @@ pub fn generate(
     session.check(prompt)?;
     let (mut logits, mut fed) = (Vec::new(), 0);
     for part in prompt.chunks(BATCH) {
-        if fed > 0 && !show(Piece { token: None, text: "" }) {
+        if fed > 0 && !show(Piece { token: None, text: "", channel: None }) {
             let (prompt_time, time) = (begin.elapsed(), Duration::ZERO);
             return Ok(Totals { prompt_tokens: fed, prompt_time, tokens: 0, time, ending: Ending::Interrupted });
         }
@@ -93,19 +103,26 @@ pub fn generate(
     }
     let prompt_time = begin.elapsed();
     sampler.remember(prompt);
-    let (mut stream, mut stops) = (decoder.tokenizer().stream(), Stops::new(stops));
+    let tokenizer = decoder.tokenizer();
+    let mut stops = Stops::new(stops.iter().chain(tokenizer.stops()));
+    let (mut stream, mut channels) = (tokenizer.stream(), Channels::new(tokenizer));
     let (begin, mut tokens) = (Instant::now(), 0);
     let ending = loop {
         if limit.is_some_and(|limit| tokens >= limit) {
             break Ending::Length;
         }
+        check(&logits, session)?;
         let token = sampler.next(&logits);
         tokens += 1;
-        if decoder.tokenizer().is_end(token) {
+        if tokenizer.is_end(token) {
             break Ending::Token(token);
         }
-        let (text, stop) = stops.push(&stream.push(token));
-        let go_on = show(Piece { token: Some(token), text: &text });
+        let text = channels.take(token, stream.push(token));
+        let (text, stop) = match hidden(tokenizer, token).filter(|_| text.is_empty()) {
+            Some(hidden) => stops.push_hidden(hidden),
+            None => stops.push(&text),
+        };
+        let go_on = show(Piece { token: Some(token), text: &text, channel: channels.channel() });
         if let Some(stop) = stop {
             break Ending::Stop(stop);
         }
@@ -124,8 +141,25 @@ pub fn generate(
         let (text, _) = stops.push(&stream.finish());
         let text = text + &stops.finish();
         if !text.is_empty() {
-            show(Piece { token: None, text: &text });
+            show(Piece { token: None, text: &text, channel: channels.channel() });
         }
     }
     Ok(Totals { prompt_tokens: prompt.len(), prompt_time, tokens, time, ending })
+}
+
+/// The text of a control token, which is not shown.
+fn hidden(tokenizer: &Tokenizer, token: u32) -> Option<&str> {
+    tokenizer.token(token).filter(|_| tokenizer.is_control(token))
+}
+
+/// Refuses logits from which nothing can be drawn. An infinite one is certain.
+fn check(logits: &[f32], session: &Session) -> Result<()> {
+    let wrong = logits.iter().position(|logit| logit.is_nan());
+    if let Some(token) = wrong {
+        return Err(session.not_finite(&format!("the logit of token {token} is NaN")));
+    }
+    if logits.iter().all(|logit| *logit == f32::NEG_INFINITY) {
+        return Err(session.not_finite("all logits are -infinity"));
+    }
+    Ok(())
 }

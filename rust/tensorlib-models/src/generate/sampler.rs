@@ -66,7 +66,7 @@ impl Sampler {
         self.last.drain(..n.saturating_sub(REMEMBERED));
     }
 
-    /// The next token, which is remembered. Of equal logits the first counts; NaN is less than all.
+    /// The next token, which is remembered. Of equal logits the first counts; NaN is less than all, and +infinity is certain.
     pub fn next(&mut self, logits: &[f32]) -> u32 {
         let token = self.draw(logits);
         self.remember(&[token]);
@@ -99,8 +99,8 @@ impl Sampler {
         }
         all.sort_unstable_by(likelier);
         let Some(most) = all.first().map(|(_, logit)| *logit) else { return 0 };
-        if most == f64::NEG_INFINITY {
-            return all[0].0; // nothing is likelier than anything else
+        if most.is_infinite() {
+            return all[0].0; // certain, or nothing is likelier than anything else
         }
         // Filters look at probabilities as the model gives them; the temperature comes last.
         let weight = |(_, logit): &(u32, f64)| (logit - most).exp();
@@ -169,6 +169,17 @@ mod tests {
     fn draws_have_the_models_probabilities() {
         near(&shares(ALL), [Some(1.0), Some(3.0), None, Some(2.0), Some(0.0)]);
         near(&shares(SamplerOptions { temperature: 2.0, ..ALL }), [Some(0.5), Some(1.5), None, Some(1.0), Some(0.0)]);
+    }
+
+    #[test]
+    fn an_infinite_logit_is_certain() {
+        for temperature in [0.0, 0.8, 1.0, 5.0] {
+            let mut sampler = Sampler::new(SamplerOptions { temperature, ..ALL }).unwrap();
+            assert_eq!(sampler.next(&[-50., 0., f32::INFINITY, 1., f32::NAN]), 2, "{temperature}");
+            assert_eq!(sampler.next(&[0., f32::NEG_INFINITY, 3e38, f32::INFINITY]), 3, "{temperature}");
+            let low = [f32::NEG_INFINITY, f32::NAN, -3e38];
+            assert_eq!(sampler.next(&low), 2, "{temperature}");
+        }
     }
 
     #[test]

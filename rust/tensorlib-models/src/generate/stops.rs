@@ -1,15 +1,27 @@
 //! Texts that end an answer.
 
+use std::ops::Range;
+
 /// Text on its way, of which what may be the beginning of a stop is held back.
 pub struct Stops {
     stops: Vec<String>,
     held: String,
+    /// Where in it there is text that stops are found in and that is not shown: control tokens.
+    hidden: Vec<Range<usize>>,
 }
 
 impl Stops {
     /// For these stops; an empty one is none.
-    pub fn new(stops: &[String]) -> Self {
-        Stops { stops: stops.iter().filter(|stop| !stop.is_empty()).cloned().collect(), held: String::new() }
+    pub fn new<'a>(stops: impl Iterator<Item = &'a String>) -> Self {
+        let stops = stops.filter(|stop| !stop.is_empty()).cloned().collect();
+        Stops { stops, held: String::new(), hidden: Vec::new() }
+    }
+
+    /// Takes the text of a control token in, as [`Stops::push`].
+    pub fn push_hidden(&mut self, text: &str) -> (String, Option<String>) {
+        let start = self.held.len();
+        self.hidden.push(start..start + text.len());
+        self.push(text)
     }
 
     /// Takes more text in. What can be shown of it, and the stop that it has run into: text from there on is not shown.
@@ -18,18 +30,33 @@ impl Stops {
         let found = self.stops.iter().filter_map(|stop| self.held.find(stop.as_str()).map(|at| (at, stop)));
         if let Some((at, stop)) = found.min_by_key(|(at, stop)| (*at, std::cmp::Reverse(stop.len()))) {
             let stop = stop.clone();
-            self.held.truncate(at);
-            return (std::mem::take(&mut self.held), Some(stop));
+            return (self.take(at), Some(stop));
         }
         let may_begin = |at: &usize| self.stops.iter().any(|stop| stop.starts_with(&self.held[*at..]));
         let keep = self.held.char_indices().map(|(at, _)| at).find(may_begin).unwrap_or(self.held.len());
-        let rest = self.held.split_off(keep);
-        (std::mem::replace(&mut self.held, rest), None)
+        (self.take(keep), None)
+    }
+
+    /// The first bytes of what is held, without what is hidden.
+    fn take(&mut self, n: usize) -> String {
+        let rest = self.held.split_off(n);
+        let taken = std::mem::replace(&mut self.held, rest);
+        let (mut shown, mut at) = (String::with_capacity(n), 0);
+        for range in &self.hidden {
+            shown.push_str(taken.get(at..range.start.min(n)).unwrap_or_default());
+            at = at.max(range.end.min(n));
+        }
+        shown.push_str(taken.get(at..).unwrap_or_default());
+        self.hidden.retain_mut(|range| {
+            *range = range.start.saturating_sub(n)..range.end.saturating_sub(n);
+            range.end > 0
+        });
+        shown
     }
 
     /// What was held back.
     pub fn finish(&mut self) -> String {
-        std::mem::take(&mut self.held)
+        self.take(self.held.len())
     }
 }
 
@@ -40,7 +67,7 @@ mod tests {
     /// All that is shown of a text that comes in these pieces, and what ended it.
     fn shown(stops: &[&str], pieces: &[&str]) -> (String, Option<String>) {
         let mut all = String::new();
-        let mut held = Stops::new(&stops.iter().map(|s| s.to_string()).collect::<Vec<_>>());
+        let mut held = Stops::new(stops.iter().map(|s| s.to_string()).collect::<Vec<_>>().iter());
         for piece in pieces {
             let (text, stop) = held.push(piece);
             all += &text;
@@ -65,8 +92,28 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_stop_is_shown_at_once() {
-        let mut held = Stops::new(&["\n\n".to_string()]);
+        let mut held = Stops::new(["\n\n".to_string()].iter());
         assert_eq!(held.push("one\n"), ("one".into(), None));
         assert_eq!(held.push("two"), ("\ntwo".into(), None));
+    }
+
+    #[test]
+    fn stops_are_found_in_what_is_not_shown() {
+        let mut held = Stops::new(["<u>".to_string(), "c<e>d".to_string()].iter());
+        assert_eq!(held.push("ab"), ("ab".into(), None));
+        assert_eq!(held.push_hidden("<b>"), (String::new(), None));
+        assert_eq!(held.push("xc"), ("x".into(), None));
+        assert_eq!(held.push_hidden("<e>"), (String::new(), None));
+        assert_eq!(held.push("f"), ("cf".into(), None));
+        assert_eq!(held.push("c"), (String::new(), None));
+        assert_eq!(held.push_hidden("<u>"), ("c".into(), Some("<u>".into())));
+        let mut held = Stops::new(["c<e>d".to_string()].iter());
+        held.push("ac");
+        held.push_hidden("<e>");
+        assert_eq!(held.push("d"), (String::new(), Some("c<e>d".into())));
+        let mut held = Stops::new(["c<e>d".to_string()].iter());
+        held.push("c");
+        held.push_hidden("<e>");
+        assert_eq!(held.finish(), "c");
     }
 }

@@ -1,6 +1,7 @@
 //! PowerInfer's files that say which neurons of a model lie on the GPU: GGUF but for its first four bytes, with `blk.N.gpu_idx`, I32, a 1
 //! for each neuron of layer N that does and a 0 for each other one, and perhaps `blk.N.gpu_bucket`, the numbers of those that do.
 
+use crate::settings::read_text;
 use crate::{Error, Result};
 use std::path::Path;
 use tensorlib::{DType, Gguf};
@@ -15,8 +16,6 @@ pub struct SplitLayer {
 }
 
 const MAGIC: &[u8] = b"PWRI";
-/// A number for each neuron: 200 layers of 2^18 neurons have 420 MB, twice.
-const MAX_FILE: u64 = 1 << 30;
 
 /// Each layer. Nothing where the file is none of this kind.
 ///
@@ -25,12 +24,7 @@ const MAX_FILE: u64 = 1 << 30;
 /// should be.
 pub fn read_split(path: impl AsRef<Path>) -> Result<Option<Vec<SplitLayer>>> {
     let path = path.as_ref();
-    let size = std::fs::metadata(path).map_err(|e| Error::io(path, "read", &e))?.len();
-    let too_large = || Error::format(format!("more than {MAX_FILE} bytes, which no such file has"));
-    let mut bytes = match size > MAX_FILE {
-        true => return Err(too_large().about(path.display())),
-        false => std::fs::read(path).map_err(|e| Error::io(path, "read", &e))?,
-    };
+    let mut bytes = read_text(path)?;
     if bytes.starts_with(MAGIC) {
         bytes[..4].copy_from_slice(b"GGUF");
     } else if !bytes.starts_with(b"GGUF") {

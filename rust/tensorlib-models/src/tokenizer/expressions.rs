@@ -1,6 +1,7 @@
 //! Regular expressions out of files: bounded in size, and in the steps that they may take for a text. The crate's own take a
 //! million for each place of a text, and stop without a word where that is not enough.
 
+use super::oniguruma::translated;
 use crate::{Error, Result};
 use fancy_regex::{Regex, RegexBuilder};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -85,12 +86,24 @@ pub(super) struct Expression {
 impl Expression {
     /// Of what a file has at `pattern`: a text, or an expression.
     pub(super) fn read(json: &serde_json::Value, weight: &mut Weight) -> Result<Self> {
-        let pattern = match (json["String"].as_str(), json["Regex"].as_str()) {
-            (Some(text), None) => fancy_regex::escape(text).into_owned(),
-            (None, Some(pattern)) => pattern.to_string(),
-            _ => return Err(Error::format("'pattern' has neither a String nor a Regex")),
-        };
-        weight.add(&pattern)?;
+        match (json["String"].as_str(), json["Regex"].as_str()) {
+            (Some(text), None) => {
+                let pattern = fancy_regex::escape(text).into_owned();
+                weight.add(&pattern)?;
+                Self::compiled(pattern)
+            }
+            (None, Some(pattern)) => Self::of(pattern, weight),
+            _ => Err(Error::format("'pattern' has neither a String nor a Regex")),
+        }
+    }
+
+    /// An expression as Oniguruma reads it.
+    pub(super) fn of(pattern: &str, weight: &mut Weight) -> Result<Self> {
+        weight.add(pattern)?;
+        Self::compiled(translated(pattern))
+    }
+
+    fn compiled(pattern: String) -> Result<Self> {
         let first = compile(&pattern, LIMITS[0])?;
         let later = LIMITS[1..].iter().map(|_| OnceLock::new());
         let compiled = std::iter::once(OnceLock::from(Some(first))).chain(later).collect();

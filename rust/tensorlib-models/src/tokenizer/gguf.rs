@@ -9,6 +9,7 @@ use super::sentencepiece::{SentencePiece, Spaces, SPACE_MARK};
 use super::steps::{Normalizers, PreTokenizers};
 use super::vocabulary::{Kind, Roles, Vocabulary};
 use super::{pretokenizers, Parts};
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::Gguf;
 use tokenizers::normalizers::{BertNormalizer, NormalizerWrapper, Precompiled};
@@ -36,8 +37,9 @@ struct Family {
     eos: bool,
 }
 
-pub(super) fn read(file: &Gguf) -> Result<Parts> {
+pub(super) fn read(file: &Gguf, warnings: &Warnings) -> Result<Parts> {
     let data = Metadata(file);
+    data.check_keys(warnings)?;
     let name = data.string(MODEL)?.ok_or_else(|| missing(MODEL, "the kind of vocabulary"))?;
     if !FAMILIES.contains(&name.as_str()) {
         let known = FAMILIES.join(", ");
@@ -71,13 +73,17 @@ pub(super) fn read(file: &Gguf) -> Result<Parts> {
     if name == "llama" || name == "t5" {
         // SentencePiece's own names, for files that say nothing.
         let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
-        roles.bos = roles.bos.or_else(|| control("<s>"));
-        roles.eos = roles.eos.or_else(|| control("</s>"));
+        let or_usual = |key: &str, id: Option<u32>, usual: &str| match data.says_none(key) {
+            true => None,
+            false => id.or_else(|| control(usual)),
+        };
+        roles.bos = or_usual("tokenizer.ggml.bos_token_id", roles.bos, "<s>");
+        roles.eos = or_usual("tokenizer.ggml.eos_token_id", roles.eos, "</s>");
     }
 
     let family = match name.as_str() {
         "llama" => llama(&data, &vocabulary, &roles)?,
-        "gpt2" => gpt2(&data, &vocabulary, &roles)?,
+        "gpt2" => gpt2(&data, &vocabulary, &roles, warnings)?,
         "bert" => {
             roles.bos = id("cls")?.or_else(|| vocabulary.id("[CLS]")).or(roles.bos);
             separator = separator.or_else(|| vocabulary.id("[SEP]")).or(roles.eos);
@@ -87,7 +93,8 @@ pub(super) fn read(file: &Gguf) -> Result<Parts> {
         _ => t5(&data, &vocabulary, &roles)?,
     };
 
-    let added = added_tokens(&vocabulary, strips_after(&data, &name)?);
+    let marks_spaces = name == "llama" || name == "t5";
+    let added = added_tokens(&vocabulary, marks_spaces, strips_after(&data, &name)?);
     let add = |key: &str, default| Ok::<bool, Error>(data.flag(&format!("tokenizer.ggml.{key}"))?.unwrap_or(default));
     let prefix = roles.bos.filter(|_| family.bos);
     let prefix = if add("add_bos_token", prefix.is_some())? { roles.bos } else { None };
@@ -104,6 +111,8 @@ pub(super) fn read(file: &Gguf) -> Result<Parts> {
         suffix: suffix.into_iter().collect(),
         roles,
         ends: ends.into_iter().flatten().collect(),
+        stops: Vec::new(),
+        truncates_left: false,
         chat_template: data.string("tokenizer.chat_template")?,
     })
 }
@@ -135,13 +144,17 @@ fn strips_after(data: &Metadata<'_>, name: &str) -> Result<bool> {
 }
 
 /// What is cut out of a text before anything else: marks for the model, and text that is never divided.
-fn added_tokens(vocabulary: &Vocabulary, strips_after: bool) -> Vec<(u32, AddedToken)> {
+fn added_tokens(vocabulary: &Vocabulary, marks_spaces: bool, strips_after: bool) -> Vec<(u32, AddedToken)> {
     let cut_out = |kind: Kind| kind.is_special() || kind == Kind::UserDefined;
     let tokens = vocabulary.iter().filter(|(id, _, kind)| cut_out(*kind) && vocabulary.is_first(*id));
     tokens
         .map(|(id, text, kind)| {
-            // Texts are compared before their spaces are marked.
-            let content = if kind == Kind::UserDefined { text.replace(SPACE_MARK, " ") } else { text.to_string() };
+            // Texts are compared before their spaces are marked. In other vocabularies the mark is a character like any other.
+            let content = if marks_spaces && kind == Kind::UserDefined {
+                text.replace(SPACE_MARK, " ")
+            } else {
+                text.to_string()
+            };
             let rstrip = strips_after && !["<unk>", "<s>", "<|endoftext|>"].contains(&text);
             (id, AddedToken::from(content, kind.is_special()).normalized(false).rstrip(rstrip))
         })
@@ -185,10 +198,15 @@ fn t5(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Fam
     Ok(Family { normalizer, pre_tokenizer: None, model, decoder, bos: false, eos: true })
 }
 
-fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles) -> Result<Family> {
+fn gpt2(data: &Metadata<'_>, vocabulary: &Vocabulary, roles: &Roles, warnings: &Warnings) -> Result<Family> {
     let merges = "tokenizer.ggml.merges";
     let merges = data.strings(merges)?.ok_or_else(|| missing(merges, "an array of strings"))?;
     let name = data.string("tokenizer.ggml.pre")?;
+    if name.is_none() {
+        warnings.add(
+            "tokenizer.ggml.pre: missing: how words are cut is a guess, and results may be poor; convert the model again",
+        );
+    }
     let rule = pretokenizers::rule(name.as_deref().unwrap_or("default"))?;
     let prefix_space = data.flag("tokenizer.ggml.add_space_prefix")?.unwrap_or(false);
     let model = byte_pairs(vocabulary, merges, roles.unknown, rule.ignore_merges)?;

@@ -7,9 +7,11 @@ use super::guard::guarded;
 use super::hub_settings::Settings;
 use super::model::Model;
 use super::steps::{Normalizers, PreTokenizers};
+use super::tables::{MODEL, TOKENIZER};
 use super::vocabulary::{Kind, Roles, Vocabulary, MAX_TOKENS};
 use super::Parts;
-use crate::settings::read_json;
+use crate::settings::{check_fields, read_json};
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -17,18 +19,29 @@ use tokenizers::models::ModelWrapper;
 use tokenizers::processors::PostProcessorWrapper;
 use tokenizers::{AddedToken, Encoding, Model as _, PostProcessor, Token};
 
-/// Eight times the largest published file. Taken apart, one takes several times as much memory.
-const MAX_FILE_BYTES: u64 = 256 << 20;
-
 /// Steps of a decoder, of which published ones have up to five, and how many times as long as a token a text may be by them.
 const MAX_STEPS: usize = 32;
 const MAX_GROWTH: usize = 64;
 
-pub(super) fn read(folder: &Path) -> Result<Parts> {
+pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Parts> {
     let path = folder.join("tokenizer.json");
-    let mut json = read_json(&path, MAX_FILE_BYTES)?;
+    let mut json = read_json(&path)?;
     let file = path.display().to_string();
-    let settings = Settings::read(folder)?;
+    let settings = Settings::read(folder, warnings)?;
+    for (what, object, fields) in
+        [(file.clone(), &json, &TOKENIZER), (format!("{file}: model"), &json["model"], &MODEL)]
+    {
+        let all = object.as_object().into_iter().flatten();
+        // Their vocabularies are long, and only the values of rules are looked at.
+        let value =
+            |name: &str| object.get(name).filter(|_| fields.only.iter().any(|(known, _)| *known == name)).cloned();
+        check_fields(
+            &[fields],
+            &what,
+            all.map(|(name, _)| (name.as_str(), value(name).unwrap_or_default())),
+            warnings,
+        )?;
+    }
 
     check_precompiled(&file, &json["normalizer"])?;
     let mut part = |name: &str| json.get_mut(name).map(Value::take).unwrap_or_default();
@@ -46,10 +59,18 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
     let vocabulary = vocabulary(&file, &model, &added)?;
     let role = |name: &str| settings.role(name).and_then(|text| vocabulary.id(text));
     let roles = Roles { bos: role("bos").or(role("cls")), eos: role("eos"), pad: role("pad"), unknown: role("unk") };
-    let (mut prefix, mut suffix) = around(&file, part("post_processor"))?;
-    // Loaders of such folders make the post-processor anew where these two are set.
-    apply(settings.add_bos, roles.bos, &mut prefix);
-    apply(settings.add_eos, roles.eos, &mut suffix);
+    // The post-processor counts, as in transformers 5, and not what tokenizer_config.json says beside it.
+    let (prefix, suffix) = around(&file, part("post_processor"))?;
+    for (name, wanted, token, at) in [
+        ("add_bos_token", settings.add_bos, roles.bos, &prefix),
+        ("add_eos_token", settings.add_eos, roles.eos, &suffix),
+    ] {
+        let is_there = token.is_some_and(|token| at.contains(&token));
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != is_there) {
+            warnings
+                .add(format!("tokenizer_config.json: {name}: is {wanted}, and {file} says otherwise, which counts"));
+        }
+    }
     if let Some(id) = prefix.iter().chain(&suffix).find(|id| **id as usize >= vocabulary.len()) {
         let n = vocabulary.len();
         return Err(Error::format(format!("{file}: post_processor: no token {id}; ids are 0 to {}", n - 1)));
@@ -65,16 +86,10 @@ pub(super) fn read(folder: &Path) -> Result<Parts> {
         suffix,
         roles,
         ends: settings.ends,
+        stops: settings.stops,
+        truncates_left: settings.truncates_left,
         chat_template: settings.chat_template,
     })
-}
-
-fn apply(wanted: Option<bool>, token: Option<u32>, at: &mut Vec<u32>) {
-    match (wanted, token) {
-        (Some(true), Some(token)) if !at.contains(&token) => at.push(token),
-        (Some(false), Some(token)) => at.retain(|id| *id != token),
-        _ => {}
-    }
 }
 
 /// Takes the texts of special tokens out of a vocabulary of likely pieces, whose model would make the tokens of them

@@ -1,6 +1,8 @@
 //! What the files beside `tokenizer.json` say.
 
-use crate::settings::{read_json, MAX_JSON};
+use super::tables::{CONFIG, GENERATION};
+use crate::settings::{check_fields, optional_json, read_text, Fields};
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value;
 use std::path::Path;
@@ -14,38 +16,62 @@ pub(super) struct Settings {
     pub(super) add_bos: Option<bool>,
     pub(super) add_eos: Option<bool>,
     pub(super) added: Vec<(u32, AddedToken)>,
-    /// `eos_token_id` of the settings of generation.
+    /// `eos_token_id` of the settings of generation, or else of the model.
     pub(super) ends: Vec<u32>,
+    /// Texts that end an answer.
+    pub(super) stops: Vec<String>,
+    /// Overlong texts lose their beginning.
+    pub(super) truncates_left: bool,
     pub(super) chat_template: Option<String>,
 }
 
 impl Settings {
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    pub(super) fn read(folder: &Path, warnings: &Warnings) -> Result<Self> {
         let mut settings = Settings::default();
         let path = folder.join("tokenizer_config.json");
-        if path.exists() {
-            let json = read_json(&path, MAX_JSON)?;
+        if let Some(json) = optional_json(&path)? {
+            check(&path, &json, &CONFIG, warnings)?;
             settings.add_roles(&json);
             settings.add_bos = json["add_bos_token"].as_bool();
             settings.add_eos = json["add_eos_token"].as_bool();
+            settings.truncates_left = json["truncation_side"] == "left";
             settings.chat_template = template(&json["chat_template"]);
             settings.add_tokens(&path, &json["added_tokens_decoder"])?;
         }
-        let path = folder.join("special_tokens_map.json");
-        if path.exists() {
-            settings.add_roles(&read_json(&path, MAX_JSON)?);
+        if let Some(json) = optional_json(&folder.join("special_tokens_map.json"))? {
+            settings.add_roles(&json);
         }
-        let path = folder.join("generation_config.json");
-        if path.exists() {
-            settings.ends = ends(&path, &read_json(&path, MAX_JSON)?["eos_token_id"])?;
-        }
+        settings.read_ends(folder, warnings)?;
         // A file of its own is the newer way, and goes before the other.
+        let path = folder.join("chat_template.json");
+        if let Some(text) = optional_json(&path)?.and_then(|json| template(&json["chat_template"])) {
+            settings.chat_template = Some(text);
+        }
         let path = folder.join("chat_template.jinja");
         if path.exists() {
-            settings.chat_template =
-                Some(std::fs::read_to_string(&path).map_err(|error| Error::io(&path, "read", &error))?);
+            let text = String::from_utf8(read_text(&path)?);
+            settings.chat_template = Some(text.map_err(|_| Error::format(format!("{}: is no UTF-8", path.display())))?);
         }
         Ok(settings)
+    }
+
+    /// What ends an answer: where generation_config.json does not mention it, config.json does.
+    fn read_ends(&mut self, folder: &Path, warnings: &Warnings) -> Result<()> {
+        let path = folder.join("generation_config.json");
+        if let Some(json) = optional_json(&path)? {
+            check(&path, &json, &GENERATION, warnings)?;
+            self.stops = stops(&path, &json["stop_strings"])?;
+            if json.get("eos_token_id").is_some() {
+                self.ends = ends(&path, &json["eos_token_id"])?;
+                return Ok(());
+            }
+        }
+        let path = folder.join("config.json");
+        let json = optional_json(&path)?.unwrap_or_default();
+        for of in [&json, &json["text_config"]] {
+            self.ends.extend(ends(&path, &of["eos_token_id"])?);
+        }
+        Ok(())
     }
 
     /// The text of `bos_token` for "bos".
@@ -93,8 +119,27 @@ fn ends(path: &Path, value: &Value) -> Result<Vec<u32>> {
         Value::Array(list) => list.as_slice(),
         one => std::slice::from_ref(one),
     };
+    // A null or -1 is none.
+    let list = list.iter().filter(|value| !value.is_null() && **value != -1);
     let id = |value: &Value| value.as_u64().and_then(|id| u32::try_from(id).ok());
-    list.iter().map(id).collect::<Option<_>>().ok_or_else(|| {
+    list.map(id).collect::<Option<_>>().ok_or_else(|| {
         Error::format(format!("{}: eos_token_id: an id or a list of ids is expected, not {value}", path.display()))
     })
+}
+
+/// A text, or several.
+fn stops(path: &Path, value: &Value) -> Result<Vec<String>> {
+    let list = match value {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(list) => list.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    list.iter().map(|text| text.as_str().map(String::from)).collect::<Option<_>>().ok_or_else(|| {
+        Error::format(format!("{}: stop_strings: a text or a list of texts is expected, not {value}", path.display()))
+    })
+}
+
+fn check(path: &Path, json: &Value, fields: &Fields, warnings: &Warnings) -> Result<()> {
+    let all = json.as_object().into_iter().flatten();
+    check_fields(&[fields], &path.display().to_string(), all.map(|(k, v)| (k.as_str(), v.clone())), warnings)
 }

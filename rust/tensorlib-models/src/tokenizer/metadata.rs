@@ -1,12 +1,12 @@
 //! The keys of a GGUF file that describe its tokenizer, each with an error that names it where it is not what it should
 //! be.
 
+use super::tables::GGUF;
+use crate::files::check_size;
+use crate::settings::{check_fields, json_of};
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use tensorlib::{Array, Gguf, Value};
-
-/// Bytes of one array: six times what the largest published vocabularies have. A file with more is refused before it is
-/// taken apart, which takes several times as much memory.
-const MAX_ARRAY_BYTES: usize = 32 << 20;
 
 /// The tokenizer's part of a file's metadata.
 pub(super) struct Metadata<'a>(pub(super) &'a Gguf);
@@ -33,12 +33,8 @@ pub(super) fn missing(key: &str, expected: &str) -> Error {
 
 impl Metadata<'_> {
     fn get(&self, key: &str) -> Result<Option<Value>> {
-        let bytes = self.0.raw_value(key).map_or(0, <[u8]>::len);
-        if bytes > MAX_ARRAY_BYTES {
-            return Err(Error::format(format!(
-                "{key}: {bytes} bytes, and no tokenizer has more than {MAX_ARRAY_BYTES}"
-            )));
-        }
+        // It is taken apart, which takes several times as much memory.
+        check_size(key, self.0.raw_value(key).map_or(0, <[u8]>::len) as u64)?;
         Ok(self.0.get(key))
     }
 
@@ -60,12 +56,39 @@ impl Metadata<'_> {
 
     /// The id of a token, checked against their number.
     pub(super) fn id(&self, key: &str, n_tokens: usize) -> Result<Option<u32>> {
+        if self.says_none(key) {
+            return Ok(None);
+        }
         let Some(value) = self.get(key)? else { return Ok(None) };
         let id = self.0.i64(key).map_err(|_| misshapen(key, "the id of a token", &value))?;
         match usize::try_from(id).ok().filter(|id| *id < n_tokens) {
             Some(id) => Ok(Some(id as u32)),
             None => Err(Error::format(format!("{key}: no token {id}; ids are 0 to {}", n_tokens.saturating_sub(1)))),
         }
+    }
+
+    /// Whether the key is there and says that there is no such token: by -1, or its bits as an unsigned number.
+    pub(super) fn says_none(&self, key: &str) -> bool {
+        match self.0.get(key) {
+            Some(Value::U32(id)) => id == u32::MAX,
+            Some(Value::U64(id)) => id == u64::MAX || id == u64::from(u32::MAX),
+            Some(Value::I32(id)) => id == -1,
+            Some(Value::I64(id)) => id == -1 || id == i64::from(u32::MAX),
+            Some(Value::I16(id)) => id == -1,
+            Some(Value::I8(id)) => id == -1,
+            _ => false,
+        }
+    }
+
+    /// Looks at the keys of a tokenizer that nothing reads.
+    pub(super) fn check_keys(&self, warnings: &Warnings) -> Result<()> {
+        let keys = self.0.keys().filter(|key| key.starts_with("tokenizer."));
+        // Only the values of rules are looked at, and those are short.
+        let value = |key: &str| match GGUF.only.iter().any(|(known, _)| *known == key) {
+            true => self.0.get(key).map(json_of).unwrap_or_default(),
+            false => serde_json::Value::Bool(true),
+        };
+        check_fields(&[&GGUF], "GGUF", keys.map(|key| (key, value(key))), warnings)
     }
 
     pub(super) fn strings(&self, key: &str) -> Result<Option<Vec<String>>> {

@@ -12,14 +12,17 @@ mod hub;
 mod hub_settings;
 mod metadata;
 mod model;
+mod oniguruma;
 mod pretokenizers;
 mod sentencepiece;
 mod steps;
 mod stream;
+mod tables;
 mod vocabulary;
 
 pub use stream::Stream;
 
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use decoder::Decoder;
 use expressions::Work;
@@ -55,6 +58,7 @@ pub struct Tokenizer {
     /// The same without the special ones.
     added_text: AddedVocabulary,
     ends: BTreeSet<u32>,
+    warnings: Warnings,
 }
 
 /// The most spaces in a row. The crate's expressions give up where they would have to remember a million places, which
@@ -76,6 +80,10 @@ struct Parts {
     roles: Roles,
     /// Ends that the file names beside eos.
     ends: Vec<u32>,
+    /// Texts that end an answer.
+    stops: Vec<String>,
+    /// Overlong texts lose their beginning.
+    truncates_left: bool,
     chat_template: Option<String>,
 }
 
@@ -87,7 +95,11 @@ impl Tokenizer {
     /// [`ErrorKind::Io`](crate::ErrorKind) for a file that cannot be read, [`ErrorKind::Format`](crate::ErrorKind) for one that is not what it should be,
     /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a part that this crate does not know.
     pub fn from_hub(folder: &Path) -> Result<Self> {
-        Self::new(hub::read(folder)?)
+        Self::of_folder(folder, &Warnings::default())
+    }
+
+    pub(crate) fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
+        Self::new(hub::read(folder, warnings)?, warnings)
     }
 
     /// Reads the keys `tokenizer.ggml.*` and `tokenizer.chat_template` of a GGUF file.
@@ -96,16 +108,20 @@ impl Tokenizer {
     /// [`ErrorKind::Format`](crate::ErrorKind) for a key that is missing or not what it should be, [`ErrorKind::Unsupported`](crate::ErrorKind) for a model or
     /// a pre-tokenizer that this crate does not know. The message names the key.
     pub fn from_gguf(file: &Gguf) -> Result<Self> {
-        Self::new(gguf::read(file)?)
+        Self::of_gguf(file, &Warnings::default())
     }
 
-    fn new(parts: Parts) -> Result<Self> {
+    pub(crate) fn of_gguf(file: &Gguf, warnings: &Warnings) -> Result<Self> {
+        Self::new(gguf::read(file, warnings)?, warnings)
+    }
+
+    fn new(parts: Parts, warnings: &Warnings) -> Result<Self> {
         let normalizers = &parts.normalizers;
         let text = parts.added.iter().filter(|(_, token)| !token.special);
         let added_text = added_vocabulary(text, normalizers)?;
         let added = added_vocabulary(parts.added.iter(), normalizers)?;
         let ends = vocabulary::ends(&parts.vocabulary, parts.ends.iter().copied().chain(parts.roles.eos));
-        Ok(Tokenizer { parts, added, added_text, ends })
+        Ok(Tokenizer { parts, added, added_text, ends, warnings: warnings.clone() })
     }
 
     /// The tokens of a text.
@@ -124,17 +140,56 @@ impl Tokenizer {
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for a text with more than 900,000 spaces in a row where words are cut by expressions.
     pub fn encode(&self, text: &str, add_special: bool, parse_special: bool) -> Result<Vec<u32>> {
         self.check(text)?;
-        let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special))?;
+        let mut ids = guarded("tokenizer", || self.encode_parts(text, parse_special, None))?;
         if add_special {
-            if !ids.starts_with(&self.parts.prefix) {
-                ids.splice(0..0, self.parts.prefix.iter().copied());
-            }
+            self.begin(&mut ids);
             // What is the prefix already cannot be the suffix too.
             if !ids[self.parts.prefix.len()..].ends_with(&self.parts.suffix) {
                 ids.extend(&self.parts.suffix);
             }
         }
         Ok(ids)
+    }
+
+    /// The tokens of a text that is to be continued: as [`Tokenizer::encode`] with `add_special`, but for those of a text's end, which
+    /// some files add for training.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::encode`].
+    pub fn encode_prompt(&self, text: &str, parse_special: bool) -> Result<Vec<u32>> {
+        let mut ids = self.encode(text, false, parse_special)?;
+        self.begin(&mut ids);
+        Ok(ids)
+    }
+
+    fn begin(&self, ids: &mut Vec<u32>) {
+        if !ids.starts_with(&self.parts.prefix) {
+            ids.splice(0..0, self.parts.prefix.iter().copied());
+        }
+    }
+
+    /// Cuts the tokens of a text to `most`, on the side that the files say; special ones around the text stay. Whether there
+    /// were more.
+    pub(crate) fn cut(&self, tokens: &mut Vec<u32>, most: usize) -> bool {
+        let Some(excess) = tokens.len().checked_sub(most).filter(|n| *n > 0) else { return false };
+        let Parts { prefix, suffix, truncates_left, .. } = &self.parts;
+        if prefix.len() + suffix.len() > most {
+            tokens.truncate(most);
+            return true;
+        }
+        let first = if *truncates_left { prefix.len() } else { most - suffix.len() };
+        tokens.drain(first..first + excess);
+        true
+    }
+
+    /// What is odd about the files and stops nothing, a line each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.list()
+    }
+
+    /// Texts that end an answer, where the files name some.
+    pub fn stops(&self) -> &[String] {
+        &self.parts.stops
     }
 
     /// Refuses texts whose words the crate would not cut, without a word about it.
@@ -152,7 +207,21 @@ impl Tokenizer {
         )))
     }
 
-    fn encode_parts(&self, text: &str, parse_special: bool) -> tokenizers::Result<Vec<u32>> {
+    /// As [`Tokenizer::encode_prompt`] with control tokens parsed, but for those in which the mark stands; it is taken out.
+    pub(crate) fn encode_marked(&self, text: &str, mark: char) -> Result<Vec<u32>> {
+        self.check(text)?;
+        let mut ids = guarded("tokenizer", || self.encode_parts(text, true, Some(mark)))?;
+        self.begin(&mut ids);
+        Ok(ids)
+    }
+
+    /// The texts of control tokens that encoding would find.
+    pub(crate) fn control_texts(&self) -> impl Iterator<Item = &str> {
+        let all = self.parts.added.iter();
+        all.filter(|(_, token)| token.special && !token.content.is_empty()).map(|(_, token)| token.content.as_str())
+    }
+
+    fn encode_parts(&self, text: &str, parse_special: bool, mark: Option<char>) -> tokenizers::Result<Vec<u32>> {
         let mut ids = Vec::new();
         // A pre-tokenizer that puts a space before a text makes one out of no text.
         if text.is_empty() {
@@ -163,6 +232,12 @@ impl Tokenizer {
         let watched = Watched::new(&self.parts.normalizers, &work);
         let mut parts = added.extract_and_normalize(watched.or_none(), text);
         watched.result()?;
+        if let Some(mark) = mark {
+            parts.normalize(|part| {
+                part.filter(|character| character != mark);
+                Ok(())
+            })?;
+        }
         self.parts.pre_tokenizers.apply(&mut parts, &work)?;
         for (part, _, tokens) in parts.get_splits(OffsetReferential::Normalized, OffsetType::None) {
             match tokens {
@@ -202,6 +277,11 @@ impl Tokenizer {
     /// models give such a control token.
     pub fn is_end(&self, id: u32) -> bool {
         self.ends.contains(&id)
+    }
+
+    /// Whether a token is a mark for the model and no text.
+    pub fn is_control(&self, id: u32) -> bool {
+        self.parts.vocabulary.kind(id).is_special()
     }
 
     /// The number of ids, those of control tokens included. A model may have more: rows of its embedding that nothing

@@ -62,6 +62,10 @@ const GPT4O: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|",
     r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 );
+const SEED_CODER: &str = concat!(
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}|",
+    r" ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"
+);
 const TEKKEN: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|",
@@ -95,14 +99,19 @@ const RULES: &[Rule] = &[
         &["default"],
         &[Cut::Regex(r"[\p{P}\$\+<=>\^~\|]+"), Cut::Regex(GPT2), Cut::Regex(r"\p{N}+"), Cut::Regex("[0-9][0-9][0-9]")],
     ),
-    Rule::new(&["gpt-2", "phi-2"], &[Cut::Gpt2Words]),
+    Rule::new(&["gpt-2", "phi-2", "mellum"], &[Cut::Gpt2Words]),
     Rule { nfc: true, ..Rule::new(&["olmo", "mpt", "modern-bert"], &[Cut::Gpt2Words]) },
     Rule { bos: true, eos: true, ..Rule::new(&["roberta-bpe", "jina-v1-en", "jina-v2-code"], &[Cut::Gpt2Words]) },
-    Rule::new(&["smollm", "starcoder", "refact"], &[Cut::Digit, Cut::Gpt2Words]),
+    Rule::new(&["smollm", "starcoder", "refact", "minerva-7b"], &[Cut::Digit, Cut::Gpt2Words]),
     Rule { nfc: true, ..Rule::new(&["command-r"], &[Cut::Digit, Cut::Gpt2Words]) },
-    Rule { ignore_merges: true, bos: true, ..Rule::new(&["llama-bpe", "llama3", "llama-v3"], &[Cut::Regex(LLAMA3)]) },
+    Rule {
+        ignore_merges: true,
+        bos: true,
+        ..Rule::new(&["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"], &[Cut::Regex(LLAMA3)])
+    },
     Rule::new(&["dbrx", "smaug-bpe", "chatglm-bpe", "glm4"], &[Cut::Regex(LLAMA3)]),
-    Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen"], &[Cut::Regex(QWEN2)]) },
+    Rule { nfc: true, ..Rule::new(&["qwen2", "deepseek-r1-qwen", "megrez"], &[Cut::Regex(QWEN2)]) },
+    Rule::new(&["seed-coder"], &[Cut::Regex(SEED_CODER)]),
     Rule::new(&["gpt-4o", "llama4"], &[Cut::Regex(GPT4O)]),
     Rule { ignore_merges: true, bos: true, ..Rule::new(&["tekken"], &[Cut::Regex(TEKKEN)]) },
     Rule::new(

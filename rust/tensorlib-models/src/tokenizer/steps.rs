@@ -154,6 +154,12 @@ impl PreTokenizers {
                     behavior: guarded(what, || Ok(serde_json::from_value(json["behavior"].take())?))?,
                     invert: guarded(what, || Ok(serde_json::from_value(json["invert"].take())?))?,
                 },
+                // The crate cuts by an expression here, which is the same as in other builds of it.
+                "Whitespace" => Cut::Split {
+                    expression: Expression::of(r"\w+|[^\w\s]+", weight)?,
+                    behavior: SplitDelimiterBehavior::Removed,
+                    invert: true,
+                },
                 _ => Cut::Crate(guarded(what, || Ok(serde_json::from_value(json)?))?),
             });
         }

@@ -100,7 +100,8 @@ impl Vocabulary {
     }
 }
 
-/// How models mark the end of a text or a turn. A token of such a name ends an answer where it is a control token.
+/// How models mark the end of a text or a turn. A token of such a name ends an answer where it is a control token,
+/// or one that is cut out of texts: some files have these as text.
 const END_NAMES: &[&str] = &[
     "</s>",
     "<|endoftext|>",
@@ -121,6 +122,10 @@ const END_NAMES: &[&str] = &[
     "<|endofturn|>",
     "<\u{ff5c}end\u{2581}of\u{2581}sentence\u{ff5c}>",
     "<EOT>",
+    "_<EOT>",
+    "<|turn_end|>",
+    "<|role_end|>",
+    "<|end_of_message|>",
     "[EOS]",
     "[EOT]",
     "<eos>",
@@ -129,7 +134,9 @@ const END_NAMES: &[&str] = &[
 /// All ids that end an answer: those that the file names, and control tokens known by name.
 pub(super) fn ends(vocabulary: &Vocabulary, named: impl IntoIterator<Item = u32>) -> BTreeSet<u32> {
     let control = |name: &str| vocabulary.id(name).filter(|id| vocabulary.kind(*id) == Kind::Control);
-    let mut ends: BTreeSet<u32> = END_NAMES.iter().filter_map(|name| control(name)).collect();
+    let cut_out =
+        |name: &str| vocabulary.id(name).filter(|id| matches!(vocabulary.kind(*id), Kind::Control | Kind::UserDefined));
+    let mut ends: BTreeSet<u32> = END_NAMES.iter().filter_map(|name| cut_out(name)).collect();
     // In the format of gpt-oss <|end|> ends a message, and the answer may be in the one after it.
     if control("<|return|>").is_some() && control("<|call|>").is_some() {
         if let Some(id) = control("<|end|>") {

@@ -3,13 +3,13 @@
 //! Where an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes
 //! W x + scale * B (A x). Nothing is merged into W, which may be quantised.
 
-use super::{Home, HubName, HubNames, Weights};
+use super::{Home, HubName, HubNames, Stack, Weights};
 use crate::files::Source;
-use crate::settings::{read_json, Settings, MAX_JSON};
+use crate::settings::{check_fields, json_of, read_json, Fields, Settings};
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use serde_json::Value as Json;
 use std::path::Path;
-use std::sync::Arc;
 use tensorlib::{Context, Gguf, ScaleOptions, Tensor};
 
 /// An adapter's files.
@@ -49,7 +49,9 @@ impl Adapter {
         let source = Source::open(&tensors)?;
         let (alpha, by_root) = match (&source, model.is_hub()) {
             (Source::Gguf(file), false) => (alpha_of_file(file, model).map_err(about)?, false),
-            (Source::Safetensors(_), true) => alpha_of_folder(&tensors.with_file_name("adapter_config.json"))?,
+            (Source::Safetensors(_), true) => {
+                alpha_of_folder(&tensors.with_file_name("adapter_config.json"), model.warnings())?
+            }
             (Source::Gguf(_), true) => return Err(about(other_kind("GGUF", "a folder, which takes PEFT's"))),
             (Source::Safetensors(_), false) => {
                 return Err(about(other_kind("safetensors", "GGUF, which takes GGUF's")))
@@ -74,9 +76,9 @@ impl Adapter {
     /// To be called when all matrices have asked: none of its tensors may be left.
     pub fn finish(&self) -> Result<()> {
         self.weights.freeze();
-        match self.weights.left() {
-            None => Ok(()),
-            Some(name) => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))
+        match &self.weights.left()[..] {
+            [] => Ok(()),
+            [name, ..] => Err(Error::format(format!("{}: tensor '{name}' fits no matrix of the model", self.path))
                 .with_hint("is it an adapter of this model? Those of embeddings, norms and biases are not known here")),
         }
     }
@@ -119,35 +121,85 @@ fn alpha_of_file(file: &Gguf, model: &Settings) -> Result<f64> {
     };
     expect("general.type", "adapter")?;
     expect("adapter.type", "lora")?;
+    let value = |key: &str| file.get(key).map(json_of).unwrap_or_default();
+    check_fields(&[&GGUF], "adapter", file.keys().map(|key| (key, value(key))), model.warnings())?;
     expect("general.architecture", model.architecture())?;
     finite("adapter.lora.alpha", file.f64("adapter.lora.alpha").map_err(fault)?)
 }
 
-fn alpha_of_folder(path: &Path) -> Result<(f64, bool)> {
-    let json = read_json(path, MAX_JSON)?;
+/// Ways to begin training that leave the model's own weights as they are. All others (PiSSA, OLoRA, CorDA, LoftQ and more)
+/// change those, and the additions fit the changed ones alone.
+const PLAIN_BEGINNINGS: [&str; 4] = ["true", "false", "\"gaussian\"", "\"eva\""];
+
+/// Keys of GGUF files of adapters.
+const GGUF: Fields = Fields {
+    known: &["adapter.lora.alpha", "adapter.lora.task_name", "adapter.type", "general.*", "split.*", "quantize.*"],
+    only: &[("adapter.alora.invocation_tokens", &["[]"])],
+};
+
+/// Fields of adapter_config.json: a plain sum of products is known.
+const PEFT: Fields = Fields {
+    known: &[
+        "auto_mapping",
+        "base_model_name_or_path",
+        "corda_config",
+        "ensure_weight_tying",
+        "eva_config",
+        "exclude_modules",
+        "inference_mode",
+        "layers_pattern",
+        "layers_to_transform",
+        "loftq_config",
+        "lora_alpha",
+        "lora_dropout",
+        "lora_ga_config",
+        "megatron_core",
+        "modules_to_save",
+        "peft_type",
+        "peft_version",
+        "qalora_group_size",
+        "r",
+        "rank_pattern",
+        "revision",
+        "runtime_config",
+        "target_modules",
+        "task_type",
+        "use_rslora",
+    ],
+    only: &[
+        ("alora_invocation_tokens", &["[]"]),
+        ("alpha_pattern", &["{}"]),
+        ("arrow_config", &[]),
+        ("bias", &["\"none\""]),
+        ("fan_in_fan_out", &["false"]),
+        ("init_lora_weights", &PLAIN_BEGINNINGS),
+        ("kasa_config", &[]),
+        ("layer_replication", &["[]"]),
+        ("lora_bias", &["false"]),
+        ("megatron_config", &["{}"]),
+        ("monteclora_config", &[]),
+        ("target_parameters", &["[]"]),
+        ("trainable_token_indices", &["[]", "{}"]),
+        ("use_bdlora", &["false"]),
+        ("use_dora", &["false"]),
+        ("use_qalora", &["false"]),
+        ("velora_config", &[]),
+    ],
+};
+
+fn alpha_of_folder(path: &Path, warnings: &Warnings) -> Result<(f64, bool)> {
+    let json = read_json(path)?;
     let about = |e: Error| e.about(path.display());
-    let is_on = |key: &str| json.get(key).and_then(Json::as_bool).unwrap_or(false);
     match json.get("peft_type").and_then(Json::as_str) {
         Some("LORA") => {}
         other => return Err(about(Error::unsupported(format!("peft_type is {other:?}: LORA is known")))),
     }
-    for key in ["use_dora", "fan_in_fan_out", "lora_bias"] {
-        if is_on(key) {
-            return Err(about(Error::unsupported(format!("{key} is true: false is known"))));
-        }
-    }
-    // Each would make some matrices' additions other than alpha and the rank say.
-    for key in ["alpha_pattern", "layer_replication", "megatron_config", "target_parameters"] {
-        let is_set = json.get(key).is_some_and(|v| {
-            !v.is_null() && v.as_object().is_none_or(|o| !o.is_empty()) && v.as_array().is_none_or(|a| !a.is_empty())
-        });
-        if is_set {
-            return Err(about(Error::unsupported(format!("{key} is not known here: nothing there is valid"))));
-        }
-    }
+    let fields = json.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value.clone()));
+    check_fields(&[&PEFT], &path.display().to_string(), fields, warnings)?;
     let alpha = json.get("lora_alpha").and_then(Json::as_f64);
     let alpha = alpha.ok_or_else(|| about(Error::format("lora_alpha is missing: a number is expected")))?;
-    Ok((finite("lora_alpha", alpha).map_err(about)?, is_on("use_rslora")))
+    let by_root = json["use_rslora"].as_bool().unwrap_or(false);
+    Ok((finite("lora_alpha", alpha).map_err(about)?, by_root))
 }
 
 fn finite(key: &str, value: f64) -> Result<f64> {
@@ -172,8 +224,10 @@ fn adapter_names(model: &HubNames) -> HubNames {
         };
         match of(base) {
             HubName::One(candidates) => HubName::One(candidates.iter().map(|name| theirs(name)).collect()),
-            HubName::Stack(expert) => HubName::Stack(Box::new(move |i| theirs(&expert(i)))),
+            HubName::Stack(Stack { of, .. }) => {
+                HubName::Stack(Stack { of: Box::new(move |i| theirs(&of(i))), fused: Vec::new(), half: None })
+            }
         }
     };
-    HubNames { of: Arc::new(of), norms_less_one: false }
+    HubNames::new(of)
 }

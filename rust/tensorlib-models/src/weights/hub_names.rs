@@ -1,5 +1,6 @@
 //! What hub folders call the tensors that GGUF files have under names of their own.
 
+use super::Quantization;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -7,8 +8,18 @@ use std::sync::Arc;
 pub enum HubName {
     /// One tensor; the first of these names that is there.
     One(Vec<String>),
+    /// Matrices of experts.
+    Stack(Stack),
+}
+
+/// Where a hub folder has the matrices of all experts.
+pub struct Stack {
     /// A tensor for each expert, by its number, as many as there are.
-    Stack(Box<dyn Fn(usize) -> String>),
+    pub of: Box<dyn Fn(usize) -> String>,
+    /// One tensor of all; the first of these names that is there goes before the others.
+    pub fused: Vec<String>,
+    /// Of these, which half of each matrix's rows.
+    pub half: Option<u64>,
 }
 
 /// What an architecture says of its folders.
@@ -18,6 +29,15 @@ pub struct HubNames {
     pub of: Arc<dyn Fn(&str) -> HubName + Send + Sync>,
     /// Whether the factors of norms are stored less 1.
     pub norms_less_one: bool,
+    /// What config.json says of weights in 8 bits.
+    pub quantization: Quantization,
+}
+
+impl HubNames {
+    /// These names, of weights that are stored as they are.
+    pub fn new(of: impl Fn(&str) -> HubName + Send + Sync + 'static) -> Self {
+        HubNames { of: Arc::new(of), norms_less_one: false, quantization: Quantization::default() }
+    }
 }
 
 /// Which of the ways of naming tensors, as with a prefix, the files have: that of the embeddings.

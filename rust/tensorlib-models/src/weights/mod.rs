@@ -3,21 +3,26 @@
 mod adapter;
 mod home;
 mod hub_names;
+mod left;
+mod load;
+mod scales;
+mod segments;
 
 pub use adapter::{Adapter, LowRank};
 pub use home::{Home, Rows};
-pub use hub_names::{HubName, HubNames};
+pub use hub_names::{HubName, HubNames, Stack};
+pub use scales::Quantization;
 
-use crate::files::{dims, nbytes, pieces, Entry, SafeSet, Source};
+use crate::files::{dims, nbytes, SafeSet, Source};
 use crate::placement::Placed;
+use crate::warnings::Warnings;
 use crate::{Error, Result};
 use hub_names::way_of_naming;
+use load::check_range;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tensorlib::{Context, DType, Gguf, Kind, Tensor};
 
-/// Bytes, or floats, of a tensor that are read at a time.
-const PIECE: usize = 4 << 20;
 /// Matrices that are never converted: rows of them are added as they are, and they are small.
 const SMALL: [&str; 3] = ["position_embd.weight", "token_types.weight", "attn_rel_b.weight"];
 
@@ -82,9 +87,11 @@ impl Weights {
         self.adapters.iter().filter_map(|adapter| adapter.find(name, shape).transpose()).collect()
     }
 
-    /// To be called when all is loaded: nothing may be added, and no adapter may have tensors that nobody asked for.
-    pub fn finish(&self) -> Result<()> {
+    /// To be called when all is loaded: nothing may be added, no adapter may have tensors that nobody asked for, and the model's
+    /// own are looked at.
+    pub fn finish(&self, warnings: &Warnings) -> Result<()> {
         self.freeze();
+        left::check(self.left(), self.is_hub(), warnings)?;
         self.adapters.iter().try_for_each(Adapter::finish)
     }
 
@@ -175,7 +182,7 @@ impl Weights {
     pub fn find(&self, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
         let leaf = match &self.files {
             Files::Gguf(file) => {
-                let Some(info) = file.tensor_info(name) else { return Ok(None) };
+                let Some(info) = file.tensor_info(name) else { return self.find_experts(file, name, shape) };
                 check(name, &info.shape, info.dtype.name(), shape)?;
                 self.taken.borrow_mut().insert(name.to_string());
                 match self.is_shape_alone(info.shape.iter().product(), name) {
@@ -185,33 +192,36 @@ impl Weights {
             }
             Files::Hub { set, entries, names } => {
                 let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
-                let parts: Vec<&Entry> = match (names.of)(name) {
-                    HubName::One(candidates) => candidates.iter().find_map(|name| find(name)).into_iter().collect(),
-                    HubName::Stack(name) => (0..).map_while(|expert| find(&name(expert))).collect(),
-                };
-                if parts.is_empty() {
+                let segments = segments::of((names.of)(name), find, shape)?;
+                if segments.is_empty() {
                     return Ok(None);
                 }
-                self.taken.borrow_mut().extend(parts.iter().map(|part| part.name.clone()));
+                self.taken.borrow_mut().extend(segments.iter().map(|segment| segment.entry.name.clone()));
                 let plus = if names.norms_less_one && name.ends_with("norm.weight") { 1.0 } else { 0.0 };
-                self.load(set, name, &parts, shape, plus)?
+                self.load(set, name, &segments, shape, plus)?
             }
         };
         self.keep(name, self.home.device(name), &leaf);
         Ok(Some(leaf))
     }
 
-    /// A tensor of the files that was not asked for, where there is one.
-    pub fn left(&self) -> Option<String> {
+    /// The tensors of the files that were not asked for.
+    pub fn left(&self) -> Vec<String> {
         let taken = self.taken.borrow();
-        match &self.files {
-            Files::Gguf(file) => file.tensors().map(|t| t.name.to_string()).find(|name| !taken.contains(name)),
-            Files::Hub { set, .. } => set.entries().iter().map(|e| e.name.clone()).find(|name| !taken.contains(name)),
-        }
+        let all: Vec<String> = match &self.files {
+            Files::Gguf(file) => file.tensors().map(|t| t.name.to_string()).collect(),
+            Files::Hub { set, .. } => set.entries().iter().map(|e| e.name.clone()).collect(),
+        };
+        all.into_iter().filter(|name| !taken.contains(name)).collect()
+    }
+
+    /// Whether the files are a folder's.
+    pub fn is_hub(&self) -> bool {
+        matches!(self.files, Files::Hub { .. })
     }
 
     /// What the files call it, for messages.
-    fn called(&self, name: &str) -> String {
+    pub fn called(&self, name: &str) -> String {
         match &self.files {
             Files::Gguf(_) => name.to_string(),
             Files::Hub { names, entries, .. } => match (names.of)(name) {
@@ -219,7 +229,7 @@ impl Weights {
                     let first = all.first().cloned().unwrap_or_else(|| name.to_string());
                     all.get(way_of_naming(names, entries)).cloned().unwrap_or(first)
                 }
-                HubName::Stack(name) => name(0),
+                HubName::Stack(stack) => (stack.of)(0),
             },
         }
     }
@@ -232,9 +242,9 @@ impl Weights {
                 let shape = |name: &str| entries.get(name).map(|i| set.entries()[*i].shape.clone());
                 match (names.of)(name) {
                     HubName::One(all) => all.iter().find_map(|name| shape(name)),
-                    HubName::Stack(name) => {
-                        let count = (0..).take_while(|i| entries.contains_key(&name(*i))).count() as i64;
-                        shape(&name(0)).map(|of_one| [&of_one[..], &[count]].concat())
+                    HubName::Stack(Stack { of, .. }) => {
+                        let count = (0..).take_while(|i| entries.contains_key(&of(*i))).count() as i64;
+                        shape(&of(0)).map(|of_one| [&of_one[..], &[count]].concat())
                     }
                 }
             }
@@ -275,70 +285,14 @@ impl Weights {
 
     fn converted(&self, name: &str, leaf: Tensor) -> Result<Tensor> {
         match self.wanted(name, leaf.dtype(), &leaf.shape()) {
-            Some(to) => self.constant(self.home.part(name).quantize_tensor(&leaf, to, None)?),
+            Some(to) => {
+                if to == DType::F16 {
+                    check_range(name, to, &leaf.to_f32_vec()?)?;
+                }
+                self.constant(self.home.part(name).quantize_tensor(&leaf, to, None)?)
+            }
             None => Ok(leaf),
         }
-    }
-
-    /// A leaf of one entry, or of several stacked in the last dimension.
-    fn load(&self, set: &SafeSet, name: &str, parts: &[&Entry], shape: &[i64], plus: f32) -> Result<Tensor> {
-        let (first, n) = (parts[0], parts.len() as i64);
-        let part_shape = if n == 1 { shape } else { &shape[..shape.len() - 1] };
-        if n > 1 && shape.last() != Some(&n) {
-            let wanted = shape.last().copied().unwrap_or(0);
-            return Err(Error::format(format!("tensor '{}' and its like: there are {n} of {wanted}", first.name)));
-        }
-        for part in parts {
-            check(&part.name, &part.shape, part.type_name.clone(), part_shape)?;
-            if part.stored != first.stored {
-                let message =
-                    format!("tensor '{}' is {}, '{}' {}", part.name, part.type_name, first.name, first.type_name);
-                return Err(Error::format(message + ": one type is valid"));
-            }
-        }
-        let stored = first.known_type()?;
-        let changed = plus != 0.0 || !matches!(first.stored, crate::files::Stored::As(_));
-        let dtype = if plus != 0.0 { DType::F32 } else { self.wanted(name, stored, shape).unwrap_or(stored) };
-        if self.is_shape_alone(shape.iter().product(), name) {
-            return self.shape_alone(name, dtype, shape);
-        }
-        let leaf = match self.home.is_outline() {
-            true => Context::on(self.home.part(name)).zeros(dtype, shape)?,
-            false => self.context(name).zeros(dtype, shape)?,
-        };
-        leaf.set_name(name)?;
-        let mut at = 0;
-        for part in parts {
-            let row = part.row().max(1);
-            if changed || dtype != stored {
-                for piece in pieces(part.elements(), row, 1, PIECE.max(row)) {
-                    let mut values = self.values(set, part, &piece)?;
-                    values.iter_mut().for_each(|v| *v += plus);
-                    let bytes = self.part_bytes(name, dtype, &values, piece.row)?;
-                    leaf.write_bytes(at, &bytes)?;
-                    at += bytes.len();
-                }
-            } else {
-                for piece in pieces(part.nbytes, 1, 1, PIECE) {
-                    leaf.write_bytes(at, &set.read(part, piece.start, piece.n)?)?;
-                    at += piece.n;
-                }
-            }
-        }
-        self.constant(leaf)
-    }
-
-    fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
-        let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
-        entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
-    }
-
-    /// Encoded by the host: the leaf may be on a device.
-    fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
-        if self.home.part(name).device() == "cpu" {
-            return Ok(self.home.part(name).quantize(dtype, values, row, None)?);
-        }
-        Ok(dtype.quantize(values, row, None)?)
     }
 
     fn constant(&self, leaf: Tensor) -> Result<Tensor> {

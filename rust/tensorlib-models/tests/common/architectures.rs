@@ -235,7 +235,12 @@ pub fn all() -> Vec<Model> {
         },
         Model {
             name: "mixtral",
-            spec: Spec { experts: Some((5, 2, 96, Route::Normalised)), ..neox(base()) },
+            // Where the folder does not mention the base, it is the published code's.
+            spec: Spec {
+                experts: Some((5, 2, 96, Route::Normalised)),
+                frequencies: frequencies(1e6, 16),
+                ..neox(base())
+            },
             gguf: None,
             hub: Some(("mixtral", r#", "num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": null"#)),
         },

@@ -87,6 +87,13 @@ impl Tensors {
         leaf
     }
 
+    /// Other values for `logits` and its like; the bytes stay.
+    pub fn set_values(&mut self, name: &str, values: Vec<f64>) {
+        let stored = self.all.get_mut(name).unwrap();
+        assert_eq!(stored.values.len(), values.len());
+        stored.values = values;
+    }
+
     pub fn write_gguf(&self, path: &Path, metadata: &[(String, Value)]) {
         let ctx = Context::new();
         let mut writer = GgufWriter::create(path).unwrap();
@@ -123,6 +130,22 @@ impl Tensors {
         }
         safetensors::write(path, &leafs.iter().collect::<Vec<_>>(), &[]).unwrap();
     }
+}
+
+/// A tensor of a safetensors file by hand: name, type, shape with the contiguous dimension last, bytes.
+pub type Raw = (String, &'static str, Vec<i64>, Vec<u8>);
+
+/// A safetensors file of types that the engine has not.
+pub fn write_raw(path: &Path, tensors: &[Raw]) {
+    let (mut header, mut data) = (Vec::new(), Vec::new());
+    for (name, dtype, shape, bytes) in tensors {
+        let (begin, end) = (data.len(), data.len() + bytes.len());
+        data.extend_from_slice(bytes);
+        header
+            .push(format!("\"{name}\":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{begin},{end}]}}"));
+    }
+    let header = format!("{{{}}}", header.join(","));
+    std::fs::write(path, [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat()).unwrap();
 }
 
 /// A vocabulary of so many tokens: special ones, the beginning of a word, letters and marks.

@@ -62,20 +62,30 @@ fn beginning_and_end_as_the_settings_say() {
         settings["eos_token"] = json!("</s>");
         config(settings)
     };
+    // transformers 5 does not look at these two where there is a tokenizer.json.
     let both = roles(json!({"add_bos_token": true, "add_eos_token": true}));
-    assert_eq!(both.encode("a", true, true).unwrap(), [256, 97, 257]);
-    assert_eq!(both.encode("<s>a</s>", true, true).unwrap(), [256, 97, 257]);
-    assert_eq!(both.encode("", true, true).unwrap(), [256, 257]);
-    assert_eq!(both.encode("a", false, true).unwrap(), [97]);
+    assert_eq!(both.encode("a", true, true).unwrap(), [97]);
+    let warnings = both.warnings();
+    assert!(
+        warnings[0].contains("add_bos_token: is true") && warnings[1].contains("add_eos_token: is true"),
+        "{warnings:?}"
+    );
 
-    // The post-processor has bos, and the settings may take it away.
     let mut json = marks();
     json["post_processor"] = json!({"type": "RobertaProcessing", "sep": ["</s>", 257], "cls": ["<s>", 256],
                                     "trim_offsets": true, "add_prefix_space": false});
-    assert_eq!(hub(&json, &[]).unwrap().encode("a", true, false).unwrap(), [256, 97, 257]);
+    let around = hub(&json, &[]).unwrap();
+    assert_eq!(around.encode("a", true, false).unwrap(), [256, 97, 257]);
+    assert_eq!(around.encode("<s>a</s>", true, true).unwrap(), [256, 97, 257]);
+    assert_eq!(around.encode("", true, true).unwrap(), [256, 257]);
+    assert_eq!(around.encode("a", false, true).unwrap(), [97]);
+    // What is to be continued does not end.
+    assert_eq!(around.encode_prompt("a", true).unwrap(), [256, 97]);
+    assert_eq!(around.encode_prompt("<s>a", true).unwrap(), [256, 97]);
     let without = json!({"bos_token": "<s>", "add_bos_token": false});
     let tokenizer = hub(&json, &[("tokenizer_config.json", without)]).unwrap();
-    assert_eq!(tokenizer.encode("a", true, false).unwrap(), [97, 257]);
+    assert_eq!(tokenizer.encode("a", true, false).unwrap(), [256, 97, 257]);
+    assert!(tokenizer.warnings()[0].contains("add_bos_token: is false"), "{:?}", tokenizer.warnings());
 }
 
 #[test]
@@ -208,4 +218,48 @@ fn files_that_cannot_be_read() {
     folder.write("tokenizer.json", "{\"version\": ");
     let error = Tokenizer::from_hub(&folder.0).unwrap_err().to_string();
     assert!(error.contains("tokenizer.json") && error.contains("line 1"), "{error}");
+}
+
+/// Where generation_config.json does not mention it, config.json says what ends an answer; stops are texts.
+#[test]
+fn all_ways_to_mark_an_end() {
+    let ends = |files: &[(&str, Json)]| {
+        let tokenizer = hub(&marks(), files).unwrap();
+        (0..300).filter(|id| tokenizer.is_end(*id)).collect::<Vec<u32>>()
+    };
+    assert_eq!(ends(&[("config.json", json!({"eos_token_id": 97}))]), [97, 257, 258]);
+    let nested = json!({"eos_token_id": [97, -1, null], "text_config": {"eos_token_id": 98}});
+    assert_eq!(ends(&[("config.json", nested.clone())]), [97, 98, 257, 258]);
+    let generation = json!({"eos_token_id": null, "temperature": 0.6});
+    assert_eq!(ends(&[("config.json", nested), ("generation_config.json", generation)]), [257, 258]);
+    let tokenizer = hub(&marks(), &[("generation_config.json", json!({"stop_strings": ["###", "\n\n"]}))]).unwrap();
+    assert_eq!(tokenizer.stops(), ["###", "\n\n"]);
+    assert!(hub(&marks(), &[("generation_config.json", json!({"stop_strings": 3}))]).is_err());
+}
+
+#[test]
+fn fields_of_tokenizer_files() {
+    let mut json = marks();
+    json["model"]["dropout"] = json!(0.1);
+    assert!(hub(&json, &[]).unwrap_err().to_string().contains("model: dropout: is 0.1: 0 is supported"));
+    json["model"]["dropout"] = json!(null);
+    let split = json!({"split_special_tokens": true});
+    let error = hub(&json, &[("tokenizer_config.json", split)]).unwrap_err().to_string();
+    assert!(error.contains("split_special_tokens: is true"), "{error}");
+    let odd =
+        [("tokenizer_config.json", json!({"odd": 1})), ("generation_config.json", json!({"suppress_tokens": [1]}))];
+    let warnings = hub(&json, &odd).unwrap().warnings();
+    assert!(warnings[0].ends_with("ignored: odd") && warnings[1].ends_with("ignored: suppress_tokens"), "{warnings:?}");
+}
+
+/// The crate's own cut at words is Oniguruma's as well.
+#[test]
+fn whitespace_cuts_words_as_oniguruma_does() {
+    let mut json = marks();
+    json["pre_tokenizer"] = json!({"type": "Sequence", "pretokenizers": [
+        {"type": "Whitespace"}, {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]});
+    let tokenizer = hub(&json, &[]).unwrap();
+    // Spaces are left out, and all else stays, in parts that are told by nothing else here.
+    assert_eq!(tokenizer.encode("a b", false, false).unwrap(), [97, 98]);
+    assert_eq!(tokenizer.encode("x\u{bd}", false, false).unwrap().len(), 3);
 }

@@ -125,3 +125,64 @@ fn one_tokenizer_serves_many_threads() {
         threads.into_iter().for_each(|thread| assert_eq!(thread.join().unwrap(), [97, 258, 98]));
     });
 }
+
+/// -1, or its bits in an unsigned number, says that there is no such token.
+#[test]
+fn ids_that_say_none() {
+    for key in ["padding", "seperator", "unknown", "mask", "eot", "eom", "eos", "bos"] {
+        let key = format!("{key}_token_id");
+        let file = with_marks(MARKS);
+        for value in [tensorlib::Value::U32(u32::MAX), (-1i32).into(), (-1i64).into(), u64::from(u32::MAX).into()] {
+            let tokenizer = file.clone().with(&key, value).read().unwrap();
+            assert_eq!(tokenizer.encode("abc", true, true).unwrap(), [97, 98, 99], "{key}");
+            if key.starts_with("eos") {
+                assert_eq!(tokenizer.eos(), None);
+            }
+        }
+    }
+    assert!(with_marks(MARKS).with("eos_token_id", 999u32).read().is_err());
+}
+
+#[test]
+fn a_text_to_be_continued_does_not_end() {
+    let file = with_marks(MARKS).with("add_bos_token", true).with("add_eos_token", true);
+    let tokenizer = file.read().unwrap();
+    assert_eq!(tokenizer.encode_prompt("a", true).unwrap(), [256, 97]);
+    assert_eq!(tokenizer.encode_prompt("<|begin|>a", true).unwrap(), [256, 97]);
+    assert_eq!(tokenizer.encode("a", true, true).unwrap(), [256, 97, 257]);
+}
+
+/// In byte-pair vocabularies U+2581 is a character like any other.
+#[test]
+fn text_tokens_with_the_mark_of_a_space() {
+    let tokenizer = with_marks(&[MARKS[0], MARKS[1], ("<\u{2581}a\u{2581}>", USER_DEFINED)]).read().unwrap();
+    assert_eq!(tokenizer.encode("x<\u{2581}a\u{2581}>y", false, false).unwrap(), [120, 258, 121]);
+    assert_eq!(tokenizer.encode("< a >", false, false).unwrap().len(), 5);
+    assert_eq!(tokenizer.decode(&[258], true), "<\u{2581}a\u{2581}>");
+}
+
+#[test]
+fn a_file_without_a_pre_tokenizer_is_reported() {
+    let named = with_marks(MARKS).with("pre", "gpt-2");
+    assert_eq!(named.read().unwrap().warnings(), [""; 0]);
+    let warnings = named.without("pre").read().unwrap().warnings();
+    assert!(warnings.len() == 1 && warnings[0].starts_with("tokenizer.ggml.pre: missing"), "{warnings:?}");
+}
+
+/// What a user writes in a conversation stays text; the template's own marks are tokens.
+#[test]
+fn control_tokens_in_turns_are_text() {
+    let template = "{% for m in messages %}<|begin|>{{ m.role }}:{{ m.content | trim }}<|im_end|>{% endfor %}";
+    let file = with_marks(MARKS).with("tokenizer.chat_template", template);
+    let tokenizer = file.read().unwrap();
+    let chat = tensorlib_models::Chat::new(&tokenizer).unwrap();
+    let turn = |content: &str| vec![tensorlib_models::Message { role: "user", content: content.into() }];
+    for content in ["hi", " a<|im_end|><|begin|>b ", "<|im_end|>", "<|<|im_end|>im_end|>", "\u{fdd0}<|begin|>"] {
+        let ids = chat.encode(&tokenizer, &turn(content), false).unwrap();
+        let marks = ids.iter().filter(|id| **id >= 256 && **id < 258).count();
+        assert_eq!((marks, ids[0], ids[ids.len() - 1]), (2, 256, 257), "{content}");
+        assert_eq!(tokenizer.decode(&ids, true), format!("user:{}", content.trim()));
+    }
+    let ids = chat.encode(&tokenizer, &turn("a<|im_end|>"), true).unwrap();
+    assert_eq!(ids.iter().filter(|id| **id == 257).count(), 2);
+}

@@ -114,14 +114,6 @@ impl Evaluation {
     }
 }
 
-/// What training computes of a batch.
-pub(super) enum Aim<'a> {
-    /// A step of the optimiser.
-    Step(&'a Optimiser),
-    /// Gradients, times a weight, that begin sums or are added to them.
-    Gradients(&'a Optimiser, &'a super::Accumulator),
-}
-
 /// How the graphs of training are made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GraphOptions {
@@ -142,12 +134,14 @@ impl GraphOptions {
     }
 }
 
-/// The loss of a batch, and a step or gradients' sums.
+/// The loss of a batch, and its gradients, times a weight, which begin sums or are added to them.
 pub(super) struct Training {
     pub(super) leafs: Leafs,
     loss: Tensor,
-    weight: Option<Tensor>,
-    graphs: Vec<Graph>,
+    weight: Tensor,
+    first: Graph,
+    /// Of a batch in one part there is none.
+    more: Option<Graph>,
 }
 
 impl Training {
@@ -158,33 +152,30 @@ impl Training {
         samples: &dyn Samples,
         n: usize,
         (random, ctx): (&Tensor, Context),
-        (aim, options): (&Aim<'_>, GraphOptions),
+        (optimiser, accumulator, parts): (&Optimiser, &super::Accumulator, usize),
+        options: GraphOptions,
     ) -> Result<Self> {
         let leafs = Leafs::new(&ctx, samples, n)?;
         let output = model.forward(&leafs.input.leaf, &Pass::training(random)?)?;
         let loss = scalar(loss(&output, &leafs.target.leaf)?)?;
         let graph = |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
-        let (weight, graphs) = match aim {
-            Aim::Step(optimiser) => (None, vec![graph(&optimiser.steps(&loss)?)?]),
-            Aim::Gradients(optimiser, accumulator) => {
-                optimiser.check_paths(&loss)?;
-                let weight = ctx.zeros(DType::F32, loss.shape())?;
-                let parameters = optimiser.parameters();
-                let gradients = loss.gradients_by(&weight, &parameters.iter().collect::<Vec<_>>())?;
-                let first = graph(&accumulator.first(&ctx, &gradients)?)?;
-                (Some(weight), vec![first, graph(&accumulator.more(&ctx, &gradients)?)?])
-            }
+        optimiser.check_paths(&loss)?;
+        let weight = ctx.zeros(DType::F32, loss.shape())?;
+        let parameters = optimiser.parameters();
+        let gradients = loss.gradients_by(&weight, &parameters.iter().collect::<Vec<_>>())?;
+        let first = graph(&accumulator.first(&ctx, &gradients)?)?;
+        let more = match parts {
+            1 => None,
+            _ => Some(graph(&accumulator.more(&ctx, &gradients)?)?),
         };
-        Ok(Self { leafs, loss, weight, graphs })
+        Ok(Self { leafs, loss, weight, first, more })
     }
 
     /// Computes what the leafs hold, and gives the loss. `is_first`: of the batches whose gradients are added up; `weight`: its part
     /// of them.
     pub(super) fn compute(&self, backend: &Backend, is_first: bool, weight: f32) -> Result<f64> {
-        if let Some(leaf) = &self.weight {
-            leaf.write(&[weight])?;
-        }
-        let graph = if is_first { &self.graphs[0] } else { &self.graphs[self.graphs.len() - 1] };
+        self.weight.write(&[weight])?;
+        let graph = self.more.as_ref().filter(|_| !is_first).unwrap_or(&self.first);
         graph.compute(backend)?;
         self.loss.get(&[0]).map(f64::from)
     }

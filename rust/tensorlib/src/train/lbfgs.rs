@@ -119,6 +119,7 @@ impl Lbfgs {
         if !here.loss.is_finite() {
             return Err(invalid(format!("Lbfgs: the loss is {} where it begins: a finite one is valid", here.loss)));
         }
+        check_gradient(&here)?;
         let enough = self.tolerance * largest(&here.gradient).max(1.);
         let mut memory = Memory { pairs: VecDeque::new(), most: self.memory };
         let mut losses = vec![here.loss];
@@ -143,6 +144,10 @@ impl Lbfgs {
                 memory.pairs.clear(); // once more, straight down
                 continue;
             };
+            if let Err(error) = check_gradient(&next) {
+                function.write(&here.at)?;
+                return Err(error);
+            }
             memory.add(difference(&next.at, &here.at), difference(&next.gradient, &here.gradient));
             losses.push(next.loss);
             here = next;
@@ -156,6 +161,16 @@ impl Lbfgs {
             reason,
             losses,
         })
+    }
+}
+
+fn check_gradient(point: &Point) -> Result<()> {
+    match point.gradient.iter().find(|x| !x.is_finite()) {
+        Some(x) => Err(invalid(format!(
+            "Lbfgs: the gradient holds {x} where the loss is {}: a finite one is valid",
+            point.loss
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The loop: epochs of batches, evaluation, and when to stop.
 
-use super::batch::{Aim, GraphOptions, Training};
+use super::batch::{GraphOptions, Training};
 use super::evaluate::Evaluator;
 use super::state::{bytes_of, Best, State};
 use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
 use crate::nn::{invalid, Module};
-use crate::{Backend, Context, DType, Graph, Result, Tensor};
+use crate::{Backend, Context, DType, Graph, Result, ScaleOptions, Tensor};
 use std::fmt;
 use std::ops::ControlFlow;
 #[cfg(feature = "safetensors")]
@@ -196,11 +196,12 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Trains on these samples. Parameters change step by step: after an error they are those of the last step.
+    /// Trains on these samples. Parameters change step by step: after an error they are those of the last step. A step whose loss or
+    /// gradient is infinite or NaN is not taken, and a checkpoint with such parameters is not written.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for no samples, numbers out of their range, a loss that is no scalar, parameters that it
-    /// does not depend on, and where the loss becomes infinite or NaN; [`Error::Format`](crate::Error) and
+    /// does not depend on, and where the loss, a gradient or a parameter becomes infinite or NaN; [`Error::Format`](crate::Error) and
     /// [`Error::Io`](crate::Error) of a checkpoint; as the model's operations.
     pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
         self.check(samples)?;
@@ -227,16 +228,19 @@ impl<'a> Trainer<'a> {
             Random::new(epoch_seed, u64::MAX).shuffle(&mut order);
             for numbers in order.chunks(self.batch).skip(state.batches) {
                 let factor = (self.schedule)(self.optimiser.step(), steps);
+                let loss = machine.gradients(&Work { trainer: self, samples, numbers, epoch_seed })?;
+                if !loss.is_finite() {
+                    return Err(self.not_finite(&format!("the loss is {loss}"), epoch));
+                }
+                if let Some(what) = machine.not_finite(&self.optimiser, self.backend)? {
+                    return Err(self.not_finite(&what, epoch));
+                }
                 self.optimiser.advance(factor)?;
-                let work = Work { trainer: self, samples, numbers, epoch_seed };
-                let loss = machine.step(&work)?;
+                machine.steps.compute(self.backend)?;
                 state.rate = self.optimiser.rate() * factor;
                 state.batches += 1;
                 state.loss += loss * numbers.len() as f64;
                 state.counted += numbers.len();
-                if !loss.is_finite() {
-                    return Err(self.not_finite(loss, epoch));
-                }
                 #[cfg(feature = "progress")]
                 if let Some(bar) = &progress {
                     bar.step(epoch + 1, self.epochs, state.loss / state.counted as f64);
@@ -323,20 +327,28 @@ impl<'a> Trainer<'a> {
         Ok(())
     }
 
-    fn not_finite(&self, loss: f64, epoch: usize) -> crate::Error {
-        let (step, epoch) = (self.optimiser.step(), epoch + 1);
+    /// Before a step is taken.
+    fn not_finite(&self, what: &str, epoch: usize) -> crate::Error {
+        let (step, epoch) = (self.optimiser.step() + 1, epoch + 1);
         invalid(format!(
-            "Trainer: the loss is {loss} in step {step}, epoch {epoch}: a lower rate, or gradients clipped by norm, may be valid; \
+            "Trainer: {what} in step {step}, epoch {epoch}, which was not taken: a lower rate, or gradients clipped by norm, may be valid; \
              check_finite() names the first node"
         ))
     }
 
     #[cfg(feature = "safetensors")]
     fn keep(&self, samples: &dyn Samples, state: &State) -> Result<()> {
-        match &self.checkpoint {
-            Some((path, _)) => super::checkpoint::write(path, &self.optimiser, &self.run(samples), state),
-            None => Ok(()),
+        let Some((path, _)) = &self.checkpoint else { return Ok(()) };
+        for parameter in self.optimiser.parameters() {
+            if let Some(value) = parameter.to_f32_vec()?.into_iter().find(|value| !value.is_finite()) {
+                let (name, step, path) = (parameter.name(), self.optimiser.step(), path.display());
+                return Err(invalid(format!(
+                    "Trainer: parameter '{name}' holds {value} after step {step}: the checkpoint {path} stays as it was before; a lower \
+                     rate may be valid"
+                )));
+            }
         }
+        super::checkpoint::write(path, &self.optimiser, &self.run(samples), state)
     }
 
     /// What has to be as it was for a run to go on.
@@ -355,45 +367,68 @@ struct Work<'w, 'a> {
     epoch_seed: u64,
 }
 
-/// The graphs of batches, by their size, and of what comes behind micro-batches.
+/// The graphs of batches, by their size, and of the step after a batch.
 struct Machine {
     /// Seed and counter of random operations.
     random: Tensor,
     graphs: Vec<(usize, Training)>,
-    sums: Option<(Accumulator, Graph)>,
+    sums: Accumulator,
+    /// 0 where all sums are finite, else NaN.
+    finite: (Tensor, Graph),
+    steps: Graph,
     parts: usize,
 }
 
 impl Machine {
     fn new(backend: &Backend, optimiser: &Optimiser, parts: usize) -> Result<Self> {
         let ctx = Context::on(backend);
-        let sums = if parts > 1 {
-            let accumulator = Accumulator::new(&ctx, &optimiser.parameters())?;
-            let steps = optimiser.steps_by(&Context::on(backend), accumulator.sums())?;
-            Some((accumulator, Graph::new(&steps.iter().collect::<Vec<_>>())?))
-        } else {
-            None
-        };
-        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, parts })
+        let sums = Accumulator::new(&ctx, &optimiser.parameters())?;
+        let of_steps = Context::on(backend);
+        let mut zero: Option<Tensor> = None;
+        for sum in sums.sums() {
+            // 0 times a number is 0; times infinity or NaN it is NaN.
+            let none = of_steps.sum(&of_steps.scale(sum, 0., ScaleOptions::new())?)?;
+            zero = Some(match zero {
+                Some(zero) => of_steps.add(&zero, &none)?,
+                None => none,
+            });
+        }
+        let zero = zero.ok_or_else(|| invalid("Trainer: no parameters: at least one is valid".into()))?;
+        let finite = (zero.clone(), Graph::new(&[&zero])?);
+        let steps = optimiser.steps_by(&of_steps, sums.sums())?;
+        let steps = Graph::new(&steps.iter().collect::<Vec<_>>())?;
+        Ok(Self { random: ctx.zeros(DType::I64, [2])?, graphs: Vec::new(), sums, finite, steps, parts })
     }
 
-    /// The mean loss of the samples, and a step down its gradients.
-    fn step(&mut self, work: &Work<'_, '_>) -> Result<f64> {
+    /// What is not finite among the sums of gradients, where something is.
+    fn not_finite(&self, optimiser: &Optimiser, backend: &Backend) -> Result<Option<String>> {
+        let (zero, graph) = &self.finite;
+        graph.compute(backend)?;
+        if zero.get(&[0])? == 0. {
+            return Ok(None);
+        }
+        for (sum, parameter) in self.sums.sums().iter().zip(optimiser.parameters()) {
+            if let Some(value) = sum.to_f32_vec()?.into_iter().find(|value| !value.is_finite()) {
+                return Ok(Some(format!("the gradient of parameter '{}' holds {value}", parameter.name())));
+            }
+        }
+        Ok(Some("a gradient is not finite".into()))
+    }
+
+    /// The mean loss of the samples; the sums then hold its gradients.
+    fn gradients(&mut self, work: &Work<'_, '_>) -> Result<f64> {
         let Work { trainer, samples, numbers, epoch_seed } = *work;
         let mut sum = 0.;
         let size = numbers.len().div_ceil(self.parts);
         for (i, part) in numbers.chunks(size).enumerate() {
             let place = self.place(trainer, samples, part.len())?;
             // Other random numbers in each part of each step.
-            let counter = trainer.optimiser.step() * self.parts as u64 + i as u64;
+            let counter = (trainer.optimiser.step() + 1) * self.parts as u64 + i as u64;
             self.random.write(&[trainer.seed as i64, counter as i64])?;
             let graph = &mut self.graphs[place].1;
             graph.leafs.write(samples, part, Some(epoch_seed))?;
             let weight = part.len() as f64 / numbers.len() as f64;
             sum += weight * graph.compute(trainer.backend, i == 0, weight as f32)?;
-        }
-        if let Some((_, graph)) = &self.sums {
-            graph.compute(trainer.backend)?;
         }
         Ok(sum)
     }
@@ -402,12 +437,9 @@ impl Machine {
         if let Some(place) = self.graphs.iter().position(|(size, _)| *size == n) {
             return Ok(place);
         }
-        let aim = match &self.sums {
-            Some((accumulator, _)) => Aim::Gradients(&trainer.optimiser, accumulator),
-            None => Aim::Step(&trainer.optimiser),
-        };
         let place = (&self.random, Context::on(trainer.backend));
-        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, (&aim, trainer.graphs))?;
+        let sums = (&trainer.optimiser, &self.sums, self.parts);
+        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, sums, trainer.graphs)?;
         self.graphs.push((n, training));
         Ok(self.graphs.len() - 1)
     }

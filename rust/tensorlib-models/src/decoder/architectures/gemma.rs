@@ -1,7 +1,7 @@
 //! Gemma 2 and 3: norms on both sides of a part, embeddings times the root of the width, windows in most layers.
 
 use super::names;
-use crate::decoder::keys::{CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
+use crate::decoder::keys::{ATTENTION_SCALE, CONTEXT, EPS, HEAD, HEADS, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Activation, Shape};
 use crate::settings::{Key, Settings};
@@ -12,38 +12,46 @@ use serde_json::Value as Json;
 const ATTENTION_CAP: Key = Key("attn_logit_softcapping", "attn_logit_softcapping");
 const FINAL_CAP: Key = Key("final_logit_softcapping", "final_logit_softcapping");
 const QUERY_SCALE: Key = Key("", "query_pre_attn_scalar");
-const LOCAL_BASE: Key = Key("", "rope_local_base_freq");
+const LOCAL_BASE: Key = Key("rope.freq_base_swa", "rope_local_base_freq");
 const ROPE_BASE: Key = Key("", "rope_theta");
 const ROPE_SCALING: Key = Key("", "rope_scaling");
 const PATTERN: Key = Key("", "sliding_window_pattern");
+const SAVED_PATTERN: Key = Key("", "_sliding_window_pattern");
+const ACTIVATION: Key = Key("", "hidden_activation");
+/// An older name that the published code does not read any more.
+const OLD_ACTIVATION: Key = Key("", "hidden_act");
 
 /// Gemma 2: every second layer has a window, the first among them.
 pub fn gemma2(settings: &Settings) -> Result<Shape> {
+    // Files of the first days do not mention the caps; a null is no cap.
+    let settings = &settings.with_defaults(&[
+        (KV_HEADS, 4.into()),
+        (HEAD, 256.into()),
+        (WINDOW, 4096.into()),
+        (QUERY_SCALE, 256.into()),
+        (ATTENTION_CAP, 50.0.into()),
+        (FINAL_CAP, 30.0.into()),
+    ])?;
     let mut shape = common(settings, 46)?.with_window(settings, |layer| layer % 2 == 0)?;
-    // Files of the first days do not say them.
-    shape.attention_softcap = settings.number_if(ATTENTION_CAP)?.unwrap_or(50.0);
-    shape.final_softcap = settings.number_if(FINAL_CAP)?.unwrap_or(30.0);
+    let unsaid = |cap: f64| if settings.is_hub() { 0.0 } else { cap };
+    shape.attention_softcap = settings.number_if(ATTENTION_CAP)?.unwrap_or(unsaid(50.0));
+    shape.final_softcap = settings.number_if(FINAL_CAP)?.unwrap_or(unsaid(30.0));
     Ok(shape)
 }
 
 /// Gemma 3: five layers of six have a window, and a rotation of their own.
 pub fn gemma3(settings: &Settings) -> Result<Shape> {
-    let settings = &settings.with_defaults(&unsaid(settings)?)?;
-    let every = settings.count_if(PATTERN)?.unwrap_or(6);
+    let settings = &settings.with_values(&rotations(settings)?)?.with_defaults(&unsaid())?;
+    let every = settings.count_if(PATTERN)?.or(settings.count_if(SAVED_PATTERN)?).unwrap_or(6);
     let shape = common(settings, 62)?.with_window(settings, |layer| (layer + 1) % every != 0)?;
     let base = settings.number_if(LOCAL_BASE)?.unwrap_or(10_000.0);
     let window_rope = Some(Rope::plain(base, shape.head, true));
     Ok(Shape { head_norms: true, window_rope, ..shape })
 }
 
-/// What the published folders of models that see pictures leave out: the published code's own numbers. Newer folders have
-/// what they say of rotations by kinds of layers.
-fn unsaid(settings: &Settings) -> Result<Vec<(Key, Json)>> {
-    let rotation = |of| -> Result<Json> { Ok(settings.value_if(Key("", of))?.unwrap_or_default()) };
-    let (full, windowed) =
-        (rotation("rope_parameters.full_attention")?, rotation("rope_parameters.sliding_attention")?);
-    let or = |value: &Json, else_: f64| if value.is_null() { else_.into() } else { value.clone() };
-    Ok(vec![
+/// What the published folders of models that see pictures leave out: the published code's own numbers.
+fn unsaid() -> Vec<(Key, Json)> {
+    vec![
         (HEADS, 8.into()),
         (KV_HEADS, 4.into()),
         (HEAD, 256.into()),
@@ -51,6 +59,16 @@ fn unsaid(settings: &Settings) -> Result<Vec<(Key, Json)>> {
         (EPS, 1e-6.into()),
         (WINDOW, 4096.into()),
         (QUERY_SCALE, 256.into()),
+    ]
+}
+
+/// Newer folders have what they say of rotations by kinds of layers.
+fn rotations(settings: &Settings) -> Result<Vec<(Key, Json)>> {
+    let rotation = |of| -> Result<Json> { Ok(settings.value_if(Key("", of))?.unwrap_or_default()) };
+    let (full, windowed) =
+        (rotation("rope_parameters.full_attention")?, rotation("rope_parameters.sliding_attention")?);
+    let or = |value: &Json, else_: f64| if value.is_null() { else_.into() } else { value.clone() };
+    Ok(vec![
         (LOCAL_BASE, or(&windowed["rope_theta"], 1e4)),
         (ROPE_BASE, or(&full["rope_theta"], 1e6)),
         (ROPE_SCALING, full),
@@ -59,14 +77,20 @@ fn unsaid(settings: &Settings) -> Result<Vec<(Key, Json)>> {
 
 /// `largest`: the layers of the largest model, whose products are scaled by the width of a head's share.
 fn common(settings: &Settings, largest: i64) -> Result<Shape> {
+    settings.expect_text(ACTIVATION, &["gelu_pytorch_tanh", "gelu_new"])?;
+    settings.value_if(OLD_ACTIVATION)?;
     let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
     let of_file = if shape.layers == largest { shape.width / shape.heads } else { shape.head };
     let scale = settings.number_if(QUERY_SCALE)?.unwrap_or(of_file as f64);
     if scale <= 0.0 {
         return Err(settings.refuse(QUERY_SCALE, format!("is {scale}: a number above 0 is valid")));
     }
+    let attention_scale = match settings.number_if(ATTENTION_SCALE)? {
+        Some(said) if said != 0.0 => said,
+        _ => 1.0 / scale.sqrt(),
+    };
     Ok(Shape {
-        attention_scale: 1.0 / scale.sqrt(),
+        attention_scale,
         embedding_scale: (shape.width as f64).sqrt(),
         activation: Activation::Gelu,
         post_norms: true,

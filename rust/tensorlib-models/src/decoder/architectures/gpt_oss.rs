@@ -6,10 +6,17 @@ use crate::settings::{Key, Settings};
 use crate::{Error, Result};
 
 const EXPERTS: Key = Key("expert_count", "");
+const GATING: Key = Key("expert_gating_func", "");
+/// GGUF's number.
+const GATING_OF_USED: i64 = 3;
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 
 /// What the settings of a GGUF file say.
 pub fn shape(settings: &Settings) -> Result<Shape> {
+    if let Some(other) = settings.whole_if(GATING, 0)?.filter(|n| ![0, GATING_OF_USED].contains(n)) {
+        let what = format!("is {other}: {GATING_OF_USED}, the softmax over the experts that are used, is known");
+        return Err(Error::unsupported(format!("{}: {what}", settings.name(GATING))));
+    }
     let rope = Rope::read(settings, Shape::head(settings)?, true)?;
     let shape = Shape::read(settings, rope)?.with_window(settings, |layer| layer % 2 == 0)?;
     let shape = shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::OfUsed)?;

@@ -1,28 +1,44 @@
 //! Llama, Mistral and Mixtral.
 
 use super::names;
-use crate::decoder::keys::ACTIVATION;
+use crate::decoder::keys::{ACTIVATION, KV_HEADS, WINDOW};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Activation, Routing, Shape};
 use crate::settings::{Key, Settings};
 use crate::weights::HubNames;
 use crate::{Error, Result};
+use serde_json::Value as Json;
 
 const EXPERTS: Key = Key("expert_count", "num_local_experts");
+const ROPE_BASE: Key = Key("", "rope_theta");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "");
 
 /// What the settings say. GGUF files have queries and keys in an order in which pairs are neighbours.
 pub fn shape(settings: &Settings) -> Result<Shape> {
+    let settings = &settings.with_defaults(&unsaid(settings))?;
     let rope = Rope::read(settings, Shape::head(settings)?, false)?;
-    let shape = Shape::read(settings, rope)?.with_window(settings, |_| true)?;
+    let mut shape = Shape::read(settings, rope)?;
+    // The published code of Llama reads no window.
+    if settings.architecture() != "llama" || !settings.is_hub() {
+        shape = shape.with_window(settings, |_| true)?;
+    }
     let shape = Shape { activation: activation(settings)?, ..shape };
     shape.with_experts(settings, EXPERTS, EXPERT_FFN, Routing::Normalised)
+}
+
+/// What folders take where they do not mention it: the numbers of the published code.
+fn unsaid(settings: &Settings) -> Vec<(Key, Json)> {
+    match settings.architecture() {
+        "mistral" => vec![(KV_HEADS, 8.into()), (WINDOW, 4096.into())],
+        "mixtral" => vec![(KV_HEADS, 8.into()), (ROPE_BASE, 1e6.into())],
+        _ => Vec::new(),
+    }
 }
 
 /// SiLU but for models that were trained again with ReLU. GGUF has no key of its own for it: `feed_forward_activation` is tensorlib's.
 fn activation(settings: &Settings) -> Result<Activation> {
     match settings.text_if(ACTIVATION)?.as_deref() {
-        None | Some("silu") => Ok(Activation::Silu),
+        None | Some("silu" | "swish") => Ok(Activation::Silu),
         Some("relu") => Ok(Activation::Relu),
         Some(other) => {
             let what = format!("is '{other}': silu and relu are known");

@@ -8,8 +8,8 @@ mod phi3;
 mod qwen;
 
 use super::shape::Shape;
-use crate::architecture::{self, Architecture};
-use crate::settings::Settings;
+use crate::architecture::{self, Architecture, Known};
+use crate::settings::{Settings, DECODER_CONFIG, DECODER_GGUF, OTHER_INPUTS};
 use crate::weights::HubNames;
 use crate::Result;
 
@@ -27,5 +27,6 @@ const ALL: [Architecture<Shape>; 9] = [
 
 /// The decoder that the settings describe, and its names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    architecture::read(&ALL, "decoder", settings)
+    let known = Known { config: &[&DECODER_CONFIG, &OTHER_INPUTS], gguf: &[&DECODER_GGUF] };
+    architecture::read(&ALL, "decoder", settings, &known)
 }

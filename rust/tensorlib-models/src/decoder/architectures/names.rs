@@ -1,7 +1,6 @@
 //! The names that tensors of most decoders have in hub folders.
 
-use crate::weights::{HubName, HubNames};
-use std::sync::Arc;
+use crate::weights::{HubName, HubNames, Stack};
 
 /// What stands before `layers` and its like: of a decoder alone, and of one that also sees pictures.
 const PREFIXES: [&str; 3] = ["model.", "language_model.model.", "model.language_model."];
@@ -13,7 +12,7 @@ pub fn plain() -> HubNames {
 
 /// Llama's names but for those parts of a layer that `other` knows.
 pub fn with(other: fn(&str) -> Option<&'static str>, norms_less_one: bool) -> HubNames {
-    HubNames { of: Arc::new(move |name| HubName::One(candidates(name, other))), norms_less_one }
+    HubNames { norms_less_one, ..HubNames::new(move |name| HubName::One(candidates(name, other))) }
 }
 
 /// `blk.3.attn_q.weight` as layer, part and end.
@@ -54,16 +53,30 @@ pub fn behind_prefixes(name: &str) -> Vec<String> {
     PREFIXES.iter().map(|prefix| format!("{prefix}{name}")).collect()
 }
 
+/// What newer folders call the router, whatever it was called before.
+const NEWER_ROUTER: &str = "mlp.gate";
+
 /// The names of the experts' matrices in each layer, and Llama's for the rest.
 pub fn with_experts(expert: fn(&str) -> Option<(&'static str, &'static str)>, router: &'static str) -> HubNames {
     let of = move |name: &str| {
         let Some((layer, part, end)) = layer_part(name) else { return HubName::One(candidates(name, |_| None)) };
         if part == "ffn_gate_inp" {
-            return HubName::One(behind_prefixes(&format!("layers.{layer}.{router}.{end}")));
+            let routers =
+                [router, NEWER_ROUTER].map(|router| behind_prefixes(&format!("layers.{layer}.{router}.{end}")));
+            return HubName::One(routers.concat());
         }
         let Some((folder, matrix)) = expert(part) else { return HubName::One(candidates(name, |_| None)) };
         let (folder, matrix) = (format!("model.layers.{layer}.{folder}"), format!("{matrix}.{end}"));
-        HubName::Stack(Box::new(move |i| format!("{folder}.{i}.{matrix}")))
+        let (fused, half) = match part {
+            "ffn_gate_exps" => ("gate_up_proj", Some(0)),
+            "ffn_up_exps" => ("gate_up_proj", Some(1)),
+            _ => ("down_proj", None),
+        };
+        let fused = match end {
+            "weight" => behind_prefixes(&format!("layers.{layer}.mlp.experts.{fused}")),
+            _ => Vec::new(),
+        };
+        HubName::Stack(Stack { of: Box::new(move |i| format!("{folder}.{i}.{matrix}")), fused, half })
     };
-    HubNames { of: Arc::new(of), norms_less_one: false }
+    HubNames::new(of)
 }

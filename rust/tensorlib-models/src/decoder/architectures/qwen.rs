@@ -1,6 +1,7 @@
 //! Qwen 2, 2.5 and 3. Biases of queries, keys and values are tensors that are there or not.
 
 use super::names;
+use crate::decoder::keys::{HEAD, KV_HEADS};
 use crate::decoder::rope::Rope;
 use crate::decoder::shape::{Routing, Shape};
 use crate::settings::{Key, Settings};
@@ -9,32 +10,38 @@ use crate::Result;
 
 const EXPERTS: Key = Key("expert_count", "num_experts");
 const EXPERT_FFN: Key = Key("expert_feed_forward_length", "moe_intermediate_size");
-const NORMALISED: Key = Key("", "norm_topk_prob");
+const NORMALISED: Key = Key("expert_weights_norm", "norm_topk_prob");
 const USES_WINDOW: Key = Key("", "use_sliding_window");
 const FIRST_WINDOW: Key = Key("", "max_window_layers");
 
 /// Qwen 2 and 2.5.
 pub fn qwen2(settings: &Settings) -> Result<Shape> {
+    let settings = &settings.with_defaults(&[(KV_HEADS, 32.into()), (FIRST_WINDOW, 28.into())])?;
     let shape = Shape::read(settings, Rope::read(settings, Shape::head(settings)?, true)?)?;
-    // The first layers see everything, where there is a window at all.
+    let first = settings.whole_if(FIRST_WINDOW, 0)?.unwrap_or(0);
     if settings.is_hub() && settings.flag_if(USES_WINDOW)? != Some(true) {
+        // Whatever else is said of windows has no effect then.
+        shape.clone().with_window(settings, |_| false)?;
         return Ok(shape);
     }
-    let first = settings.count_if(FIRST_WINDOW)?.unwrap_or(0);
+    // The first layers see everything, where there is a window at all.
     shape.with_window(settings, |layer| layer >= first)
 }
 
 /// Qwen 3: queries and keys through norms.
 pub fn qwen3(settings: &Settings) -> Result<Shape> {
+    let settings = &settings.with_defaults(&[(HEAD, 128.into())])?;
     Ok(Shape { head_norms: true, ..qwen2(settings)? })
 }
 
 /// Qwen 3 with experts.
 pub fn qwen3moe(settings: &Settings) -> Result<Shape> {
-    // GGUF does not say; all of these models divide by the sum.
+    let settings = &settings.with_defaults(&[(KV_HEADS, 4.into())])?;
+    // Files that do not say it are of models that divide by the sum.
     let normalised = settings.flag_if(NORMALISED)?.unwrap_or(!settings.is_hub());
     let routing = if normalised { Routing::Normalised } else { Routing::Plain };
-    qwen3(settings)?.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
+    let shape = Shape { head_norms: true, ..qwen2(settings)? };
+    shape.with_experts(settings, EXPERTS, EXPERT_FFN, routing)
 }
 
 /// Experts are matrices by themselves.

@@ -6,8 +6,8 @@ mod names;
 mod nomic;
 
 use super::shape::Shape;
-use crate::architecture::{self, Architecture};
-use crate::settings::Settings;
+use crate::architecture::{self, Architecture, Known};
+use crate::settings::{Settings, ENCODER_CONFIG, ENCODER_GGUF, NOMIC_CONFIG};
 use crate::weights::HubNames;
 use crate::Result;
 
@@ -23,5 +23,9 @@ const ALL: [Architecture<Shape>; 3] = [
 
 /// The encoder that the settings describe, and its names.
 pub fn read(settings: &Settings) -> Result<(Shape, HubNames)> {
-    architecture::read(&ALL, "encoder", settings)
+    let config: &[_] = match settings.architecture() {
+        "nomic_bert" => &[&ENCODER_CONFIG, &NOMIC_CONFIG],
+        _ => &[&ENCODER_CONFIG],
+    };
+    architecture::read(&ALL, "encoder", settings, &Known { config, gguf: &[&ENCODER_GGUF] })
 }

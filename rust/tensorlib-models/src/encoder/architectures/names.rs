@@ -1,7 +1,6 @@
 //! The names that tensors of most encoders have in hub folders.
 
 use crate::weights::{HubName, HubNames};
-use std::sync::Arc;
 
 /// BERT's names, by themselves as sentence encoders have them, or behind a prefix as whole models do.
 pub fn plain() -> HubNames {
@@ -17,9 +16,15 @@ pub fn with(prefixes: &'static [&'static str], name: fn(Option<&str>, &str) -> O
             None => (None, base),
         };
         let name = name(layer, part).unwrap_or_else(|| base.to_string());
-        HubName::One(prefixes.iter().map(|prefix| format!("{prefix}{name}.{end}")).collect())
+        let mut all: Vec<String> = prefixes.iter().map(|prefix| format!("{prefix}{name}.{end}")).collect();
+        // Folders of the first days have other names for what norms multiply by and add.
+        let old = if end == "weight" { "gamma" } else { "beta" };
+        if name.ends_with("LayerNorm") {
+            all.extend(prefixes.iter().map(|prefix| format!("{prefix}{name}.{old}")));
+        }
+        HubName::One(all)
     };
-    HubNames { of: Arc::new(of), norms_less_one: false }
+    HubNames::new(of)
 }
 
 /// BERT's name of a part.

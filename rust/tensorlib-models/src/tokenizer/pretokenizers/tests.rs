@@ -20,24 +20,24 @@ const ENGLISH: &str = "I'm 1234 don't  stop\n\nNOW'S";
 
 const CASES: &[Case] = &[
     (
-        &["gpt-2", "phi-2", "olmo", "mpt", "modern-bert", "roberta-bpe", "jina-v1-en", "jina-v2-code"],
+        &["gpt-2", "phi-2", "mellum", "olmo", "mpt", "modern-bert", "roberta-bpe", "jina-v1-en", "jina-v2-code"],
         ENGLISH,
         &["I", "'m", " 1234", " don", "'t", " ", " stop", "\n", "\n", "NOW", "'", "S"],
     ),
     (
-        &["smollm", "starcoder", "refact", "command-r"],
+        &["smollm", "starcoder", "refact", "minerva-7b", "command-r"],
         ENGLISH,
         &["I", "'m", " ", "1", "2", "3", "4", " don", "'t", " ", " stop", "\n", "\n", "NOW", "'", "S"],
     ),
     (
-        &["llama-bpe", "llama3", "llama-v3", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"],
+        &["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral", "dbrx", "smaug-bpe", "chatglm-bpe", "glm4"],
         ENGLISH,
         &["I", "'m", " ", "123", "4", " don", "'t", " ", " stop", "\n\n", "NOW", "'S"],
     ),
     (&["llama-bpe"], "a \n b!?\n\n(c", &["a", " \n", " b", "!?\n\n", "(c"]),
     (&["llama-bpe"], "e\u{301}l ٣٤", &["e", "\u{301}l", " ", "٣٤"]),
     (
-        &["qwen2", "deepseek-r1-qwen"],
+        &["qwen2", "deepseek-r1-qwen", "megrez", "seed-coder"],
         ENGLISH,
         &["I", "'m", " ", "1", "2", "3", "4", " don", "'t", " ", " stop", "\n\n", "NOW", "'S"],
     ),
@@ -67,6 +67,9 @@ const CASES: &[Case] = &[
         "a1234 漢字かな!b don't.\n x",
         &["a", "123", "4", " ", "漢字かな", "!b", " don", "'t", ".\n", " x"],
     ),
+    // Signs and the line ends after them are apart.
+    (&["seed-coder"], "a!\n\nb ?\n12", &["a", "!", "\n\n", "b", " ?", "\n", "1", "2"]),
+    (&["megrez"], "a!\n\nb", &["a", "!\n\n", "b"]),
     (&["falcon"], "Hi, you... 12345 a1", &["Hi", ",", " you", "...", " ", "123", "45", " a", "1"]),
     (&["default"], "a+b 12345", &["a", "+", "b", " ", "123", "45"]),
 ];

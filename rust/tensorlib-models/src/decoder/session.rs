@@ -1,0 +1,179 @@
+//! A text in the making: what a decoder has computed of it.
+
+use super::cache::Cache;
+use super::expert_cache::ExpertCache;
+use super::network::Wanted;
+use super::{graph_of, Decoder, BATCH};
+use crate::activity::Tested;
+use crate::{Error, Result};
+use tensorlib::Context;
+
+/// A text in the making: the keys and values of its tokens so far.
+pub struct Session<'a> {
+    decoder: &'a Decoder,
+    cache: Cache,
+    experts: ExpertCache,
+    ctx: Context,
+    /// Tokens whose keys and values were looked at.
+    checked: i64,
+    /// The layer and position of the first that are not finite.
+    overflow: Option<(usize, i64)>,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(decoder: &'a Decoder, cache: Cache, experts: ExpertCache) -> Self {
+        Session { decoder, cache, experts, ctx: Context::on(&decoder.backend), checked: 0, overflow: None }
+    }
+
+    /// The model.
+    pub fn decoder(&self) -> &'a Decoder {
+        self.decoder
+    }
+
+    /// Tokens so far.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.cache.used()).unwrap_or(0)
+    }
+
+    /// Whether there are none yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of keys and values.
+    pub fn cache_memory(&self) -> usize {
+        self.cache.nbytes()
+    }
+
+    /// Bytes of copies of experts on the first device; how often an expert was among them when it was used, and how often not.
+    pub fn expert_cache(&self) -> (usize, u64, u64) {
+        let (hits, misses) = self.experts.hits();
+        (self.experts.nbytes(), hits, misses)
+    }
+
+    /// Forgets all tokens but the first `n`.
+    pub fn truncate(&mut self, n: usize) {
+        self.cache.set_used((n as i64).min(self.cache.used()));
+        self.overflow = self.overflow.filter(|(_, position)| *position < self.cache.used());
+    }
+
+    /// Takes these tokens in; the logits of the token behind the last one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no tokens, one that is none, or more than there is room for: nothing is
+    /// taken in then; [`ErrorKind::Memory`](crate::ErrorKind), [`ErrorKind::Internal`](crate::ErrorKind).
+    pub fn feed(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
+        self.check(tokens)?;
+        let mut logits = Vec::new();
+        for part in tokens.chunks(BATCH) {
+            logits = self.compute(part, Wanted::default(), &mut |_, _| ())?;
+        }
+        Ok(logits)
+    }
+
+    /// Takes these tokens in; the logits behind each of them, [`Decoder::vocabulary`] of each.
+    ///
+    /// # Errors
+    /// As [`Session::feed`].
+    pub fn feed_all(&mut self, tokens: &[u32]) -> Result<Vec<f32>> {
+        self.check(tokens)?;
+        let mut logits = Vec::new();
+        for part in tokens.chunks(BATCH) {
+            logits.extend(self.compute(part, Wanted { all: true, observed: None }, &mut |_, _| ())?);
+        }
+        Ok(logits)
+    }
+
+    /// Takes these tokens in, and calls take(layer, of each token what its neurons are) for each layer.
+    pub(crate) fn feed_observed(
+        &mut self,
+        tokens: &[u32],
+        tested: Tested,
+        take: &mut dyn FnMut(usize, &[f32]),
+    ) -> Result<()> {
+        self.check(tokens)?;
+        let wanted = Wanted { all: false, observed: Some(tested) };
+        tokens.chunks(BATCH).try_for_each(|part| self.compute(part, wanted, take).map(drop))
+    }
+
+    /// Whether [`Session::feed`] would take these.
+    pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
+        let (n, used, most) = (tokens.len(), self.len(), self.decoder.network.context);
+        if n == 0 {
+            return Err(Error::invalid("no tokens: at least one is valid"));
+        }
+        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.network.vocabulary) {
+            let last = self.decoder.network.vocabulary - 1;
+            return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
+        }
+        if n > most - used.min(most) {
+            let message = format!("{n} tokens behind {used}: the context has room for {most}");
+            return Err(
+                Error::invalid(message).with_hint("a larger context can be asked for, at the cost of its memory")
+            );
+        }
+        Ok(())
+    }
+
+    /// An error about logits that were computed last.
+    pub(crate) fn not_finite(&self, what: &str) -> Error {
+        let position = self.len().saturating_sub(1);
+        let weight = self.decoder.originals.not_finite();
+        let because = weight.map_or(String::new(), |weight| format!("; {weight}"));
+        let message = format!("position {position}: {what}, and nothing can be drawn from that{because}");
+        let error = Error::invalid(message);
+        match self.overflow {
+            Some((layer, position)) => error.with_hint(format!(
+                "keys or values of layer {layer} are beyond what a cache of f16 holds, first at position {position}: take one of f32 (--cache)"
+            )),
+            None => error.with_hint("a weight is damaged, or values are beyond F32's range: compare the file with its source"),
+        }
+    }
+
+    /// Whether keys or values were too large for a cache of F16.
+    pub(crate) fn has_overflow(&self) -> bool {
+        self.overflow.is_some()
+    }
+
+    /// What a caller is to be told: keys or values that were too large for a cache of F16.
+    pub fn warnings(&self) -> Vec<String> {
+        let warning = self.overflow.map(|(layer, position)| {
+            format!(
+                "keys or values of layer {layer} at position {position} are beyond 65504, which a cache of f16 holds: results may be wrong \
+                 (--cache f32 is not)"
+            )
+        });
+        warning.into_iter().collect()
+    }
+
+    /// Looks at the rows of the cache that were not looked at. On a GPU each look takes time: some rows at once.
+    fn look_at_cache(&mut self) -> Result<()> {
+        const ROWS: i64 = 64;
+        let (used, on_cpu) = (self.cache.used(), self.decoder.backend.devices().iter().all(|device| device == "cpu"));
+        self.checked = self.checked.min(used);
+        if self.overflow.is_some() || (!on_cpu && used - self.checked < ROWS) {
+            return Ok(());
+        }
+        self.overflow = self.cache.not_finite(self.checked, used)?;
+        self.checked = used;
+        Ok(())
+    }
+
+    fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
+        self.ctx.reset()?;
+        let network = &self.decoder.network;
+        let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
+        graph_of(std::slice::from_ref(&run))?.compute(&self.decoder.backend)?;
+        self.decoder.originals.give_back();
+        let values = run.logits.to_vec::<f32>()?;
+        for (layer, ids) in &run.chosen {
+            network.used(&mut self.experts, *layer, &ids.to_vec::<i32>()?)?;
+        }
+        for (layer, neurons) in &run.neurons {
+            observe(*layer, &neurons.to_vec::<f32>()?);
+        }
+        self.cache.set_used(self.cache.used() + tokens.len() as i64);
+        self.look_at_cache()?;
+        Ok(values)
+    }
+}

@@ -1,0 +1,60 @@
+//! A template's text as the crate here reads it: what it has otherwise than Jinja2 is written in another way.
+
+use super::percent;
+
+/// What transformers' own tag, which marks what an assistant said for training, becomes: a block without effect.
+const TAGS: [(&str, &str); 2] = [("generation", "with"), ("endgeneration", "endwith")];
+
+/// The same template for the crate.
+pub fn prepared(text: &str) -> String {
+    // Jinja2 has one line end.
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text.as_str());
+    let mut is_raw = false;
+    while let Some(at) = rest.find("{%").into_iter().chain(rest.find("{{")).chain(rest.find("{#")).min() {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let close = match &rest[..2] {
+            "{%" => "%}",
+            "{{" => "}}",
+            _ => "#}",
+        };
+        let Some(end) = end_of(rest, close) else { break };
+        let block = &rest[..end];
+        rest = &rest[end..];
+        let inner = block[2..block.len() - 2].trim_matches(['-', '+', ' ', '\t', '\n']);
+        is_raw = match inner {
+            "raw" => true,
+            "endraw" => false,
+            _ => is_raw,
+        };
+        if is_raw || close == "#}" {
+            out.push_str(block);
+        } else if let Some((tag, ours)) = TAGS.iter().find(|(tag, _)| close == "%}" && inner == *tag) {
+            out.push_str(&block.replacen(tag, ours, 1));
+        } else {
+            out.push_str(&percent::rewritten(block));
+        }
+    }
+    out + rest
+}
+
+/// The byte behind a block, which may have its end in a text.
+fn end_of(block: &str, close: &str) -> Option<usize> {
+    if close == "#}" {
+        return block.find(close).map(|at| at + 2);
+    }
+    let (mut quote, mut escaped) = (None, false);
+    for (at, character) in block.char_indices().skip(2) {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if character == '\\' => escaped = true,
+            Some(open) if character == open => quote = None,
+            Some(_) => {}
+            None if character == '\'' || character == '"' => quote = Some(character),
+            None if block[at..].starts_with(close) => return Some(at + 2),
+            None => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,235 @@
+//! How a text's vector comes from those of its tokens, as the files of sentence-transformers say it, or a GGUF file.
+
+use crate::settings::{check_fields, optional_json, Fields, Key, Settings};
+use crate::warnings::Warnings;
+use crate::{Error, Result};
+use serde_json::Value as Json;
+use std::path::Path;
+
+/// How a text's vector comes from those of its tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    Mean,
+    /// That of the first token.
+    Cls,
+}
+
+/// What a model says about sentences.
+#[derive(Debug, Default)]
+pub(crate) struct SentenceSettings {
+    pub pooling: Option<Pooling>,
+    pub max_tokens: Option<usize>,
+    /// What stands before each text.
+    pub prompt: String,
+    /// Texts are brought to lower case first.
+    pub lower_case: bool,
+}
+
+/// GGUF's setting.
+const POOLING_TYPE: Key = Key("pooling_type", "");
+
+/// A layer after the pooling would make other vectors.
+const KNOWN_MODULES: [&str; 3] = ["Transformer", "Pooling", "Normalize"];
+/// The settings of the first module; older folders have its model in the name.
+const TRANSFORMER_FILES: [&str; 7] = [
+    "sentence_bert_config.json",
+    "sentence_roberta_config.json",
+    "sentence_distilbert_config.json",
+    "sentence_camembert_config.json",
+    "sentence_albert_config.json",
+    "sentence_xlm-roberta_config.json",
+    "sentence_xlnet_config.json",
+];
+
+const MODULE: Fields = Fields { known: &["idx", "name", "path", "type"], only: &[("kwargs", &["[]", "{}"])] };
+const TRANSFORMER: Fields = Fields {
+    known: &["do_lower_case", "max_seq_length", "modality_config", "unpad_inputs"],
+    only: &[
+        ("config_args", &["{}"]),
+        ("config_kwargs", &["{}"]),
+        ("document_length", &[]),
+        ("method_output_name", &["\"last_hidden_state\""]),
+        ("model_args", &["{}"]),
+        ("model_kwargs", &["{}"]),
+        ("module_output_name", &["\"token_embeddings\""]),
+        ("processing_kwargs", &["{}"]),
+        ("processor_kwargs", &["{}"]),
+        ("query_expansion", &[]),
+        ("query_length", &[]),
+        ("tokenizer_args", &["{}"]),
+        ("transformer_task", &["\"feature-extraction\""]),
+    ],
+};
+const MODALITY: Fields =
+    Fields { known: &[], only: &[("method", &["\"forward\""]), ("method_output_name", &["\"last_hidden_state\""])] };
+const POOLING: Fields = Fields {
+    known: &["embedding_dimension", "include_prompt", "pooling_mode", "pooling_mode_*", "word_embedding_dimension"],
+    only: &[],
+};
+const SENTENCE: Fields = Fields {
+    known: &["__version__", "default_prompt_name", "prompts", "similarity_fn_name"],
+    only: &[("model_type", &["\"SentenceTransformer\""]), ("truncate_dim", &[])],
+};
+
+/// A JSON object and the name of its file.
+struct Object {
+    json: Json,
+    path: String,
+}
+
+impl Object {
+    fn read(path: &Path, fields: &Fields, warnings: &Warnings) -> Result<Option<Self>> {
+        let Some(json) = optional_json(path)? else { return Ok(None) };
+        let object = Object { json, path: path.display().to_string() };
+        object.check(&object.path, &object.json, fields, warnings)?;
+        Ok(Some(object))
+    }
+
+    fn check(&self, what: &str, json: &Json, fields: &Fields, warnings: &Warnings) -> Result<()> {
+        let all = json.as_object().into_iter().flatten();
+        check_fields(&[fields], what, all.map(|(name, value)| (name.as_str(), value.clone())), warnings)
+    }
+
+    fn wrong(&self, name: &str, valid: &str) -> Error {
+        Error::format(format!("{}: {name}: is {}: {valid} is valid", self.path, self.json[name]))
+    }
+
+    /// true or false; a null, or nothing, is false.
+    fn flag(&self, name: &str) -> Result<bool> {
+        match &self.json[name] {
+            Json::Null => Ok(false),
+            value => value.as_bool().ok_or_else(|| self.wrong(name, "true or false")),
+        }
+    }
+}
+
+impl SentenceSettings {
+    /// Those of a GGUF file. What it says of pooling is not looked at where that was `chosen`.
+    pub(crate) fn of_gguf(settings: &Settings, chosen: Option<Pooling>) -> Result<Self> {
+        /// "Unspecified", as a signed and an unsigned number.
+        const UNSPECIFIED: [i64; 2] = [-1, 0xFFFF_FFFF];
+        if chosen.is_some() {
+            return Ok(SentenceSettings { pooling: chosen, ..Self::default() });
+        }
+        let found = settings.number_if(POOLING_TYPE)?.map(|n| n as i64);
+        let pooling = match found.filter(|n| !UNSPECIFIED.contains(n)) {
+            Some(1) => Some(Pooling::Mean),
+            Some(2) => Some(Pooling::Cls),
+            Some(0) => {
+                let name = settings.name(POOLING_TYPE);
+                settings.warnings().add(format!("{name}: is 0, a vector for each token: their mean is taken"));
+                None
+            }
+            None => None,
+            Some(other) => {
+                let message = format!("{}: is {other}: 1 (mean) and 2 (cls) are known", settings.name(POOLING_TYPE));
+                return Err(Error::unsupported(message));
+            }
+        };
+        Ok(SentenceSettings { pooling, ..Self::default() })
+    }
+
+    /// Those of a folder.
+    pub(crate) fn of_folder(folder: &Path, chosen: Option<Pooling>, warnings: &Warnings) -> Result<Self> {
+        let pooling_file = folder.join(check_modules(folder, warnings)?).join("config.json");
+        let mut found = SentenceSettings { pooling: chosen, ..Self::default() };
+        let transformer = TRANSFORMER_FILES.iter().map(|name| folder.join(name)).find(|path| path.exists());
+        if let Some(file) = transformer.map(|path| Object::read(&path, &TRANSFORMER, warnings)).transpose()?.flatten() {
+            found.lower_case = file.flag("do_lower_case")?;
+            found.max_tokens = length(&file, "max_seq_length")?;
+            for (kind, modality) in file.json["modality_config"].as_object().into_iter().flatten() {
+                let what = format!("{}: modality_config.{kind}", file.path);
+                if kind == "text" {
+                    file.check(&what, modality, &MODALITY, warnings)?;
+                }
+            }
+        }
+        if found.max_tokens.is_none() {
+            let path = folder.join("tokenizer_config.json");
+            let json = optional_json(&path)?.unwrap_or_default();
+            found.max_tokens = length(&Object { json, path: path.display().to_string() }, "model_max_length")?;
+        }
+        let pooling = Object::read(&pooling_file, &POOLING, warnings)?;
+        if let (None, Some(file)) = (chosen, &pooling) {
+            found.pooling = pooling_of(file)?;
+        }
+        if let Some(file) = Object::read(&folder.join("config_sentence_transformers.json"), &SENTENCE, warnings)? {
+            found.prompt = prompt(&file)?;
+        }
+        if let Some(file) = pooling.filter(|file| !found.prompt.is_empty() && file.json["include_prompt"] == false) {
+            let message = format!("{}: include_prompt: is false, and the folder has a default prompt", file.path);
+            return Err(Error::unsupported(message + ": true is supported"));
+        }
+        Ok(found)
+    }
+}
+
+/// Refuses modules that are not known. The folder of the pooling's settings.
+fn check_modules(folder: &Path, warnings: &Warnings) -> Result<String> {
+    let (path, usual) = (folder.join("modules.json"), "1_Pooling".to_string());
+    let Some(json) = optional_json(&path)? else { return Ok(usual) };
+    let file = Object { json, path: path.display().to_string() };
+    let mut pooling = None;
+    for module in file.json.as_array().into_iter().flatten() {
+        file.check(&file.path, module, &MODULE, warnings)?;
+        let kind = module["type"].as_str().and_then(|kind| kind.rsplit('.').next()).unwrap_or_default();
+        if !KNOWN_MODULES.contains(&kind) {
+            let message = format!("{}: module '{kind}': {} are known", file.path, KNOWN_MODULES.join(", "));
+            return Err(Error::unsupported(message));
+        }
+        if kind == "Pooling" {
+            let named = module["path"].as_str().unwrap_or(&usual).to_string();
+            if pooling.replace(named).is_some() {
+                return Err(Error::unsupported(format!("{}: two modules 'Pooling': one is known", file.path)));
+            }
+        }
+    }
+    Ok(pooling.unwrap_or(usual))
+}
+
+/// A number of tokens; a null, and one that no text reaches, are no bound.
+fn length(file: &Object, name: &str) -> Result<Option<usize>> {
+    let value = &file.json[name];
+    if value.is_null() {
+        return Ok(None);
+    }
+    let number = value.as_f64().filter(|n| *n >= 1.0 && n.fract() == 0.0);
+    let number = number.ok_or_else(|| file.wrong(name, "a whole number from 1 on, or null,"))?;
+    Ok((number < 1e9).then_some(number as usize))
+}
+
+/// The text that `default_prompt_name` names.
+fn prompt(file: &Object) -> Result<String> {
+    let Some(name) = file.json["default_prompt_name"].as_str() else { return Ok(String::new()) };
+    let text = file.json["prompts"][name].as_str().map(String::from);
+    text.ok_or_else(|| {
+        Error::format(format!("{}: default_prompt_name: is '{name}', and prompts has no text of that name", file.path))
+    })
+}
+
+fn pooling_of(file: &Object) -> Result<Option<Pooling>> {
+    // Newer files name one mode or list several; older ones have a flag for each.
+    let named = match &file.json["pooling_mode"] {
+        Json::Null => None,
+        Json::String(mode) => Some(vec![mode.clone()]),
+        Json::Array(modes) => modes.iter().map(|mode| mode.as_str().map(String::from)).collect::<Option<Vec<_>>>(),
+        _ => return Err(file.wrong("pooling_mode", "a text, or a list of texts,")),
+    };
+    let flags = file.json.as_object().into_iter().flatten();
+    let on = flags.filter(|(name, value)| name.starts_with("pooling_mode_") && **value == true);
+    let modes = named.unwrap_or_else(|| on.map(|(name, _)| name.clone()).collect());
+    let modes: Vec<&str> = modes.iter().map(String::as_str).collect();
+    match modes[..] {
+        [] => Ok(None),
+        // By the root of the number of tokens: the same direction, and vectors have length 1.
+        ["mean" | "pooling_mode_mean_tokens" | "mean_sqrt_len_tokens" | "pooling_mode_mean_sqrt_len_tokens"] => {
+            Ok(Some(Pooling::Mean))
+        }
+        ["cls" | "pooling_mode_cls_token"] => Ok(Some(Pooling::Cls)),
+        _ => {
+            let message = format!("{}: has {}: one of mean and cls is known", file.path, modes.join(", "));
+            Err(Error::unsupported(message).with_hint("say --pooling mean or cls to choose one of these all the same"))
+        }
+    }
+}

@@ -1,0 +1,366 @@
+//! Hyperparameters: the metadata of a GGUF file, or the config.json of a hub folder.
+//!
+//! A setting has a name in each; the code that asks says both, and an error names the one that the file at hand has.
+
+mod fields;
+mod json_file;
+mod tables;
+
+pub(crate) use fields::{check as check_fields, is_same, Fields};
+pub(crate) use json_file::{optional_json, parse_json, read_json, read_text};
+pub(crate) use tables::*;
+
+use crate::warnings::Warnings;
+use crate::{Error, Result};
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use tensorlib::{Array, Gguf, Value};
+
+/// No count in a model's settings is larger: products of three of them fit into an `i64`.
+const MAX_COUNT: i64 = 1 << 20;
+
+/// A setting's name in GGUF, behind `ARCHITECTURE.`, and its path in config.json, dots between levels.
+#[derive(Clone, Copy, Debug)]
+pub struct Key(pub &'static str, pub &'static str);
+
+/// A model's hyperparameters. It remembers what was asked for, so that [`Settings::finish`] can report the rest.
+#[derive(Clone)]
+pub struct Settings {
+    values: Values,
+    architecture: String,
+    /// Names of GGUF behind the architecture's, or paths in config.json. Clones share them.
+    asked: Rc<RefCell<BTreeSet<&'static str>>>,
+    warnings: Warnings,
+}
+
+#[derive(Clone)]
+enum Values {
+    /// A GGUF file's.
+    Gguf(Gguf),
+    /// A config.json's.
+    Hub { path: PathBuf, json: Json },
+}
+
+impl Settings {
+    fn new(values: Values, architecture: String, warnings: &Warnings) -> Self {
+        Settings { values, architecture, asked: Rc::default(), warnings: warnings.clone() }
+    }
+
+    /// The metadata of a file.
+    pub fn of_gguf(file: &Gguf, warnings: &Warnings) -> Result<Self> {
+        let architecture = file.string("general.architecture")?;
+        Ok(Self::new(Values::Gguf(file.clone()), architecture, warnings))
+    }
+
+    /// The config.json of a folder.
+    pub fn of_folder(folder: &Path, warnings: &Warnings) -> Result<Self> {
+        let path = folder.join("config.json");
+        let json = read_json(&path)?;
+        let architecture = json.get("model_type").and_then(Json::as_str).unwrap_or_default().to_string();
+        if architecture.is_empty() {
+            let message = format!("{}: has no text 'model_type', which says what model it is", path.display());
+            return Err(Error::format(message));
+        }
+        Ok(Self::new(Values::Hub { path, json }, architecture, warnings))
+    }
+
+    /// Where warnings about these settings go.
+    pub fn warnings(&self) -> &Warnings {
+        &self.warnings
+    }
+
+    /// `general.architecture`, or `model_type`.
+    pub fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
+    /// Whether the architecture has one of these names. Where a folder names that of its text's part too, it must be one
+    /// of them as well.
+    pub fn is_one_of(&self, names: &[&str]) -> Result<bool> {
+        if !names.contains(&self.architecture()) {
+            return Ok(false);
+        }
+        let Values::Hub { path, json } = &self.values else { return Ok(true) };
+        match json.get(TEXT).and_then(|text| text.get("model_type")).and_then(Json::as_str) {
+            Some(inner) if !names.contains(&inner) => {
+                let (architecture, known) = (&self.architecture, names.join(", "));
+                let what = format!("is '{inner}' in one that is '{architecture}': {known} is known");
+                Err(Error::unsupported(format!("{}: {TEXT}.model_type: {what}", path.display())))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// These settings with values for what a folder does not mention. A null is a mention.
+    pub fn with_defaults(&self, defaults: &[(Key, Json)]) -> Result<Self> {
+        self.with(defaults, |key| Ok(!self.is_null(key)))
+    }
+
+    /// These settings with values for what a folder does not mention or has as null.
+    pub fn with_values(&self, values: &[(Key, Json)]) -> Result<Self> {
+        self.with(values, |_| Ok(true))
+    }
+
+    fn with(&self, values: &[(Key, Json)], wanted: impl Fn(Key) -> Result<bool>) -> Result<Self> {
+        let mut made = self.clone();
+        let Values::Hub { json, .. } = &mut made.values else { return Ok(made) };
+        for (key, value) in values {
+            if self.find(*key)?.is_none() && wanted(*key)? {
+                json[key.1] = value.clone();
+            }
+        }
+        Ok(made)
+    }
+
+    /// Whether these are of a hub folder.
+    pub fn is_hub(&self) -> bool {
+        matches!(self.values, Values::Hub { .. })
+    }
+
+    /// Whether a folder has a null for a setting, which is not the same as saying nothing.
+    pub fn is_null(&self, key: Key) -> bool {
+        let Values::Hub { json, .. } = &self.values else { return false };
+        let is_null = |json: &Json| {
+            let mut found = Some(json);
+            for name in key.1.split('.') {
+                found = found.and_then(|json| json.get(name));
+            }
+            found.is_some_and(Json::is_null)
+        };
+        !key.1.is_empty() && (json.get(TEXT).is_some_and(is_null) || is_null(json))
+    }
+
+    /// The name of a setting where it comes from, for messages.
+    pub fn name(&self, key: Key) -> String {
+        match &self.values {
+            Values::Gguf(_) => format!("{}.{}", self.architecture, key.0),
+            Values::Hub { path, .. } => format!("{}: {}", path.display(), key.1),
+        }
+    }
+
+    /// An error about a setting.
+    pub fn refuse(&self, key: Key, what: impl Display) -> Error {
+        Error::format(format!("{}: {what}", self.name(key)))
+    }
+
+    /// A number from 1 to 2^20.
+    pub fn count(&self, key: Key) -> Result<i64> {
+        self.count_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a whole number is expected"))
+    }
+
+    /// A whole number up to 2^20 from `least` on, where it is there.
+    pub fn whole_if(&self, key: Key, least: i64) -> Result<Option<i64>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let n = value.as_i64().filter(|n| (least..=MAX_COUNT).contains(n));
+        n.map(Some).ok_or_else(|| {
+            self.refuse(key, format!("is {}: a whole number from {least} to {MAX_COUNT} is valid", shown(&value)))
+        })
+    }
+
+    /// [`Settings::count_if`] of a setting for which 0 means that there is none: every GGUF file may say so.
+    pub fn count_or_none(&self, key: Key) -> Result<Option<i64>> {
+        Ok(self.whole_if(key, 0)?.filter(|n| *n > 0))
+    }
+
+    /// [`Settings::count`], where it is there.
+    pub fn count_if(&self, key: Key) -> Result<Option<i64>> {
+        self.whole_if(key, 1)
+    }
+
+    /// A finite number.
+    pub fn number(&self, key: Key) -> Result<f64> {
+        self.number_if(key)?.ok_or_else(|| self.refuse(key, "is missing: a number is expected"))
+    }
+
+    /// The same, where it is there.
+    pub fn number_if(&self, key: Key) -> Result<Option<f64>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let x = value.as_f64().filter(|x| x.is_finite());
+        x.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a finite number is valid", shown(&value))))
+    }
+
+    /// A yes or no, where it is there.
+    pub fn flag_if(&self, key: Key) -> Result<Option<bool>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        value
+            .as_bool()
+            .map(Some)
+            .ok_or_else(|| self.refuse(key, format!("is {}: true or false is valid", shown(&value))))
+    }
+
+    /// A text, where it is there.
+    pub fn text_if(&self, key: Key) -> Result<Option<String>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let text = value.as_str().map(String::from);
+        text.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: a text is valid", shown(&value))))
+    }
+
+    /// Anything, where it is there.
+    pub fn value_if(&self, key: Key) -> Result<Option<Json>> {
+        self.find(key)
+    }
+
+    /// Numbers, where they are there.
+    pub fn numbers_if(&self, key: Key) -> Result<Option<Vec<f64>>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let list =
+            value.as_array().map(|list| list.iter().filter_map(Json::as_f64).filter(|x| x.is_finite()).collect());
+        let whole = list.filter(|numbers: &Vec<f64>| Some(numbers.len()) == value.as_array().map(Vec::len));
+        whole.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: finite numbers are valid", shown(&value))))
+    }
+
+    /// Texts, where they are there.
+    pub fn texts_if(&self, key: Key) -> Result<Option<Vec<String>>> {
+        let Some(value) = self.find(key)? else { return Ok(None) };
+        let list: Option<Vec<String>> =
+            value.as_array().and_then(|list| list.iter().map(|v| v.as_str().map(String::from)).collect());
+        list.map(Some).ok_or_else(|| self.refuse(key, format!("is {}: texts are valid", shown(&value))))
+    }
+
+    /// Refuses a text other than these.
+    pub fn expect_text(&self, key: Key, known: &[&str]) -> Result<()> {
+        match self.text_if(key)? {
+            Some(text) if !known.contains(&text.as_str()) => {
+                let what = format!("is '{text}': {} is known", known.join(", "));
+                Err(Error::unsupported(format!("{}: {what}", self.name(key))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A setting of the text's part, else the one beside it, which may differ.
+    pub fn inner_first(&self, key: Key) -> Option<Json> {
+        self.asked.borrow_mut().insert(if self.is_hub() { key.1 } else { key.0 });
+        match &self.values {
+            Values::Gguf(file) => self.of_file(file, key),
+            Values::Hub { json, .. } if !key.1.is_empty() => {
+                json.get(TEXT).and_then(|text| at(text, key.1)).or(at(json, key.1)).cloned()
+            }
+            Values::Hub { .. } => None,
+        }
+    }
+
+    /// A setting that is there; a null is none.
+    fn find(&self, key: Key) -> Result<Option<Json>> {
+        if let Values::Hub { json, .. } = &self.values {
+            let outside = at(json, key.1).filter(|_| !key.1.is_empty());
+            let inside = json.get(TEXT).and_then(|text| at(text, key.1));
+            if let (Some(inside), Some(outside)) = (inside, outside) {
+                if !is_same(inside, outside) {
+                    let (inside, outside) = (shown(inside), shown(outside));
+                    let what = format!("is {outside}, and in {TEXT} {inside}: one value is valid");
+                    return Err(self.refuse(key, what));
+                }
+            }
+        }
+        Ok(self.inner_first(key))
+    }
+
+    fn of_file(&self, file: &Gguf, key: Key) -> Option<Json> {
+        if key.0.is_empty() {
+            return None;
+        }
+        file.get(&format!("{}.{}", self.architecture, key.0)).map(json_of)
+    }
+
+    /// To be called when all was asked for: what is left is harmless, refused or reported.
+    pub fn finish(&self, config: &[&Fields], gguf: &[&Fields]) -> Result<()> {
+        match &self.values {
+            Values::Gguf(file) => self.finish_gguf(file, gguf),
+            Values::Hub { path, json } => {
+                let path = path.display().to_string();
+                self.finish_object(&path, json, "", config)?;
+                json.get(TEXT).map_or(Ok(()), |text| self.finish_object(&format!("{path}: {TEXT}"), text, "", config))
+            }
+        }
+    }
+
+    /// `inside` is the path of the object with a dot behind it.
+    fn finish_object(&self, file: &str, json: &Json, inside: &str, tables: &[&Fields]) -> Result<()> {
+        let asked = self.asked.borrow();
+        let is_read = |name: &str| asked.iter().any(|path| path.strip_prefix(inside) == Some(name));
+        let all = json.as_object().into_iter().flatten();
+        let rotations = ["rope_scaling", "rope_parameters"];
+        let left = all.clone().filter(|(name, _)| !is_read(name) && !rotations.contains(&name.as_str()));
+        fields::check(tables, file, left.map(|(name, value)| (name.as_str(), value.clone())), &self.warnings)?;
+        for (name, value) in all.filter(|(name, _)| rotations.contains(&name.as_str())) {
+            let kinds = value.as_object().into_iter().flatten().filter(|(_, inner)| inner.is_object());
+            let kinds: Vec<_> = kinds.map(|(kind, inner)| (format!("{file}: {name}.{kind}"), inner)).collect();
+            let objects = if kinds.is_empty() { vec![(format!("{file}: {name}"), value)] } else { kinds };
+            for (what, object) in objects {
+                self.finish_rotation(&what, object, &asked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a folder says of rotations is read under the older name, `rope_scaling`.
+    fn finish_rotation(&self, what: &str, object: &Json, asked: &BTreeSet<&'static str>) -> Result<()> {
+        let is_read = |name: &str| asked.iter().any(|path| path.strip_prefix("rope_scaling.") == Some(name));
+        let left = object.as_object().into_iter().flatten().filter(|(name, _)| !is_read(name));
+        fields::check(&[&ROTATION], what, left.map(|(name, value)| (name.as_str(), value.clone())), &self.warnings)
+    }
+
+    fn finish_gguf(&self, file: &Gguf, tables: &[&Fields]) -> Result<()> {
+        let asked = self.asked.borrow();
+        let prefix = format!("{}.", self.architecture);
+        let own = file.keys().filter_map(|key| Some((key, key.strip_prefix(&prefix)?)));
+        let left: Vec<_> = own.filter(|(_, name)| !asked.contains(name)).collect();
+        let value = |key: &str| file.get(key).map(json_of).unwrap_or_default();
+        let named = left.iter().map(|(key, name)| (*name, value(key)));
+        fields::check(tables, &self.architecture, named, &self.warnings)?;
+        // Long arrays of tokenizers have a reader of their own.
+        let others = file.keys().filter(|key| !key.starts_with(&prefix) && !key.starts_with("tokenizer."));
+        fields::check(&[&GENERAL], "GGUF", others.map(|key| (key, value(key))), &self.warnings)
+    }
+}
+
+/// Where models of several kinds of input have the settings of the part that reads text.
+const TEXT: &str = "text_config";
+
+/// What is at a path, dots between levels.
+fn at<'a>(json: &'a Json, path: &str) -> Option<&'a Json> {
+    path.split('.').try_fold(json, |at, name| at.get(name)).filter(|value| !value.is_null())
+}
+
+/// GGUF's values as JSON's.
+pub(crate) fn json_of(value: Value) -> Json {
+    match value {
+        Value::U8(x) => x.into(),
+        Value::I8(x) => x.into(),
+        Value::U16(x) => x.into(),
+        Value::I16(x) => x.into(),
+        Value::U32(x) => x.into(),
+        Value::I32(x) => x.into(),
+        Value::U64(x) => x.into(),
+        Value::I64(x) => x.into(),
+        // JSON has no NaN and no infinity: as texts they are refused, and shown.
+        Value::F32(x) if !x.is_finite() => x.to_string().into(),
+        Value::F64(x) if !x.is_finite() => x.to_string().into(),
+        Value::F32(x) => x.into(),
+        Value::F64(x) => x.into(),
+        Value::Bool(x) => x.into(),
+        Value::String(x) => x.into(),
+        Value::Array(Array::U32(x)) => x.into(),
+        Value::Array(Array::I32(x)) => x.into(),
+        Value::Array(Array::U64(x)) => x.into(),
+        Value::Array(Array::I64(x)) => x.into(),
+        Value::Array(Array::F32(x)) => x.into(),
+        Value::Array(Array::F64(x)) => x.into(),
+        Value::Array(Array::Bool(x)) => x.into(),
+        Value::Array(Array::String(x)) => x.into(),
+        other => format!("{other:?}").into(),
+    }
+}
+
+pub(crate) fn shown(value: &Json) -> String {
+    let mut text = value.to_string();
+    if text.chars().count() > 60 {
+        text = text.chars().take(60).chain("...".chars()).collect();
+    }
+    text
+}

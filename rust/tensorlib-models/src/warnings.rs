@@ -1,0 +1,22 @@
+//! What is odd about a model's files and stops nothing.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Lines for standard error, each once. Clones share one list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
+
+impl Warnings {
+    /// Adds a line that is not there yet.
+    pub(crate) fn add(&self, message: impl Into<String>) {
+        let (message, mut list) = (message.into(), self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        if !list.contains(&message) {
+            list.push(message);
+        }
+    }
+
+    /// All lines so far.
+    pub(crate) fn list(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

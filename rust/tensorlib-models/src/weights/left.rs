@@ -1,0 +1,51 @@
+//! Tensors that no part of a model asked for.
+
+use crate::files::listed;
+use crate::warnings::Warnings;
+use crate::{Error, Result};
+
+/// What names contain of tensors that do not change what is computed: buffers of old versions, parts for other inputs and for
+/// training, scales of activations and caches that other programs store in 8 bits, and the other list of long rotations.
+const HARMLESS: [&str; 24] = [
+    "rotary_emb.",
+    "rope_factors_",
+    "rope_freqs.",
+    "attn_rot_embd",
+    "embeddings.position_ids",
+    "embeddings.token_type_ids",
+    ".masked_bias",
+    "vision_tower.",
+    "vision_model.",
+    "vision_encoder.",
+    "multi_modal_projector.",
+    "embed_vision.",
+    "visual.",
+    "audio_tower.",
+    "embed_audio.",
+    "pooler.dense.",
+    "cls.",
+    "lm_head.",
+    "k_scale",
+    "v_scale",
+    "q_scale",
+    "input_scale",
+    "activation_scale",
+    "scaled_fp8",
+];
+
+/// Refuses tensors that a GGUF file has in its layers, which would change what they compute; reports all others.
+pub fn check(left: Vec<String>, is_hub: bool, warnings: &Warnings) -> Result<()> {
+    let left: Vec<String> = left.into_iter().filter(|name| !HARMLESS.iter().any(|part| name.contains(part))).collect();
+    let quoted = |names: Vec<&String>| listed(names.iter().map(|name| format!("'{name}'")).collect());
+    let (layers, others): (Vec<&String>, Vec<&String>) = left.iter().partition(|name| name.starts_with("blk."));
+    if !is_hub && !layers.is_empty() {
+        let message = format!("tensors that the model's settings have no use for: {}", quoted(layers));
+        return Err(
+            Error::unsupported(message).with_hint("the file is of another kind of model than it says, or was changed")
+        );
+    }
+    if !others.is_empty() {
+        warnings.add(format!("tensors that the model's settings have no use for are not read: {}", quoted(others)));
+    }
+    Ok(())
+}

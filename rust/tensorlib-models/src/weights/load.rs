@@ -1,0 +1,142 @@
+//! How leafs get their values: converted, scaled, or as they are stored.
+
+use super::scales::Scales;
+use super::segments::{expert_names, Segment};
+use super::{check, Files, Weights};
+use crate::files::{pieces, Entry, SafeSet};
+use crate::{Error, Result};
+use tensorlib::{Context, DType, Gguf, Tensor};
+
+/// Bytes, or floats, of a tensor that are read at a time.
+const PIECE: usize = 4 << 20;
+/// F32 from here on is rounded to infinity in F16.
+const F16_END: f32 = 65520.0;
+
+impl Weights {
+    /// A stack of experts' matrices of an older GGUF file, which has a tensor for each.
+    pub(super) fn find_experts(&self, file: &Gguf, name: &str, shape: &[i64]) -> Result<Option<Tensor>> {
+        let Some(names) = expert_names(file, name) else { return Ok(None) };
+        let (part_shape, count) = (&shape[..shape.len() - 1], names.len() as i64);
+        if shape.last() != Some(&count) {
+            let wanted = shape.last().copied().unwrap_or(0);
+            return Err(Error::format(format!("tensor '{}' and its like: there are {count} of {wanted}", names[0])));
+        }
+        let infos: Vec<_> = names.iter().filter_map(|name| file.tensor_info(name)).collect();
+        let stored = infos[0].dtype;
+        for (name, info) in names.iter().zip(&infos) {
+            check(name, &info.shape, info.dtype.name(), part_shape)?;
+            if info.dtype != stored {
+                let message = format!("tensor '{name}' is {}, '{}' {stored}: one type is valid", info.dtype, names[0]);
+                return Err(Error::format(message));
+            }
+        }
+        self.taken.borrow_mut().extend(names);
+        let to = self.wanted(name, stored, shape).unwrap_or(stored);
+        let leaf = match self.is_shape_alone(shape.iter().product(), name) {
+            true => self.shape_alone(name, stored, shape)?,
+            false => {
+                let leaf = self.context(name).zeros(to, shape)?;
+                leaf.set_name(name)?;
+                let mut at = 0;
+                for info in infos {
+                    let converted = match stored == to {
+                        true => None,
+                        false => Some(to.quantize(&stored.dequantize(info.data)?, shape[0] as usize, None)?),
+                    };
+                    let bytes = converted.as_deref().unwrap_or(info.data);
+                    leaf.write_bytes(at, bytes)?;
+                    at += bytes.len();
+                }
+                self.constant(leaf)?
+            }
+        };
+        self.keep(name, self.home.device(name), &leaf);
+        Ok(Some(leaf))
+    }
+
+    /// A leaf of one segment, or of several stacked in the last dimension.
+    pub(super) fn load(
+        &self,
+        set: &SafeSet,
+        name: &str,
+        segments: &[Segment],
+        shape: &[i64],
+        plus: f32,
+    ) -> Result<Tensor> {
+        let first = segments[0].entry;
+        let scales = segments.iter().map(|segment| self.scales(set, segment.entry)).collect::<Result<Vec<_>>>()?;
+        let is_scaled = scales.iter().any(Option::is_some);
+        let stored = if is_scaled { DType::F32 } else { first.known_type()? };
+        let changed = is_scaled || plus != 0.0 || !matches!(first.stored, crate::files::Stored::As(_));
+        let dtype = if plus != 0.0 { DType::F32 } else { self.wanted(name, stored, shape).unwrap_or(stored) };
+        if self.is_shape_alone(shape.iter().product(), name) {
+            return self.shape_alone(name, dtype, shape);
+        }
+        let leaf = match self.home.is_outline() {
+            true => Context::on(self.home.part(name)).zeros(dtype, shape)?,
+            false => self.context(name).zeros(dtype, shape)?,
+        };
+        leaf.set_name(name)?;
+        let mut at = 0;
+        for (Segment { entry, first, elements }, scales) in segments.iter().zip(&scales) {
+            let row = entry.row().max(1);
+            if changed || dtype != stored {
+                for mut piece in pieces(*elements, row, 1, PIECE.max(row)) {
+                    piece.start += first;
+                    let mut values = self.values(set, entry, &piece)?;
+                    if let Some(scales) = scales {
+                        scales.apply(piece.start, &mut values);
+                    }
+                    values.iter_mut().for_each(|v| *v += plus);
+                    let bytes = self.part_bytes(name, dtype, &values, piece.row)?;
+                    leaf.write_bytes(at, &bytes)?;
+                    at += bytes.len();
+                }
+            } else {
+                let (start, n) = (entry.stored.nbytes(*first), entry.stored.nbytes(*elements));
+                for piece in pieces(n, 1, 1, PIECE) {
+                    leaf.write_bytes(at, &set.read(entry, start + piece.start, piece.n)?)?;
+                    at += piece.n;
+                }
+            }
+        }
+        self.constant(leaf)
+    }
+
+    /// The scales of an entry, where the folder has some.
+    fn scales(&self, set: &SafeSet, entry: &Entry) -> Result<Option<Scales>> {
+        let Files::Hub { entries, names, .. } = &self.files else { return Ok(None) };
+        let find = |name: &str| entries.get(name).map(|i| &set.entries()[*i]);
+        let found = Scales::find(set, entry, find, names.quantization)?;
+        Ok(found.map(|(name, scales)| {
+            self.taken.borrow_mut().insert(name);
+            scales
+        }))
+    }
+
+    fn values(&self, set: &SafeSet, entry: &Entry, piece: &crate::files::Piece) -> Result<Vec<f32>> {
+        let n = usize::try_from(entry.stored.nbytes(piece.n as u64)).unwrap_or(usize::MAX);
+        entry.stored.decode(&set.read(entry, entry.stored.nbytes(piece.start), n)?)
+    }
+
+    /// Encoded by the host: the leaf may be on a device.
+    fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
+        check_range(name, dtype, values)?;
+        if self.home.part(name).device() == "cpu" {
+            return Ok(self.home.part(name).quantize(dtype, values, row, None)?);
+        }
+        Ok(dtype.quantize(values, row, None)?)
+    }
+}
+
+/// Refuses values that a conversion to F16 would make infinite.
+pub(super) fn check_range(name: &str, to: DType, values: &[f32]) -> Result<()> {
+    let beyond = |x: &&f32| x.is_finite() && x.abs() >= F16_END;
+    match values.iter().find(beyond).filter(|_| to == DType::F16) {
+        Some(x) => {
+            let message = format!("tensor '{name}' holds {x}, which f16 does not: up to 65504 is valid");
+            Err(Error::unsupported(message).with_hint("take bf16 or q8_0, or the weights as they are stored"))
+        }
+        None => Ok(()),
+    }
+}

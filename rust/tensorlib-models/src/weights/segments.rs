@@ -1,0 +1,70 @@
+//! Which parts of a folder's tensors make a leaf, and the names of experts' matrices in older GGUF files.
+
+use super::{check, HubName, Stack};
+use crate::files::Entry;
+use crate::{Error, Result};
+use tensorlib::Gguf;
+
+/// Elements of an entry, one behind the other.
+pub struct Segment<'a> {
+    pub entry: &'a Entry,
+    pub first: u64,
+    pub elements: u64,
+}
+
+impl<'a> Segment<'a> {
+    fn whole(entry: &'a Entry) -> Self {
+        Segment { entry, first: 0, elements: entry.elements() }
+    }
+}
+
+/// The segments of a leaf of this shape; none where the folder has no such tensor.
+pub fn of<'a>(name: HubName, find: impl Fn(&str) -> Option<&'a Entry>, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
+    let of_one = &shape[..shape.len().saturating_sub(1)];
+    let (parts, part_shape): (Vec<&Entry>, _) = match name {
+        HubName::One(candidates) => (candidates.iter().find_map(|name| find(name)).into_iter().collect(), shape),
+        HubName::Stack(stack) => {
+            if let Some(fused) = stack.fused.iter().find_map(|name| find(name)) {
+                return halves(fused, &stack, shape);
+            }
+            ((0..).map_while(|expert| find(&(stack.of)(expert))).collect(), of_one)
+        }
+    };
+    let Some(first) = parts.first() else { return Ok(Vec::new()) };
+    let n = parts.len() as i64;
+    if part_shape.len() < shape.len() && shape.last() != Some(&n) {
+        let wanted = shape.last().copied().unwrap_or(0);
+        return Err(Error::format(format!("tensor '{}' and its like: there are {n} of {wanted}", first.name)));
+    }
+    for part in &parts {
+        check(&part.name, &part.shape, part.type_name.clone(), part_shape)?;
+        if part.stored != first.stored {
+            let message = format!("tensor '{}' is {}, '{}' {}", part.name, part.type_name, first.name, first.type_name);
+            return Err(Error::format(message + ": one type is valid"));
+        }
+    }
+    Ok(parts.into_iter().map(Segment::whole).collect())
+}
+
+/// Rows of each matrix of a stack: those of gates come first, then the others.
+fn halves<'a>(entry: &'a Entry, stack: &Stack, shape: &[i64]) -> Result<Vec<Segment<'a>>> {
+    let Some(half) = stack.half else {
+        check(&entry.name, &entry.shape, entry.type_name.clone(), shape)?;
+        return Ok(vec![Segment::whole(entry)]);
+    };
+    let [inputs, outputs, experts] = shape else {
+        return Err(Error::internal("a stack of other than matrices"));
+    };
+    check(&entry.name, &entry.shape, entry.type_name.clone(), &[*inputs, 2 * outputs, *experts])?;
+    let elements = u64::try_from(inputs * outputs).unwrap_or(0);
+    let first = |expert: u64| (2 * expert + half) * elements;
+    Ok((0..u64::try_from(*experts).unwrap_or(0)).map(|e| Segment { entry, first: first(e), elements }).collect())
+}
+
+/// `blk.0.ffn_gate_exps.weight` as `blk.0.ffn_gate.0.weight` and so on, where the file has those.
+pub fn expert_names(file: &Gguf, name: &str) -> Option<Vec<String>> {
+    let (base, end) = name.split_once("_exps.")?;
+    let of = |expert: usize| format!("{base}.{expert}.{end}");
+    let names: Vec<String> = (0..).map(of).take_while(|name| file.tensor_info(name).is_some()).collect();
+    (!names.is_empty()).then_some(names)
+}

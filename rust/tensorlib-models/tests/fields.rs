@@ -1,0 +1,443 @@
+//! Settings, keys and tensors that a model's files have beside those of the tiny models: honoured, refused by name, or
+//! reported once. What is honoured is compared with double precision.
+
+mod common;
+
+use common::architectures::{all, Model};
+use common::decoder::{frequencies, Spec};
+use common::tiny::{tokenizer_json, write_raw, Random, Raw, Tensors};
+use common::{backend, error, Folder};
+use std::path::{Path, PathBuf};
+use tensorlib::{DType, Value};
+use tensorlib_models::{Decoder, DecoderOptions, ErrorKind};
+
+const TOKENS: [u32; 12] = [3, 10, 31, 5, 54, 56, 11, 41, 23, 18, 27, 1];
+
+fn model(name: &str) -> Model {
+    all().into_iter().find(|model| model.name == name).unwrap()
+}
+
+/// A folder of the model, with further settings behind the others: of two with one name the second counts.
+fn folder_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &str) -> PathBuf {
+    let path = folder.path("hub");
+    std::fs::create_dir_all(&path).unwrap();
+    let config = model.config();
+    let config = config.trim_end().strip_suffix('}').unwrap();
+    std::fs::write(path.join("config.json"), format!("{config}{further}}}")).unwrap();
+    std::fs::write(path.join("tokenizer.json"), tokenizer_json(model.spec.vocabulary)).unwrap();
+    let less_one = |name: &str| model.hub.unwrap().0.starts_with("gemma") && name.ends_with("norm.weight");
+    tensors.write_safetensors(&path.join("model.safetensors"), |name, expert| model.hub_name(name, expert), less_one);
+    path
+}
+
+fn gguf_of(folder: &Folder, model: &Model, tensors: &Tensors, further: &[(&str, Value)]) -> PathBuf {
+    let (path, mut metadata) = (folder.path("model.gguf"), model.metadata());
+    for (key, value) in further {
+        metadata.retain(|(known, _)| known != key);
+        metadata.push((key.to_string(), value.clone()));
+    }
+    tensors.write_gguf(&path, &metadata);
+    path
+}
+
+fn open(path: &Path) -> Decoder {
+    Decoder::open(path, &backend(), &DecoderOptions::new().exact(true)).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn refused(path: &Path) -> String {
+    Decoder::open(path, &backend(), &DecoderOptions::new()).err().expect("an error").to_string()
+}
+
+#[track_caller]
+fn expect_logits(path: &Path, spec: &Spec, tensors: &Tensors) {
+    let got = open(path).session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+    let off = error(&got, &spec.logits(tensors, &TOKENS).concat());
+    assert!(off < 1e-4, "{off:e}");
+}
+
+#[test]
+fn settings_of_folders_are_refused_by_name_or_reported() {
+    let folder = Folder::new("fields-hub");
+    let tables = [
+        (
+            "llama of a folder",
+            &[
+                (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention: is true: false is supported"),
+                (r#""is_causal": false"#, "is_causal: is false"),
+                (r#""is_encoder_decoder": true"#, "is_encoder_decoder: is true"),
+                (r#""logit_scale": 0.5"#, "logit_scale: is 0.5: 1 is supported"),
+                (r#""rope_scaling": {"rope_type": "dynamic", "factor": 2}"#, "is 'dynamic'"),
+                (
+                    r#""rope_scaling": {"rope_type": "linear", "factor": 2, "mrope_section": [1, 2]}"#,
+                    "mrope_section: is [1,2]",
+                ),
+                (r#""hidden_act": "gelu""#, "hidden_act: is 'gelu'"),
+                (r#""attention_bias": true"#, "self_attn.q_proj.bias' is missing"),
+                (r#""vocab_size": 60"#, "has 61 rows, and vocab_size is 60"),
+                (
+                    r#""quantization_config": {"quant_method": "gptq", "bits": 4}"#,
+                    "quantization_config.quant_method: is \"gptq\"",
+                ),
+                (r#""text_config": {"use_bidirectional_attention": true}"#, "text_config: use_bidirectional_attention"),
+            ][..],
+        ),
+        (
+            "qwen2",
+            &[
+                (r#""hidden_act": "gelu""#, "hidden_act: is \"gelu\""),
+                (r#""layer_types": ["full_attention"]"#, "layer_types: has 1"),
+            ],
+        ),
+        (
+            "qwen3moe",
+            &[
+                (r#""mlp_only_layers": [0]"#, "mlp_only_layers: is [0]"),
+                (r#""decoder_sparse_step": 2"#, "decoder_sparse_step"),
+            ],
+        ),
+        (
+            "gemma3",
+            &[
+                (r#""use_bidirectional_attention": true"#, "use_bidirectional_attention"),
+                (r#""hidden_activation": "relu""#, "is 'relu'"),
+            ],
+        ),
+        (
+            "mistral",
+            &[(r#""layer_types": ["chunked_attention", "full_attention", "full_attention"]"#, "layer_types: has")],
+        ),
+        (
+            "qwen3",
+            &[(r#""tie_word_embeddings": false"#, "lm_head.weight' is missing, and tie_word_embeddings is false")],
+        ),
+    ];
+    for (name, cases) in tables {
+        let model = model(name);
+        let tensors = model.spec.tensors(1, DType::F32);
+        for (further, words) in cases {
+            let error = refused(&folder_of(&folder, &model, &tensors, &format!(", {further}")));
+            assert!(error.contains(words), "{further}: {error}");
+        }
+    }
+    let model = model("llama of a folder");
+    let tensors = model.spec.tensors(1, DType::F32);
+    let known = r#", "architectures": ["LlamaForCausalLM"], "torch_dtype": "float16", "use_cache": true, "pretraining_tp": 1,
+"bos_token_id": 1, "eos_token_id": 2, "attention_dropout": 0.0, "initializer_range": 0.02, "transformers_version": "5.0", "hidden_act": "silu",
+"attention_bias": false, "mlp_bias": false, "rope_scaling": null, "is_decoder": false, "use_bidirectional_attention": null"#;
+    assert_eq!(open(&folder_of(&folder, &model, &tensors, known)).warnings(), [""; 0]);
+    let decoder = open(&folder_of(&folder, &model, &tensors, r#", "frobnicate": 1, "sliding_window": 4"#));
+    let warnings = decoder.warnings();
+    assert!(
+        warnings.len() == 1
+            && warnings[0].ends_with("config.json: fields that are not known are ignored: frobnicate, sliding_window"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn keys_of_gguf_are_honoured_refused_or_reported() {
+    let folder = Folder::new("fields-gguf");
+    let llama = model("llama");
+    let tensors = llama.spec.tensors(2, DType::F32);
+    let cases: [(&str, Value, &str); 9] = [
+        ("llama.attention.causal", false.into(), "llama: attention.causal: is false: true is supported"),
+        ("llama.rope.scaling.type", "dynamic".into(), "is 'dynamic'"),
+        ("llama.logit_scale", Value::F32(0.5), "logit_scale: is 0.5"),
+        ("llama.expert_shared_count", Value::U32(1), "expert_shared_count: is 1: 0 is supported"),
+        ("llama.nextn_predict_layers", Value::U32(1), "nextn_predict_layers"),
+        ("llama.attention.max_alibi_bias", Value::F32(8.0), "attention.max_alibi_bias: is 8"),
+        ("llama.rope.dimension_sections", vec![1i32, 2].into(), "rope.dimension_sections"),
+        ("general.type", "mmproj".into(), "GGUF: general.type: is \"mmproj\""),
+        ("tokenizer.ggml.escape_whitespaces", false.into(), "tokenizer.ggml.escape_whitespaces: is false"),
+    ];
+    for (key, value, words) in cases {
+        let error = refused(&gguf_of(&folder, &llama, &tensors, &[(key, value)]));
+        assert!(error.contains(words), "{key}: {error}");
+    }
+    let odd = [("llama.frobnicate", Value::U32(1)), ("tokenizer.ggml.odd", 1u32.into()), ("other.key", 1u32.into())];
+    let warnings = open(&gguf_of(&folder, &llama, &tensors, &odd)).warnings().join("; ");
+    for word in ["llama: fields that are not known are ignored: frobnicate", "tokenizer.ggml.odd", "other.key"] {
+        assert!(warnings.contains(word), "{warnings}");
+    }
+    // 0 is none: as if nothing were said.
+    let none = [
+        ("llama.attention.sliding_window", Value::U32(0)),
+        ("llama.expert_count", Value::U32(0)),
+        ("llama.expert_used_count", Value::U32(0)),
+        ("llama.rope.scaling.factor", Value::F32(0.0)),
+        ("llama.attention.scale", Value::F32(0.0)),
+        ("llama.rope.scaling.original_context_length", Value::U32(0)),
+    ];
+    let path = gguf_of(&folder, &llama, &tensors, &none);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    expect_logits(&path, &llama.spec, &tensors);
+
+    let linear = Spec { frequencies: frequencies(1e4, 16).iter().map(|f| f / 4.0).collect(), ..llama.spec.clone() };
+    for key in ["llama.rope.scale_linear", "llama.rope.scaling.factor"] {
+        expect_logits(&gguf_of(&folder, &llama, &tensors, &[(key, Value::F32(4.0))]), &linear, &tensors);
+    }
+    let scaled = Spec { attention_scale: 0.07, ..llama.spec.clone() };
+    expect_logits(
+        &gguf_of(&folder, &llama, &tensors, &[("llama.attention.scale", Value::F32(0.07))]),
+        &scaled,
+        &tensors,
+    );
+    let stretched = Spec { magnitude: 1.5, ..linear.clone() };
+    let further = [("llama.rope.scaling.factor", Value::F32(4.0)), ("llama.rope.scaling.attn_factor", Value::F32(1.5))];
+    expect_logits(&gguf_of(&folder, &llama, &tensors, &further), &stretched, &tensors);
+
+    let gemma = model("gemma3");
+    let tensors = gemma.spec.tensors(2, DType::F32);
+    let every_third =
+        Spec { window: Some((7, |i| i % 3 < 2)), window_frequencies: Some(frequencies(5e3, 16)), ..gemma.spec.clone() };
+    let further =
+        [("gemma3.attention.sliding_window_pattern", Value::U32(3)), ("gemma3.rope.freq_base_swa", Value::F32(5e3))];
+    expect_logits(&gguf_of(&folder, &gemma, &tensors, &further), &every_third, &tensors);
+    let layers: Vec<bool> = (0..7).map(|i| i % 3 < 2).collect();
+    let further =
+        [("gemma3.attention.sliding_window_pattern", Value::Array(tensorlib::Array::Bool(layers))), further[1].clone()];
+    expect_logits(&gguf_of(&folder, &gemma, &tensors, &further), &every_third, &tensors);
+}
+
+/// What a folder leaves out, and what it has as null, are not the same.
+#[test]
+fn nulls_and_what_is_left_out() {
+    let folder = Folder::new("fields-null");
+    let gemma = model("gemma2");
+    let tensors = gemma.spec.tensors(4, DType::F32);
+    let no_caps = Spec { attention_cap: 0.0, final_cap: 0.0, ..gemma.spec.clone() };
+    let nulls = r#", "attn_logit_softcapping": null, "final_logit_softcapping": null"#;
+    expect_logits(&folder_of(&folder, &gemma, &tensors, nulls), &no_caps, &tensors);
+    let unsaid =
+        Model { hub: Some(("gemma2", r#", "sliding_window": 7, "query_pre_attn_scalar": 16"#)), ..model("gemma2") };
+    expect_logits(&folder_of(&folder, &unsaid, &tensors, ""), &gemma.spec, &tensors);
+
+    let mistral = model("mistral");
+    let tensors = mistral.spec.tensors(4, DType::F32);
+    let all_keys = Spec { window: None, ..mistral.spec.clone() };
+    expect_logits(&folder_of(&folder, &mistral, &tensors, r#", "sliding_window": null"#), &all_keys, &tensors);
+    // A first layer with a window of 0 of the later ones.
+    let qwen = model("qwen2");
+    let tensors = qwen.spec.tensors(4, DType::F32);
+    let windows = Spec { window: Some((4, |_| true)), ..qwen.spec.clone() };
+    let further = r#", "use_sliding_window": true, "max_window_layers": 0"#;
+    expect_logits(&folder_of(&folder, &qwen, &tensors, further), &windows, &tensors);
+}
+
+#[test]
+fn tensors_that_nothing_asks_for() {
+    let folder = Folder::new("fields-left");
+    let llama = model("llama");
+    let mut tensors = llama.spec.tensors(3, DType::F32);
+    tensors.add(&mut Random(1), "blk.0.attn_q_norm.weight", &[16], 1.0, 0.1, DType::F32);
+    tensors.add(&mut Random(1), "blk.9.attn_q.weight", &[64, 64], 1.0, 0.1, DType::F32);
+    let error = refused(&gguf_of(&folder, &llama, &tensors, &[]));
+    assert!(error.contains("'blk.0.attn_q_norm.weight', 'blk.9.attn_q.weight'"), "{error}");
+
+    let llama = model("llama of a folder");
+    let mut tensors = llama.spec.tensors(3, DType::F32);
+    tensors.add(&mut Random(1), "blk.0.attn_q_norm.weight", &[16], 1.0, 0.1, DType::F32);
+    let decoder = open(&folder_of(&folder, &llama, &tensors, ""));
+    let words = "are not read: 'model.layers.0.self_attn.q_norm.weight'";
+    assert!(decoder.warnings()[0].ends_with(words), "{:?}", decoder.warnings());
+    let long = Decoder::open(folder.path("hub"), &backend(), &DecoderOptions::new().context(300)).unwrap();
+    assert!(long.warnings()[0].contains("300 tokens: the model was trained for 256"), "{:?}", long.warnings());
+
+    // YaRN stretches it.
+    let yarn = r#", "rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 256}"#;
+    let path = folder_of(&folder, &llama, &llama.spec.tensors(3, DType::F32), yarn);
+    let warned =
+        |tokens| Decoder::open(&path, &backend(), &DecoderOptions::new().context(tokens)).unwrap().warnings().len();
+    assert_eq!((warned(1024), warned(1025)), (0, 1));
+
+    // A matrix that the embeddings are tied to is not read.
+    let mut tied = llama.spec.tensors(3, DType::F32);
+    let spec = Spec { tied: true, ..llama.spec.clone() };
+    let path = folder_of(&folder, &llama, &tied, r#", "tie_word_embeddings": true"#);
+    tied.all.remove("output.weight").unwrap();
+    expect_logits(&path, &spec, &tied);
+}
+
+/// Elements of E4M3 by their sign, exponent and mantissa, in double precision.
+fn e4m3(code: u8) -> f64 {
+    let (exponent, fraction) = (i32::from(code >> 3 & 15), f64::from(code & 7) / 8.0);
+    let magnitude = if exponent == 0 { fraction * 2f64.powi(-6) } else { (1.0 + fraction) * 2f64.powi(exponent - 7) };
+    if code & 0x80 == 0 {
+        magnitude
+    } else {
+        -magnitude
+    }
+}
+
+/// The folder's tensors, with the matrix of each layer's queries as codes with scales of this shape, a number of elements a
+/// block: [rows, columns].
+fn with_scales(model: &Model, tensors: &mut Tensors, suffix: &str, block: [usize; 2], shape: &[i64]) -> Vec<Raw> {
+    let mut random = Random(9);
+    let mut raw: Vec<Raw> = Vec::new();
+    for (name, stored) in tensors.all.clone() {
+        let (theirs, rows): (String, Vec<i64>) =
+            (model.hub_name(&name, None), stored.shape.iter().rev().copied().collect());
+        if !name.ends_with("attn_q.weight") {
+            raw.push((theirs, "F32", rows, stored.bytes));
+            continue;
+        }
+        let (columns, n) = (stored.shape[0] as usize, stored.shape[0] as usize * stored.shape[1] as usize);
+        let codes: Vec<u8> = (0..n)
+            .map(|_| ((random.next() + 1.0) * 127.9) as u8)
+            .map(|c| if c & 0x7F > 0x60 { c & 0x8F } else { c })
+            .collect();
+        let scales: Vec<f32> = (0..shape.iter().product()).map(|_| (0.02 + 0.01 * random.next()) as f32).collect();
+        let of_row = columns.div_ceil(block[1]);
+        let value = |i: usize| {
+            let at = i / columns / block[0] * of_row + i % columns / block[1];
+            e4m3(codes[i]) * scales.get(at).map_or(0.0, |scale| f64::from(*scale))
+        };
+        tensors.set_values(&name, (0..n).map(value).collect());
+        let bytes = scales.iter().flat_map(|s| s.to_le_bytes()).collect();
+        let scale = match suffix.strip_prefix("weight") {
+            Some(rest) => format!("{theirs}{rest}"),
+            None => theirs.replace("weight", suffix),
+        };
+        raw.push((scale, "F32", shape.to_vec(), bytes));
+        raw.push((theirs, "F8_E4M3", rows, codes));
+    }
+    raw
+}
+
+#[test]
+fn weights_of_8_bits_are_multiplied_by_their_scales() {
+    let folder = Folder::new("fields-scales");
+    let model = model("llama of a folder");
+    let fp8 = r#", "quantization_config": {"quant_method": "fp8"}"#;
+    let blocks = r#", "quantization_config": {"quant_method": "fp8", "weight_block_size": [16, 48]}"#;
+    let channels = r#", "quantization_config": {"quant_method": "compressed-tensors", "format": "float-quantized",
+"config_groups": {"group_0": {"weights": {"num_bits": 8, "type": "float", "strategy": "channel"}}}}"#;
+    let tables = [
+        (fp8, "weight_scale", [64, 64], vec![]),
+        (fp8, "weight_scale_inv", [64, 64], vec![1]),
+        ("", "scale_weight", [64, 64], vec![1]),
+        (channels, "weight_scale", [1, 64], vec![64, 1]),
+        (fp8, "weight_scale", [1, 64], vec![64]),
+        (blocks, "weight_scale_inv", [16, 48], vec![4, 2]),
+        (fp8, "weight_scale_inv", [32, 16], vec![2, 4]),
+    ];
+    for (config, suffix, block, shape) in tables {
+        let mut tensors = model.spec.tensors(5, DType::F32);
+        let path = folder_of(&folder, &model, &tensors, config);
+        let raw = with_scales(&model, &mut tensors, suffix, block, &shape);
+        write_raw(&path.join("model.safetensors"), &raw);
+        expect_logits(&path, &model.spec, &tensors);
+        assert_eq!(open(&path).warnings(), [""; 0], "{suffix} {shape:?}");
+    }
+    // Scales of another matrix, and none.
+    let mut tensors = model.spec.tensors(5, DType::F32);
+    let path = folder_of(&folder, &model, &tensors, fp8);
+    write_raw(&path.join("model.safetensors"), &with_scales(&model, &mut tensors, "weight_scale", [1, 64], &[63]));
+    assert!(refused(&path).contains("one for all, for each row or for each block is known"), "{}", refused(&path));
+    let mut raw = with_scales(&model, &mut tensors, "weight_scale", [64, 64], &[]);
+    raw.retain(|(name, ..)| !name.ends_with("scale"));
+    write_raw(&path.join("model.safetensors"), &raw);
+    assert!(refused(&path).contains("its scales are missing"), "{}", refused(&path));
+}
+
+/// GGUF files of Phi 3 have two lists of factors, and do not say in `rope.scaling.type` that they have.
+#[test]
+fn two_lists_of_factors_without_a_type() {
+    let folder = Folder::new("fields-factors");
+    let further =
+        vec![("rope.scaling.original_context_length", Value::U32(64)), ("rope.scaling.attn_factor", Value::F32(1.25))];
+    let model = Model { gguf: Some(("phi3", further)), ..model("phi3 long") };
+    let mut tensors = model.spec.tensors(8, DType::F32);
+    tensors.add(&mut Random(3), "rope_factors_long.weight", &[8], 3.0, 1.0, DType::F32);
+    tensors.add(&mut Random(4), "rope_factors_short.weight", &[8], 1.5, 0.4, DType::F32);
+    let path = gguf_of(&folder, &model, &tensors, &[]);
+    for (context, list) in [(256, "rope_factors_long.weight"), (64, "rope_factors_short.weight")] {
+        let factors = tensors.get(list).to_vec();
+        let stretched = frequencies(1e4, 16).iter().zip(&factors).map(|(f, by)| f / by).collect();
+        let spec = Spec { frequencies: stretched, magnitude: 1.25, ..model.spec.clone() };
+        let options = DecoderOptions::new().exact(true).context(context);
+        let decoder = Decoder::open(&path, &backend(), &options).unwrap();
+        let got = decoder.session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
+        let off = error(&got, &spec.logits(&tensors, &TOKENS).concat());
+        assert!(off < 1e-4, "{context}: {off:e}");
+    }
+}
+
+/// Experts one tensor each in older GGUF files, and all in one tensor in newer folders.
+#[test]
+fn experts_of_older_files_and_newer_folders() {
+    let folder = Folder::new("fields-experts");
+    let gguf = model("llama with experts");
+    let tensors = gguf.spec.tensors(6, DType::F32);
+    let mut apart = Tensors::default();
+    for (name, stored) in &tensors.all {
+        if stored.shape.len() < 3 {
+            apart.all.insert(name.clone(), stored.clone());
+            continue;
+        }
+        for (i, bytes) in stored.bytes.chunks(stored.bytes.len() / stored.shape[2] as usize).enumerate() {
+            let mut one = stored.clone();
+            (one.shape, one.bytes) = (stored.shape[..2].to_vec(), bytes.to_vec());
+            apart.all.insert(name.replace("_exps", &format!(".{i}")), one);
+        }
+    }
+    let path = gguf_of(&folder, &gguf, &apart, &[]);
+    expect_logits(&path, &gguf.spec, &tensors);
+    assert_eq!(open(&path).warnings(), [""; 0]);
+    apart.all.remove("blk.1.ffn_up.4.weight").unwrap();
+    assert!(refused(&gguf_of(&folder, &gguf, &apart, &[])).contains("there are 4 of 5"));
+
+    for name in ["mixtral", "qwen3moe"] {
+        let model = model(name);
+        let tensors = model.spec.tensors(6, DType::F32);
+        let path = folder_of(&folder, &model, &tensors, "");
+        let mut raw: Vec<Raw> = Vec::new();
+        for (name, stored) in &tensors.all {
+            let shape: Vec<i64> = stored.shape.iter().rev().copied().collect();
+            let Some((layer, part)) = name.strip_prefix("blk.").and_then(|rest| rest.split_once('.')) else {
+                raw.push((model.hub_name(name, None), "F32", shape, stored.bytes.clone()));
+                continue;
+            };
+            let newer = format!("model.layers.{layer}.mlp.");
+            match part {
+                "ffn_gate_inp.weight" => raw.push((newer + "gate.weight", "F32", shape, stored.bytes.clone())),
+                "ffn_down_exps.weight" => raw.push((newer + "experts.down_proj", "F32", shape, stored.bytes.clone())),
+                "ffn_gate_exps.weight" => {
+                    let up = &tensors.all[&name.replace("gate", "up")];
+                    let n = stored.bytes.len() / shape[0] as usize;
+                    let both =
+                        stored.bytes.chunks(n).zip(up.bytes.chunks(n)).flat_map(|(gate, up)| [gate, up].concat());
+                    let shape = vec![shape[0], 2 * shape[1], shape[2]];
+                    raw.push((newer + "experts.gate_up_proj", "F32", shape, both.collect()));
+                }
+                "ffn_up_exps.weight" => {}
+                _ => raw.push((model.hub_name(name, None), "F32", shape, stored.bytes.clone())),
+            }
+        }
+        write_raw(&path.join("model.safetensors"), &raw);
+        expect_logits(&path, &model.spec, &tensors);
+        assert_eq!(open(&path).warnings(), [""; 0]);
+    }
+}
+
+#[test]
+fn folders_of_a_cache_and_json_with_a_mark() {
+    let folder = Folder::new("fields-cache");
+    let model = model("llama of a folder");
+    let tensors = model.spec.tensors(7, DType::F32);
+    let path = folder_of(&folder, &model, &tensors, "");
+    let config = std::fs::read(path.join("config.json")).unwrap();
+    std::fs::write(path.join("config.json"), [b"\xEF\xBB\xBF", &config[..]].concat()).unwrap();
+    let cache = folder.path("models--a--b");
+    std::fs::create_dir_all(cache.join("snapshots")).unwrap();
+    std::fs::create_dir_all(cache.join("refs")).unwrap();
+    std::fs::rename(&path, cache.join("snapshots/abc")).unwrap();
+    expect_logits(&cache, &model.spec, &tensors);
+    std::fs::create_dir_all(cache.join("snapshots/other")).unwrap();
+    assert!(refused(&cache).contains("several states"), "{}", refused(&cache));
+    std::fs::write(cache.join("refs/main"), "abc\n").unwrap();
+    expect_logits(&cache, &model.spec, &tensors);
+    std::fs::write(cache.join("snapshots/abc/config.json"), "version https://git-lfs.github.com/spec/v1\n").unwrap();
+    let error = Decoder::open(&cache, &backend(), &DecoderOptions::new()).err().unwrap();
+    assert!(error.hint().unwrap().contains("git lfs pull") && error.kind() == ErrorKind::Format, "{error}");
+}
