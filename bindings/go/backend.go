@@ -5,6 +5,7 @@ package tensorlib
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -53,11 +54,14 @@ func ISAs() []string {
 
 // Backend is a device opened for computing, with its own threads. It runs one
 // graph at a time and a second caller waits, but backends are independent of
-// each other, even on one device. Contexts made on it keep it alive in the C
-// library: it may be closed before them.
+// each other, even on one device. Any number of goroutines may wait: they take no
+// thread of the system. Contexts made on it keep it alive in the C library: it may
+// be closed before them.
 type Backend struct {
 	h   *handle
 	ptr *C.tl_backend
+
+	turn chan struct{} // has an element while a graph is computed
 
 	device, isa string
 	devices     []string
@@ -99,7 +103,10 @@ func NewBackend(device string, options ...BackendOption) (*Backend, error) {
 		return nil, err
 	}
 	var given backendParams
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			return nil, invalid("backend: option %d is nil", i)
+		}
 		option(&given)
 	}
 	// The library checks the range; this only keeps the narrowing from hiding it.
@@ -159,6 +166,7 @@ func newBackend(ptr *C.tl_backend) *Backend {
 		device:  C.GoString(C.tl_backend_device(ptr)),
 		isa:     C.GoString(C.tl_backend_isa(ptr)),
 		threads: int(C.tl_backend_n_threads(ptr)),
+		turn:    make(chan struct{}, 1),
 	}
 	for i := range C.tl_backend_n_devices(ptr) {
 		b.devices = append(b.devices, C.GoString(C.tl_backend_device_at(ptr, i)))
@@ -175,18 +183,27 @@ func (b *Backend) Close() {
 	}
 }
 
-// Device is the name of the backend's device: "cpu"; of joined ones "cpu+cuda:0".
-func (b *Backend) Device() string { return b.device }
+// orNil is b or, for nil, a backend without anything.
+func (b *Backend) orNil() *Backend {
+	if b == nil {
+		return &Backend{}
+	}
+	return b
+}
+
+// Device is the name of the backend's device: "cpu"; of joined ones "cpu+cuda:0";
+// "" of a nil backend.
+func (b *Backend) Device() string { return b.orNil().device }
 
 // Devices are the names of the devices that it computes on, in the order of
 // joining: one, unless it was joined.
-func (b *Backend) Devices() []string { return slices.Clone(b.devices) }
+func (b *Backend) Devices() []string { return slices.Clone(b.orNil().devices) }
 
 // ISA is the instruction-set level of the CPU kernels: "avx512".
-func (b *Backend) ISA() string { return b.isa }
+func (b *Backend) ISA() string { return b.orNil().isa }
 
 // Threads is the number of threads that compute, the calling one included.
-func (b *Backend) Threads() int { return b.threads }
+func (b *Backend) Threads() int { return b.orNil().threads }
 
 // PackedMemory is the number of bytes of packed copies of constants, which no
 // context counts; 0 after Close. A copy is made when a graph that multiplies
@@ -205,6 +222,12 @@ func (b *Backend) PackedMemory() uint64 {
 //
 // Errors: those of [NewGraph] and [Graph.Compute].
 func (b *Backend) Compute(outputs ...*Tensor) error {
+	return b.ComputeContext(context.Background(), outputs...)
+}
+
+// ComputeContext is [Backend.Compute] that ends when ctx does, as
+// [Graph.ComputeContext] says.
+func (b *Backend) ComputeContext(ctx context.Context, outputs ...*Tensor) error {
 	if len(outputs) == 0 || outputs[0] == nil {
 		return invalid("compute: there is no output")
 	}
@@ -213,7 +236,7 @@ func (b *Backend) Compute(outputs ...*Tensor) error {
 		return err
 	}
 	defer g.Close()
-	return g.Compute(b)
+	return g.ComputeContext(ctx, b)
 }
 
 func (b *Backend) enter() error {

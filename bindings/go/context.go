@@ -58,7 +58,10 @@ func NewContext(options ...ContextOption) (*Context, error) {
 	}
 	var params contextParams
 	C.tl_context_params_init(&params.c, C.sizeof_tl_context_params)
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			return nil, invalid("context: option %d is nil", i)
+		}
 		option(&params)
 	}
 	if params.on {

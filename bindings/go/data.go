@@ -207,8 +207,11 @@ const (
 //
 // Errors: [StatusBusy] where the context is in use in a way that excludes the
 // access, [StatusUnavailable] where the data is not in host memory or was dropped,
-// [StatusInvalidArgument] otherwise as [Read] and [Write].
+// [StatusInvalidArgument] where use is nil, and otherwise as [Read] and [Write].
 func (t *Tensor) Map(access Access, use func(data []byte) error) error {
+	if use == nil {
+		return invalid("map: use is nil: a function is valid")
+	}
 	if err := t.enter(); err != nil {
 		return err
 	}

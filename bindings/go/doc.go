@@ -19,7 +19,8 @@
 // *[Error] with a [Status] that programs can test and a message that names the
 // operation, the shapes or values, and what would be valid. No input ends the
 // process. Nothing panics, except that a panic in a progress callback goes on
-// in the caller of [Graph.Compute].
+// in the caller of [Graph.Compute]. A nil handle gives an error, or what an empty
+// one would: no name, no dimensions.
 //
 // # Ownership
 //
@@ -39,5 +40,7 @@
 // a Close while other calls are at work takes effect when the last of them
 // returns. Computing, reading and writing in one context exclude each other
 // without waiting: who comes second gets [StatusBusy]. Building tensors may go on
-// meanwhile.
+// meanwhile. A [Backend] runs one graph at a time: further goroutines wait their
+// turn, in the order in which they came, without a thread of the system each.
+// [Graph.ComputeContext] waits and computes no longer than a context lasts.
 package tensorlib

@@ -47,7 +47,13 @@ func (s Status) String() string {
 type Error struct {
 	Code    Status
 	Message string
+
+	cause error
 }
+
+// Unwrap is what ended the context of a [Graph.ComputeContext]; nil of every other
+// error.
+func (e *Error) Unwrap() error { return e.cause }
 
 // Error gives the message alone; it names the operation by itself.
 func (e *Error) Error() string {

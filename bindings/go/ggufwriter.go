@@ -55,7 +55,10 @@ func NewGGUFWriter(path string, options ...GGUFOption) (*GGUFWriter, error) {
 	defer C.free(unsafe.Pointer(cpath))
 	var params C.tl_gguf_writer_params
 	C.tl_gguf_writer_params_init(&params, C.sizeof_tl_gguf_writer_params)
-	for _, option := range options {
+	for i, option := range options {
+		if option == nil {
+			return nil, invalid("gguf writer: option %d is nil", i)
+		}
 		option(&params)
 	}
 	var ptr *C.tl_gguf_writer

@@ -4,6 +4,7 @@ package tensorlib
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"runtime/cgo"
 	"sync"
@@ -18,8 +19,9 @@ type Graph struct {
 	h   *handle
 	ptr *C.tl_graph
 
-	mu       sync.Mutex // guards progress, and keeps it equal to what C was told
+	mu       sync.Mutex // guards progress and watched, and keeps them equal to what C was told
 	progress func(done, total int) bool
+	watched  bool // C calls back
 }
 
 // NewGraph makes the graph of the outputs: post-order from each in turn, every
@@ -108,10 +110,10 @@ func (g *Graph) Leafs() int {
 // SetProgress sets what the coming runs call on the goroutine that computes,
 // after each node and on the CPU every 10 ms or so while a node takes longer; nil
 // takes it away. Return false to stop the run with [StatusAborted], also within a
-// node; after the last node it changes nothing, as the results are there. A panic in it stops the run and goes on in the caller of
-// Compute. It may close things and start other graphs on other backends; it must
-// not end its goroutine (runtime.Goexit, testing's FailNow), as C is on the
-// stack.
+// node; after the last node it changes nothing, as the results are there. A panic
+// in it stops the run and goes on in the caller of Compute. It may close things
+// and start other graphs on other backends, on its own goroutine; it must not end
+// this (runtime.Goexit, testing's FailNow), as C is on the stack.
 //
 // Errors: [StatusBusy] while the graph is being computed, [StatusInvalidArgument]
 // after Close.
@@ -122,10 +124,19 @@ func (g *Graph) SetProgress(progress func(done, total int) bool) error {
 	defer g.leave()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	cerr := newCError()
-	err := check(C.tlgo_graph_set_progress(g.ptr, C.bool(progress != nil), &cerr), &cerr)
+	err := g.watch(progress != nil)
 	if err == nil {
 		g.progress = progress
+	}
+	return err
+}
+
+// watch has C call back in the coming runs, or not; mu is locked.
+func (g *Graph) watch(on bool) error {
+	cerr := newCError()
+	err := check(C.tlgo_graph_set_progress(g.ptr, C.bool(on), &cerr), &cerr)
+	if err == nil {
+		g.watched = on
 	}
 	return err
 }
@@ -158,6 +169,21 @@ func (g *Graph) SetCheckFinite(on bool) error {
 // [StatusAborted], [StatusUnavailable] in a forked child, [StatusOutOfMemory].
 // After an error the outputs count as not computed.
 func (g *Graph) Compute(b *Backend) error {
+	return g.ComputeContext(context.Background(), b)
+}
+
+// ComputeContext is [Graph.Compute] that ends when ctx does: while it waits for the
+// backend at once, while it computes on the CPU within 10 ms or so and on a GPU
+// after the node at hand. After the last node the results are there, and it
+// returns no error.
+//
+// Errors: those of [Graph.Compute]; where ctx ended it, [StatusAborted] with what
+// errors.Is finds: [context.Canceled], [context.DeadlineExceeded] or the cause that
+// was given.
+func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
+	if ctx == nil {
+		return invalid("compute: the context is nil: context.Background() is valid")
+	}
 	if err := g.enter(); err != nil {
 		return err
 	}
@@ -166,22 +192,66 @@ func (g *Graph) Compute(b *Backend) error {
 		return err
 	}
 	defer b.leave()
+	isMine, err := b.takeTurn(ctx)
+	if err != nil {
+		return err
+	}
+	if isMine {
+		defer func() { <-b.turn }()
+	}
 	g.mu.Lock()
 	progress := g.progress
+	if ctx.Done() != nil && !g.watched {
+		err = g.watch(true)
+	}
 	g.mu.Unlock()
+	if err != nil {
+		return err
+	}
 
 	cerr := newCError()
-	if progress == nil {
+	if progress == nil && ctx.Done() == nil {
 		return check(C.tlgo_graph_compute(g.ptr, b.ptr, 0, &cerr), &cerr)
 	}
-	r := &run{progress: progress}
+	r := &run{ctx: ctx, progress: progress}
 	id := cgo.NewHandle(r)
 	defer id.Delete()
-	err := check(C.tlgo_graph_compute(g.ptr, b.ptr, C.uintptr_t(id), &cerr), &cerr)
+	err = check(C.tlgo_graph_compute(g.ptr, b.ptr, C.uintptr_t(id), &cerr), &cerr)
 	if r.panicked {
 		panic(r.value)
 	}
+	if err != nil && r.ended {
+		return endedBy(ctx)
+	}
 	return err
+}
+
+// takeTurn waits until the backend computes for nobody else. A goroutine that
+// waited in C would hold a thread of the system each. It is false within a
+// progress callback where the backend is in use: C says then who may wait.
+func (b *Backend) takeTurn(ctx context.Context) (bool, error) {
+	if ctx.Err() != nil {
+		return false, endedBy(ctx)
+	}
+	select {
+	case b.turn <- struct{}{}:
+		return true, nil
+	default:
+	}
+	if C.tlgo_in_callback() {
+		return false, nil
+	}
+	select {
+	case b.turn <- struct{}{}:
+		return true, nil
+	case <-ctx.Done():
+		return false, endedBy(ctx)
+	}
+}
+
+func endedBy(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	return &Error{Code: StatusAborted, Message: "compute: " + cause.Error(), cause: cause}
 }
 
 // Dot writes the graph in Graphviz' DOT language.

@@ -8,6 +8,9 @@
 // has to come out of the Compute that it happened in.
 static _Thread_local uintptr_t current_run;
 
+// Callbacks that this thread is in.
+static _Thread_local int depth;
+
 tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run, tl_error *err) {
 	const uintptr_t outer = current_run; // not 0 where a callback computes another graph
 	current_run = run;
@@ -18,9 +21,15 @@ tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run
 
 static bool on_progress(void *user_data, size_t done, size_t total) {
 	(void)user_data;
-	// 0: the callback was set after this run had begun.
-	return current_run == 0 || tlgoProgress(current_run, done, total);
+	// 0: the run has nothing to call, or the callback was set after it had begun.
+	if (current_run == 0) return true;
+	depth++;
+	const bool go_on = tlgoProgress(current_run, done, total);
+	depth--;
+	return go_on;
 }
+
+bool tlgo_in_callback(void) { return depth > 0; }
 
 tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err) {
 	return tl_graph_set_progress(graph, on ? on_progress : NULL, NULL, err);

@@ -3,11 +3,17 @@ package tensorlib
 // #include "progress.h"
 import "C"
 
-import "runtime/cgo"
+import (
+	"context"
+	"runtime/cgo"
+)
 
-// run is one call of Graph.Compute with a progress callback.
+// run is one call of Graph.Compute with a progress callback, or a context that may
+// end.
 type run struct {
-	progress func(done, total int) bool
+	ctx      context.Context
+	progress func(done, total int) bool // may be nil
+	ended    bool                       // by ctx
 	panicked bool
 	value    any // what the callback panicked with
 }
@@ -23,5 +29,9 @@ func tlgoProgress(id C.uintptr_t, done, total C.size_t) (goOn C.bool) {
 			r.panicked, r.value, goOn = true, value, false
 		}
 	}()
-	return C.bool(r.progress(int(done), int(total)))
+	if r.ctx.Err() != nil {
+		r.ended = true
+		return false
+	}
+	return C.bool(r.progress == nil || r.progress(int(done), int(total)))
 }

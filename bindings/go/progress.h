@@ -12,4 +12,8 @@ tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run
 // Has the coming runs of the graph call their run's callback, or nothing.
 tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err);
 
+// Whether the calling goroutine is in a progress callback: until this returns, it
+// stays on the thread that C called back on.
+bool tlgo_in_callback(void);
+
 #endif

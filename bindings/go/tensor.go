@@ -39,7 +39,8 @@ import (
 
 // Tensor is a leaf with data of its own, or a node that an operation makes and a
 // graph computes. It belongs to its context. Type, shape and strides never
-// change and may be asked for at any time, after the context's Close too.
+// change and may be asked for at any time, after the context's Close too. A nil
+// tensor has neither: 0 dimensions, 0 elements, no operation.
 type Tensor struct {
 	ctx        *Context
 	ptr        *C.tl_tensor
@@ -60,6 +61,14 @@ var none = &Tensor{ptr: C.tl_none()}
 func orNone(t *Tensor) *Tensor {
 	if t == nil {
 		return none
+	}
+	return t
+}
+
+// orNil is t or, for nil, a tensor without anything.
+func (t *Tensor) orNil() *Tensor {
+	if t == nil {
+		return &Tensor{}
 	}
 	return t
 }
@@ -130,21 +139,27 @@ func countElements(ne []int64) (int64, bool) {
 }
 
 // Context is the context that owns the tensor.
-func (t *Tensor) Context() *Context { return t.ctx }
+func (t *Tensor) Context() *Context { return t.orNil().ctx }
 
 // Type is the element type.
-func (t *Tensor) Type() Type { return t.typ }
+func (t *Tensor) Type() Type { return t.orNil().typ }
 
 // NDims is the number of dimensions that the tensor was made with, 1 to 4.
-func (t *Tensor) NDims() int { return t.nDims }
+func (t *Tensor) NDims() int { return t.orNil().nDims }
 
 // Shape gives the elements in each of the [Tensor.NDims] dimensions, the
 // contiguous one first, in a new slice.
-func (t *Tensor) Shape() []int64 { return append([]int64(nil), t.ne[:t.nDims]...) }
+func (t *Tensor) Shape() []int64 {
+	t = t.orNil()
+	return append([]int64(nil), t.ne[:t.nDims]...)
+}
 
 // Strides gives the bytes from one element to the next in each dimension, in a
 // new slice.
-func (t *Tensor) Strides() []int64 { return append([]int64(nil), t.nb[:t.nDims]...) }
+func (t *Tensor) Strides() []int64 {
+	t = t.orNil()
+	return append([]int64(nil), t.nb[:t.nDims]...)
+}
 
 // Dim is the number of elements in a dimension: 1 for one that the tensor does
 // not use, 0 where dim is not 0 to 3.
@@ -152,17 +167,17 @@ func (t *Tensor) Dim(dim int) int64 {
 	if dim < 0 || dim > 3 {
 		return 0
 	}
-	return t.ne[dim]
+	return t.orNil().ne[dim]
 }
 
 // Len is the number of elements.
-func (t *Tensor) Len() int64 { return t.n }
+func (t *Tensor) Len() int64 { return t.orNil().n }
 
 // NBytes is the number of bytes of all elements packed without gaps.
-func (t *Tensor) NBytes() int64 { return t.nbytes }
+func (t *Tensor) NBytes() int64 { return t.orNil().nbytes }
 
 // Op is the operation that makes the tensor, "mul_mat"; "leaf" for a leaf.
-func (t *Tensor) Op() string { return t.op }
+func (t *Tensor) Op() string { return t.orNil().op }
 
 // Name is the tensor's name; "" where it has none or its context was closed.
 func (t *Tensor) Name() string {

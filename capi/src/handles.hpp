@@ -32,7 +32,7 @@ inline tl_tensor *wrap(core::Tensor *p) { return reinterpret_cast<tl_tensor *>(p
 inline tl_graph *wrap(core::Graph *p) { return reinterpret_cast<tl_graph *>(p); }
 
 // Puts a code and a message where the caller wants them; does nothing for NULL or for a struct smaller than the first
-// one. A message that is too long is cut at a character's border.
+// one. A message that is too long loses characters of its middle.
 void set_error(tl_error *err, Status code, const char *message) noexcept;
 
 // The exception that is being handled, whatever it was thrown as (other than an Error and memory that ran out it is a defect): its code,

@@ -1,7 +1,9 @@
 #include "handles.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 namespace tensorlib::capi {
 
@@ -11,20 +13,34 @@ namespace {
 constexpr std::size_t first_error_size = 272;
 static_assert(sizeof(tl_error) == first_error_size);
 
+// Of a message that is too long, what stays of its beginning, and what stands for its middle: a path may be there, and the reason comes
+// last.
+constexpr std::size_t kept_beginning = 96;
+constexpr std::string_view cut_mark = " ... ";
+
+// Whether a UTF-8 character goes on here: 10xxxxxx.
+bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
+
 }  // namespace
 
 void set_error(tl_error *err, Status code, const char *message) noexcept {
     if (!err || err->struct_size < first_error_size) return;
     err->code = static_cast<tl_status>(code);
-    std::size_t length = std::strlen(message);
+    const std::string_view text = message;
     constexpr std::size_t most = sizeof err->message - 1;
-    if (length > most) {
-        length = most;
-        // 10xxxxxx continues a UTF-8 character: step back to where the cut one begins.
-        while (length > 0 && (static_cast<unsigned char>(message[length]) & 0xc0) == 0x80) length--;
+    char *out = err->message;
+    const auto append = [&](std::string_view part) { out = std::copy(part.begin(), part.end(), out); };
+    if (text.size() <= most) {
+        append(text);
+    } else {
+        std::size_t end = kept_beginning, begin = text.size() - (most - kept_beginning - cut_mark.size());
+        while (end > 0 && is_continuation(text[end])) end--;
+        while (begin < text.size() && is_continuation(text[begin])) begin++;
+        append(text.substr(0, end));
+        append(cut_mark);
+        append(text.substr(begin));
     }
-    std::memcpy(err->message, message, length);
-    err->message[length] = '\0';
+    *out = '\0';
 }
 
 namespace {

@@ -62,6 +62,12 @@ static void test_opening(void) {
     REFUSED(tl_gguf_open("", &gguf, &err), TL_STATUS_IO, "No such file");
     REFUSED(tl_gguf_open("/none/such.gguf", &gguf, &err), TL_STATUS_IO, "/none/such.gguf");
     REFUSED(tl_gguf_open_copy("/none/such.gguf", &gguf, &err), TL_STATUS_IO, "No such file");
+    /* A path that is longer than a message does not push the reason out of it. */
+    char path[600] = "/none/";
+    memset(path + 6, 'x', 200);
+    for (size_t i = 206; i < sizeof path - 1; i++) path[i] = i % 50 ? 'y' : '/';
+    REFUSED(tl_gguf_open(path, &gguf, &err), TL_STATUS_IO, "No such file");
+    CHECK(strstr(err.message, "/none/xxx") && strstr(err.message, " ... "));
     REFUSED(tl_gguf_open("/", &gguf, &err), TL_STATUS_IO, "folder");
     REFUSED(tl_gguf_open_copy("/dev/zero", &gguf, &err), TL_STATUS_IO, "regular file");
     CHECK(tl_gguf_open("/none/such.gguf", &gguf, NULL) == TL_STATUS_IO);

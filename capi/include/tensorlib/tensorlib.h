@@ -165,8 +165,8 @@ typedef struct tl_error {
      */
     tl_status code;
     /**
-     * UTF-8, NUL-terminated, cut at a character's border where it is too long. Names the operation, the
-     * shapes or values, and what would be valid.
+     * UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. Where that
+     * is too long, " ... " stands for characters in its middle.
      */
     char message[256];
 } tl_error;

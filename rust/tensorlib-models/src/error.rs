@@ -21,6 +21,8 @@ pub enum ErrorKind {
     Invalid,
     /// No memory.
     Memory,
+    /// Another thread uses what is needed. The same call may succeed later.
+    Busy,
     /// A defect of this crate or of the engine, or a device that failed.
     Internal,
 }
@@ -116,6 +118,7 @@ impl From<tensorlib::Error> for Error {
             E::Io(_) => ErrorKind::Io,
             E::Format(_) => ErrorKind::Format,
             E::OutOfMemory(_) => ErrorKind::Memory,
+            E::Busy(_) => ErrorKind::Busy,
             E::Internal(_) | E::Other { .. } | E::Device(_) => ErrorKind::Internal,
             E::Unsupported(_) => ErrorKind::Unsupported,
             _ => ErrorKind::Invalid,

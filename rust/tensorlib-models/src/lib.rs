@@ -1,6 +1,6 @@
 //! Models from the files that people have: GGUF files and folders as model hubs lay them out, computed by
 //! [`tensorlib`].
-#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![warn(clippy::missing_errors_doc, clippy::missing_panics_doc, missing_debug_implementations)]
 
 mod activity;
 mod architecture;

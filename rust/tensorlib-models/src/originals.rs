@@ -2,7 +2,8 @@
 //! originals are given back, so that a model takes its size once and not twice.
 
 use crate::weights::Loaded;
-use std::sync::Mutex;
+use crate::Result;
+use std::sync::{Mutex, PoisonError, RwLock};
 use tensorlib::{Backend, Context, Tensor};
 
 /// What the weights of a model take.
@@ -30,6 +31,9 @@ pub struct Originals {
     tensors: usize,
     stored: usize,
     state: Mutex<State>,
+    /// Held for reading by those that compute with the weights, and for writing while originals are given back. The engine refuses
+    /// what comes between the two (`Busy`) and does not wait.
+    in_use: RwLock<()>,
 }
 
 struct State {
@@ -49,11 +53,18 @@ impl Originals {
             tensors: left.len(),
             stored: left.iter().map(Tensor::nbytes).sum(),
             state: Mutex::new(State { left, given_back: 0, tried_at: 0 }),
+            in_use: RwLock::new(()),
         }
     }
 
-    /// To be called after a graph was computed: gives back what copies were made of since. What cannot be given back stays;
-    /// what another thread is using is tried again the next time.
+    /// Computes with the weights: no original is given back meanwhile. `compute` may not call this again.
+    pub fn keep<T>(&self, compute: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _kept = self.in_use.read().unwrap_or_else(PoisonError::into_inner);
+        compute()
+    }
+
+    /// To be called after a graph was computed: gives back what copies were made of since, once other threads have computed theirs. What
+    /// cannot be given back stays; what a caller's own graph is using is tried again the next time.
     pub fn give_back(&self) {
         let Ok(mut state) = self.state.try_lock() else { return };
         // Only the CPU keeps copies, and there is nothing new to give back where there are no more of them.
@@ -62,6 +73,7 @@ impl Originals {
         {
             return;
         }
+        let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
         let (mut given_back, mut busy) = (0, false);
         state.left.retain(|tensor| match tensor.drop_original() {
             Ok(()) => {

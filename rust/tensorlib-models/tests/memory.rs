@@ -65,3 +65,33 @@ fn originals_of_a_folder_go_and_the_embeddings_are_read_from_their_copy() {
     let n = given_back(&decoder, stored(&tensors));
     assert_eq!(n > 0, device.device() == "cpu");
 }
+
+/// Originals are given back while other threads compute with the same weights.
+#[test]
+fn threads_that_begin_with_a_fresh_model_all_get_their_answers() {
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (folder, tensors) = (Folder::new("memory-threads"), model.spec.tensors(3, DType::Q8_0));
+    let path = folder.path("model.gguf");
+    tensors.write_gguf(&path, &model.metadata());
+    let mut answer: Option<Vec<f32>> = None;
+    for _ in 0..20 {
+        // A backend of its own has no copies yet.
+        let device = backend();
+        // SAFETY: the file is this test's own.
+        let decoder = unsafe { Decoder::open_mapped(&path, &device, &DecoderOptions::new()).unwrap() };
+        let feed = || {
+            let mut session = decoder.session(DType::F16)?;
+            session.feed(&TOKENS)?;
+            session.feed(&[7])
+        };
+        let answers: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|_| scope.spawn(feed)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for got in answers {
+            let got = got.unwrap();
+            assert_eq!(answer.get_or_insert_with(|| got.clone()), &got);
+        }
+        assert_eq!(decoder.memory().given_back > 0, device.device() == "cpu");
+    }
+}

@@ -52,8 +52,8 @@ pub struct tl_error {
     pub struct_size: usize,
     /// What the call returned.
     pub code: tl_status,
-    /// UTF-8, NUL-terminated, cut at a character's border where it is too long. Names the operation, the
-    /// shapes or values, and what would be valid.
+    /// UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. Where that
+    /// is too long, " ... " stands for characters in its middle.
     pub message: [c_char; 256],
 }
 

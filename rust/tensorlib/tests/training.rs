@@ -6,7 +6,7 @@ use tensorlib::nn::{loss, Dropout, Linear, Module, Parameters, Pass, Sequential}
 use tensorlib::train::{
     evaluate, predict, Column, DataSet, Method, OptimiserOptions, Random, Samples, Stopped, Trainer,
 };
-use tensorlib::{Backend, BackendOptions, Error, Result, Tensor};
+use tensorlib::{safetensors, Backend, BackendOptions, Context, Error, Result, Tensor};
 
 /// Points on two spirals: what one line does not part.
 fn spirals(n: usize) -> DataSet {
@@ -263,9 +263,18 @@ fn training_stops_early_at_the_best_parameters() {
     let net = net(1, 16, 0.);
     let optimiser = OptimiserOptions::adamw(0.5).build(&net.parameters).unwrap(); // so fast that it gets worse again
     let mut trainer = Trainer::new(&backend, &net.model, optimiser, loss::cross_entropy).seed(4).epochs(500);
-    trainer = trainer.test(&test).patience(5);
+    let file = Temporary::new("best");
+    trainer = trainer.test(&test).patience(5).checkpoint(&file.0, 0);
     let history = trainer.fit(&train).unwrap();
     assert_eq!(history.stopped, Stopped::Early);
+    // Under their names the file has the parameters that the model has now.
+    let kept = safetensors::read(&Context::new(), &file.0).unwrap();
+    let of = |name: &str| kept.tensors.iter().find(|t| t.name() == name).unwrap().to_vec::<f32>().unwrap();
+    for parameter in net.parameters.tensors() {
+        let name = parameter.name();
+        assert_eq!(parameter.to_vec::<f32>().unwrap(), of(&name), "{name}");
+        assert_ne!(of(&name), of(&format!("last.{name}")), "{name}");
+    }
     let losses: Vec<f64> = history.epochs.iter().map(|e| e.test.unwrap().loss).collect();
     let best = history.best.unwrap();
     assert_eq!(losses.len(), best + 5);

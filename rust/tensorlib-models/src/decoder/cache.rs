@@ -9,6 +9,9 @@ use tensorlib::{Context, DType, Tensor};
 /// takes the plan that is there, so one is made every 64 tokens.
 const STEP: i64 = 64;
 
+/// The types that attention takes keys and values of.
+const TYPES: [DType; 3] = [DType::F16, DType::Q8_0, DType::F32];
+
 /// Room for keys and values of so many tokens, layer by layer.
 pub struct Cache {
     keys: Vec<Tensor>,
@@ -21,6 +24,10 @@ pub struct Cache {
 impl Cache {
     /// For `context` tokens. A row is a token's heads, one behind the other. A layer's are on the device of the matrix that makes its keys.
     pub fn new(shape: &Shape, context: i64, dtype: DType, home: &Home) -> Result<Self> {
+        if !TYPES.contains(&dtype) {
+            let [a, b, c] = TYPES;
+            return Err(Error::invalid(format!("a cache of {dtype}: {a}, {b} and {c} are valid")));
+        }
         let (block, heads) = (dtype.block_size(), [shape.head, shape.value_head]);
         if heads.iter().any(|head| head % block != 0) {
             let message =

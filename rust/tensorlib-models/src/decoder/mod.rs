@@ -27,6 +27,7 @@ pub use session::Session;
 use cache::Cache;
 use network::{Logits, Network, Wanted};
 use shape::{Activation, Shape};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tensorlib::{Backend, Context, DType, Graph};
@@ -52,7 +53,8 @@ impl DecoderOptions {
         Self::default()
     }
 
-    /// The type that matrices are converted to when they are loaded, as Q8_0.
+    /// The type that matrices are converted to when they are loaded, as Q8_0: a float, or blocks of weights. Quantised ones are converted too.
+    /// Where its blocks do not divide a row, that matrix stays as it is.
     #[must_use]
     pub fn stored_as(mut self, dtype: DType) -> Self {
         self.stored_as = Some(dtype);
@@ -152,6 +154,14 @@ pub struct Decoder {
     is_sparse: bool,
     warnings: Vec<String>,
     backend: Backend,
+}
+
+impl fmt::Debug for Decoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Decoder");
+        all.field("architecture", &self.architecture).field("vocabulary", &self.vocabulary());
+        all.field("context", &self.context()).field("backend", &self.backend).finish_non_exhaustive()
+    }
 }
 
 impl Decoder {
@@ -295,7 +305,7 @@ impl Decoder {
     /// A session without tokens, with room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
     ///
     /// # Errors
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind) for a type whose blocks do not divide a head,
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for one whose blocks do not divide a head,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session<'_>> {
         let cache = Cache::new(&self.network.shape, self.network.context as i64, cache, &self.home)?;

@@ -6,6 +6,7 @@ use super::network::Wanted;
 use super::{graph_of, Decoder, BATCH};
 use crate::activity::Tested;
 use crate::{Error, Result};
+use std::fmt;
 use tensorlib::Context;
 
 /// A text in the making: the keys and values of its tokens so far.
@@ -18,6 +19,14 @@ pub struct Session<'a> {
     checked: i64,
     /// The layer and position of the first that are not finite.
     overflow: Option<(usize, i64)>,
+}
+
+impl fmt::Debug for Session<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Session");
+        all.field("decoder", self.decoder).field("tokens", &self.len()).field("cache_memory", &self.cache_memory());
+        all.finish_non_exhaustive()
+    }
 }
 
 impl<'a> Session<'a> {
@@ -163,12 +172,16 @@ impl<'a> Session<'a> {
         self.ctx.reset()?;
         let network = &self.decoder.network;
         let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
-        graph_of(std::slice::from_ref(&run))?.compute(&self.decoder.backend)?;
+        let graph = graph_of(std::slice::from_ref(&run))?;
+        let experts = &mut self.experts;
+        let values = self.decoder.originals.keep(|| {
+            graph.compute(&self.decoder.backend)?;
+            for (layer, ids) in &run.chosen {
+                network.used(experts, *layer, &ids.to_vec::<i32>()?)?;
+            }
+            Ok(run.logits.to_vec::<f32>()?)
+        })?;
         self.decoder.originals.give_back();
-        let values = run.logits.to_vec::<f32>()?;
-        for (layer, ids) in &run.chosen {
-            network.used(&mut self.experts, *layer, &ids.to_vec::<i32>()?)?;
-        }
         for (layer, neurons) in &run.neurons {
             observe(*layer, &neurons.to_vec::<f32>()?);
         }

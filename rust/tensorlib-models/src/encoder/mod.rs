@@ -23,6 +23,7 @@ use distances::Biases;
 use layer::{Layer, Run};
 use shape::{Positions, Shape};
 use std::borrow::Cow;
+use std::fmt;
 use std::path::Path;
 use tensorlib::{Backend, Context, Graph, Tensor};
 
@@ -46,6 +47,14 @@ pub struct Encoder {
     /// Its tensors and their bytes.
     loaded: Vec<Placed>,
     backend: Backend,
+}
+
+impl fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("Encoder");
+        all.field("width", &self.width()).field("max_tokens", &self.max_tokens).field("pooling", &self.pooling());
+        all.field("backend", &self.backend).finish_non_exhaustive()
+    }
 }
 
 impl Encoder {
@@ -254,7 +263,8 @@ impl Encoder {
     /// The last layer's rows of a batch, token by token.
     fn compute(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Vec<f32>> {
         let x = self.hidden(ctx, lines, batch)?;
-        Graph::new(&[&x])?.compute(&self.backend)?;
+        let graph = Graph::new(&[&x])?;
+        self.originals.keep(|| Ok(graph.compute(&self.backend)?))?;
         self.originals.give_back();
         Ok(x.to_vec::<f32>()?)
     }

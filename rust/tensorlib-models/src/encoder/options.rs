@@ -19,7 +19,8 @@ impl EncoderOptions {
         Self::default()
     }
 
-    /// The type that matrices are converted to when they are loaded, as Q8_0.
+    /// The type that matrices are converted to when they are loaded, as Q8_0: a float, or blocks of weights. Quantised ones are converted too.
+    /// Where its blocks do not divide a row, that matrix stays as it is.
     #[must_use]
     pub fn stored_as(mut self, dtype: DType) -> Self {
         self.stored_as = Some(dtype);

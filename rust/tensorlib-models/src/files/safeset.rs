@@ -6,6 +6,7 @@ use super::safefile::SafeFile;
 use super::shards::{beside, listed, Index};
 use crate::{Error, Result};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Open files, whose tensors have names of their own.
@@ -13,6 +14,12 @@ pub struct SafeSet {
     files: Vec<SafeFile>,
     entries: Vec<Entry>,
     warnings: Vec<String>,
+}
+
+impl fmt::Debug for SafeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SafeSet({} files, {} tensors)", self.files.len(), self.entries.len())
+    }
 }
 
 impl SafeSet {

@@ -16,6 +16,7 @@ use tensorlib::Gguf;
 const HEAD: u64 = 64;
 
 /// An open file.
+#[derive(Debug)]
 pub enum Source {
     /// GGUF, one or several parts.
     Gguf(Gguf),

@@ -6,6 +6,7 @@ use crate::tokenizer::Tokenizer;
 use crate::{Error, Result};
 use minijinja::{context, Value};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// One turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,12 @@ pub struct Chat {
     template: Template,
     /// Special tokens by the names that templates have for them.
     special: Vec<(&'static str, String)>,
+}
+
+impl fmt::Debug for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chat").field("special", &self.special).finish_non_exhaustive()
+    }
 }
 
 impl Chat {

@@ -112,7 +112,7 @@ pub fn generate(
             break Ending::Length;
         }
         check(&logits, session)?;
-        let token = sampler.next(&logits);
+        let token = sampler.next(&logits)?;
         tokens += 1;
         if tokenizer.is_end(token) {
             break Ending::Token(token);

@@ -32,6 +32,7 @@ impl Default for SamplerOptions {
 }
 
 /// Draws tokens.
+#[derive(Clone, Debug)]
 pub struct Sampler {
     options: SamplerOptions,
     state: u64,
@@ -67,10 +68,16 @@ impl Sampler {
     }
 
     /// The next token, which is remembered. Of equal logits the first counts; NaN is less than all, and +infinity is certain.
-    pub fn next(&mut self, logits: &[f32]) -> u32 {
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`](crate::ErrorKind) for no logits.
+    pub fn next(&mut self, logits: &[f32]) -> Result<u32> {
+        if logits.is_empty() {
+            return Err(Error::invalid("no logits: one for each token of the vocabulary is valid"));
+        }
         let token = self.draw(logits);
         self.remember(&[token]);
-        token
+        Ok(token)
     }
 
     fn draw(&mut self, logits: &[f32]) -> u32 {
@@ -175,10 +182,10 @@ mod tests {
     fn an_infinite_logit_is_certain() {
         for temperature in [0.0, 0.8, 1.0, 5.0] {
             let mut sampler = Sampler::new(SamplerOptions { temperature, ..ALL }).unwrap();
-            assert_eq!(sampler.next(&[-50., 0., f32::INFINITY, 1., f32::NAN]), 2, "{temperature}");
-            assert_eq!(sampler.next(&[0., f32::NEG_INFINITY, 3e38, f32::INFINITY]), 3, "{temperature}");
+            assert_eq!(sampler.next(&[-50., 0., f32::INFINITY, 1., f32::NAN]).unwrap(), 2, "{temperature}");
+            assert_eq!(sampler.next(&[0., f32::NEG_INFINITY, 3e38, f32::INFINITY]).unwrap(), 3, "{temperature}");
             let low = [f32::NEG_INFINITY, f32::NAN, -3e38];
-            assert_eq!(sampler.next(&low), 2, "{temperature}");
+            assert_eq!(sampler.next(&low).unwrap(), 2, "{temperature}");
         }
     }
 
@@ -196,27 +203,28 @@ mod tests {
     #[test]
     fn no_temperature_is_the_first_of_the_likeliest() {
         let mut sampler = Sampler::new(SamplerOptions { temperature: 0.0, ..ALL }).unwrap();
-        assert_eq!(sampler.next(&[0.0, 5.0, f32::NAN, 5.0]), 1);
-        assert_eq!(sampler.next(&[f32::NAN, f32::NAN]), 0);
+        assert_eq!(sampler.next(&[0.0, 5.0, f32::NAN, 5.0]).unwrap(), 1);
+        assert_eq!(sampler.next(&[f32::NAN, f32::NAN]).unwrap(), 0);
+        assert!(sampler.next(&[]).unwrap_err().to_string().starts_with("no logits"));
     }
 
     #[test]
     fn repeated_tokens_are_less_likely() {
         let mut sampler = Sampler::new(SamplerOptions { temperature: 0.0, repeat_penalty: 2.0, ..ALL }).unwrap();
         let logits = [3.0f32, 5.0, -1.0, -1.5];
-        assert_eq!(sampler.next(&logits), 1); // 5, then 2.5
-        assert_eq!(sampler.next(&logits), 0); // 3, then 1.5
-        assert_eq!(sampler.next(&logits), 1);
+        assert_eq!(sampler.next(&logits).unwrap(), 1); // 5, then 2.5
+        assert_eq!(sampler.next(&logits).unwrap(), 0); // 3, then 1.5
+        assert_eq!(sampler.next(&logits).unwrap(), 1);
         sampler.remember(&[2; 1000]);
         assert_eq!(sampler.last, [2; 64]);
-        assert_eq!(sampler.next(&[-3.0, -3.0, -1.9, -3.0]), 0); // -1.9 becomes -3.8
+        assert_eq!(sampler.next(&[-3.0, -3.0, -1.9, -3.0]).unwrap(), 0); // -1.9 becomes -3.8
     }
 
     #[test]
     fn seeds_and_ranges() {
         let draw = |seed| {
             let mut sampler = Sampler::new(SamplerOptions { seed, ..ALL }).unwrap();
-            (0..50).map(|_| sampler.next(&[0.0; 100])).collect::<Vec<_>>()
+            (0..50).map(|_| sampler.next(&[0.0; 100]).unwrap()).collect::<Vec<_>>()
         };
         assert_eq!(draw(1), draw(1));
         assert_ne!(draw(1), draw(2));

@@ -64,6 +64,11 @@ pub struct Weights {
 impl Weights {
     /// Of these files. `stored_as` is the type that matrices are converted to when they are loaded.
     pub fn new(source: Source, names: HubNames, home: Home, stored_as: Option<DType>) -> Result<Self> {
+        if let Some(to) = stored_as.filter(|to| !matches!(to.kind(), Kind::Floating | Kind::Weight)) {
+            return Err(Error::invalid(format!(
+                "weights stored as {to}: floats, and blocks of weights as q8_0, are valid"
+            )));
+        }
         let files = match source {
             Source::Gguf(file) => Files::Gguf(file),
             Source::Safetensors(set) => {
@@ -279,7 +284,7 @@ impl Weights {
 
     /// The type that a matrix is converted to.
     fn wanted(&self, name: &str, stored: DType, shape: &[i64]) -> Option<DType> {
-        let is_matrix = shape.len() > 1 && stored.kind() == Kind::Floating && !SMALL.contains(&name);
+        let is_matrix = shape.len() > 1 && stored.kind() != Kind::Integer && !SMALL.contains(&name);
         self.stored_as.filter(|to| is_matrix && *to != stored && shape[0] % to.block_size() == 0)
     }
 

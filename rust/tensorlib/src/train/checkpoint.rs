@@ -9,18 +9,26 @@ use tensorlib_sys as sys;
 
 const FORMAT: &str = "tensorlib training 1";
 
-/// Writes the file beside an old one, and then in its place.
+/// Writes the file beside an old one, and then in its place. Under the parameters' names it has the model that training would give now:
+/// the best epoch's where there is one. What training goes on from then has names of its own.
 pub(super) fn write(path: &Path, optimiser: &Optimiser, run: &str, state: &State) -> Result<()> {
-    let mut tensors = optimiser.parameters();
-    tensors.extend(optimiser.state());
+    let mut tensors = optimiser.state();
     let host = Context::new();
-    if let Some(best) = &state.best {
-        for (parameter, bytes) in optimiser.parameters().iter().zip(&best.parameters) {
-            let copy = host.zeros(parameter.dtype(), parameter.shape())?;
-            copy.write_bytes(0, bytes)?;
-            copy.set_name(&best_name(parameter))?;
-            tensors.push(copy);
+    let mut add = |name: &str, like: &Tensor, bytes: &[u8]| -> Result<()> {
+        let copy = host.zeros(like.dtype(), like.shape())?;
+        copy.write_bytes(0, bytes)?;
+        copy.set_name(name)?;
+        tensors.push(copy);
+        Ok(())
+    };
+    match &state.best {
+        Some(best) => {
+            for (parameter, bytes) in optimiser.parameters().iter().zip(&best.parameters) {
+                add(&parameter.name(), parameter, bytes)?;
+                add(&last_name(parameter), parameter, &bytes_of(parameter)?)?;
+            }
         }
+        None => tensors.extend(optimiser.parameters()),
     }
     let epochs: Vec<String> = state.history.iter().map(line_of).collect();
     let stopped = state.stopped.map_or("", name_of);
@@ -62,12 +70,13 @@ pub(super) fn read(path: &Path, optimiser: &mut Optimiser, run: &str) -> Result<
         }
     }
     let (mut state, step) = parse(&texts).ok_or_else(|| refuse("its metadata are damaged".into()))?;
-    let mut wanted: Vec<(String, Tensor)> = Vec::new();
-    for tensor in optimiser.parameters().into_iter().chain(optimiser.state()) {
-        wanted.push((tensor.name(), tensor));
-    }
-    if state.best.is_some() {
-        wanted.extend(optimiser.parameters().into_iter().map(|p| (best_name(&p), p)));
+    let has_best = state.best.is_some();
+    let current = |parameter: &Tensor| if has_best { last_name(parameter) } else { parameter.name() };
+    let mut wanted: Vec<(String, Tensor)> =
+        optimiser.parameters().into_iter().map(|parameter| (current(&parameter), parameter)).collect();
+    wanted.extend(optimiser.state().into_iter().map(|tensor| (tensor.name(), tensor)));
+    if has_best {
+        wanted.extend(optimiser.parameters().into_iter().map(|parameter| (parameter.name(), parameter)));
     }
     let mut found: HashMap<String, &Tensor> = file.tensors.iter().map(|t| (t.name(), t)).collect();
     let mut pairs = Vec::new();
@@ -164,6 +173,6 @@ fn name_of(stopped: Stopped) -> &'static str {
     }
 }
 
-fn best_name(parameter: &Tensor) -> String {
-    format!("best.{}", parameter.name())
+fn last_name(parameter: &Tensor) -> String {
+    format!("last.{}", parameter.name())
 }
