@@ -45,7 +45,7 @@ fn open(path: &Path) -> Decoder {
 }
 
 fn refused(path: &Path) -> String {
-    Decoder::open(path, &backend(), &DecoderOptions::new()).err().expect("an error").to_string()
+    Decoder::open(path, &backend(), &DecoderOptions::new()).expect_err("an error").to_string()
 }
 
 #[track_caller]

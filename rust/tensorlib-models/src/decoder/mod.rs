@@ -101,7 +101,7 @@ impl DecoderOptions {
     }
 
     /// Feed-forward neurons are left out of a token's sums where they stay below the activity's thresholds: fewer weights are read, and
-    /// results change by as much as the thresholds allow. With [`Tested::Positive`] they do not change. The model's down projections
+    /// results change by as much as the thresholds allow. With [`Tested::Positive`](crate::Tested::Positive) they do not change. The model's down projections
     /// have to be transposed (`tensorlib transpose-down`).
     #[must_use]
     pub fn activity(mut self, activity: Activity) -> Self {

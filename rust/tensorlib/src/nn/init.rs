@@ -63,7 +63,8 @@ impl Init {
             Init::Normal { deviation } => is_valid(deviation),
             _ => true,
         };
-        if !valid {
+        // Of no elements nothing is drawn: a layer of no inputs may have them.
+        if !valid && n > 0 {
             let name = tensor.name();
             return Err(invalid(format!(
                 "Parameters::make: '{name}': {self:?}: a finite number of 0 or more is valid, as from one or more inputs"
