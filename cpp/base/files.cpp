@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <limits>
 #include <new>
 #include <system_error>
@@ -341,5 +342,67 @@ std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path
 }
 
 #endif
+
+namespace {
+
+// What has a name before a new file takes it. A second name keeps it until all is done.
+class Former {
+public:
+    Former(const char *what, const std::string &path) : path_(path) {
+        std::error_code error;
+        const auto status = std::filesystem::symlink_status(path, error);
+        if (!std::filesystem::exists(status)) return;
+        if (std::filesystem::is_directory(status)) fail(Status::io, "%s: %s is a folder: the name of a file is valid", what, path.c_str());
+        for (int i = 0; i < 100 && second_.empty(); i++) {
+            std::string name = temporary_name(path);
+            std::filesystem::create_hard_link(path, name, error);
+            if (error == std::errc::file_exists) continue;  // left behind by a process of our number that was killed
+            if (error) {
+                // A file system without second names: meanwhile it has the other one alone.
+                std::filesystem::rename(path, name, error);
+                if (error) break;
+                is_moved_ = true;
+            }
+            second_ = std::move(name);
+        }
+        if (second_.empty()) fail_io(what, path, "cannot be kept until the new files are there", error.value());
+    }
+    ~Former() {
+        if (undo_ && second_.empty()) {
+            (void)std::remove(path_.c_str());
+        } else if (undo_ || is_moved_) {
+            if (std::rename(second_.c_str(), path_.c_str()) == 0) return;
+            (void)std::remove(path_.c_str());  // not every system replaces
+            (void)std::rename(second_.c_str(), path_.c_str());
+        } else if (!second_.empty()) {
+            (void)std::remove(second_.c_str());
+        }
+    }
+    Former(const Former &) = delete;
+    Former &operator=(const Former &) = delete;
+
+    void replaced() noexcept { undo_ = true; }
+    void keep_new() noexcept { undo_ = is_moved_ = false; }
+
+private:
+    const std::string &path_;
+    std::string second_;  // empty: nothing had the name
+    bool is_moved_ = false, undo_ = false;
+};
+
+}  // namespace
+
+void publish_together(const char *what, std::span<const Publication> files) {
+    std::deque<Former> formers;
+    // One takes its name in one step anyway.
+    if (files.size() > 1) {
+        for (const Publication &each : files) formers.emplace_back(what, *each.path);
+    }
+    for (std::size_t i = files.size(); i-- > 0;) {
+        files[i].file->publish(*files[i].path);
+        if (!formers.empty()) formers[i].replaced();
+    }
+    for (Former &former : formers) former.keep_new();
+}
 
 }  // namespace tensorlib::core::platform

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 namespace tensorlib::core::platform {
@@ -36,6 +37,15 @@ public:
     // After close().
     virtual void publish(const std::string &path) = 0;
 };
+
+// Files that belong together, and the names that they are to get.
+struct Publication {
+    NewFile *file;
+    const std::string *path;
+};
+// Publishes them, the last first; where that fails for one, all names are as they were. (A process that is killed meanwhile leaves some of
+// each, and the old files under temporary names.)
+void publish_together(const char *what, std::span<const Publication> files);
 
 // A file that grows at its end while others may read it. It is locked where the system has locks: of several
 // processes, and several places in one, that ask for the same file one gets it.

@@ -185,24 +185,26 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     check_open("gguf_tensor");
     const bool in_place = memory_.host_accessible() && aligned_for(leaf.layout, leaf.data);
     const bool known = std::any_of(files_.begin(), files_.end(), [&](const auto &file) { return file.get() == leaf.owner; });
-    if (in_place && !known) files_.emplace_back(leaf.owner);
+    const bool is_added = in_place && !known;
+    if (is_added) files_.emplace_back(leaf.owner);
     const auto purpose = [&] {
         return format_text("a file's leaf '%s' %s in %s", leaf.name, layout_text(leaf.layout).c_str(), text().c_str());
     };
     Tensor *t = nullptr;
     const char *name = nullptr;
-    for_purpose(purpose, [&] {
-        t = make_tensor(leaf.layout, 0);
-        try {
+    try {
+        for_purpose(purpose, [&] {
+            t = make_tensor(leaf.layout, 0);
             name = copy_name(leaf.name);
             // Bytes that are never written: constant is set before anyone sees the tensor.
             t->data.store(in_place ? const_cast<std::byte *>(leaf.data) : copy_data(leaf), std::memory_order_release);
-        } catch (...) {
-            if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
-            release_tensor(t);
-            throw;
-        }
-    });
+        });
+    } catch (...) {
+        if (name && *name) objects_.release(const_cast<char *>(name), std::strlen(name) + 1);
+        if (t) release_tensor(t);
+        if (is_added) files_.pop_back();  // no leaf needs it
+        throw;
+    }
     t->in_file = true;
     if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
     t->constant.store(next_constant(), std::memory_order_release);

@@ -351,7 +351,9 @@ void GgufWriter::finish() {
         }
         parts_.back().file->close();
         // The first part last: whoever waits for it finds all others.
-        for (std::size_t i = parts_.size(); i-- > 0;) parts_[i].file->publish(parts_[i].path);
+        std::vector<platform::Publication> files;
+        for (const Part &part : parts_) files.push_back({part.file.get(), &part.path});
+        platform::publish_together(what, files);
     });
     tensors_.clear();  // their contexts with them
     state_ = State::finished;

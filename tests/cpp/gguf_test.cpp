@@ -467,6 +467,20 @@ TEST(GgufLeafs, outlive_the_files_handle_but_not_a_reset) {
     EXPECT_EQ(bytes->ref_count(), 1u);
 }
 
+TEST(GgufLeafs, that_fail_keep_nothing_of_the_file) {
+    const TempFolder folder;
+    const auto file = Gguf::open(folder.write("small.gguf", small_file()), Gguf::Access::map);
+    const auto bytes = core::FileBytes::map("test", folder.path("small.gguf"));
+    const auto layout = file->tensors()[0].layout;
+    core::ContextParams params;
+    params.mem_limit = 1;
+    const auto ctx = core::Context::create(params);
+    const auto leaf = [&] { ctx->new_file_leaf({layout, "none", bytes->bytes().data(), bytes.get()}); };
+    support::expect_error(tl::Status::out_of_memory, {"none"}, leaf);
+    EXPECT_EQ(bytes->ref_count(), 1u);
+    EXPECT_EQ(ctx->used_memory(), 0u);
+}
+
 TEST(GgufLeafs, that_lie_askew_are_copies) {
     const std::string bytes = small_file();
     for (std::size_t shift = 0; shift < 8; shift++) {

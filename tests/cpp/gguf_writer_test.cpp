@@ -11,6 +11,7 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <csignal>
 
 namespace core = tensorlib::core;
@@ -102,6 +103,55 @@ TEST(GgufWriter, copies_keys_but_its_own_and_those_that_are_set) {
     const auto nested = [](const Ref<Gguf> &f) { return f->keys()[f->find_key("nested").value()].value.encoded; };
     ASSERT_EQ(nested(file).size(), nested(from).size());
     EXPECT_EQ(std::memcmp(nested(file).data(), nested(from).data(), nested(from).size()), 0);
+}
+
+// Where one of several parts cannot take its name, all names are as they were: old parts and new ones are not mixed.
+TEST(GgufWriter, parts_take_their_names_together_or_not_at_all) {
+    const auto ctx = context();
+    const auto part = [](int i) { return core::format_text("big-%05d-of-00004.gguf", i); };
+    for (const int had : {0, 4, 2}) {  // old parts; of 2 the others have nothing to go back to
+        for (const int cannot : {0, 1, 2, 3, 4}) {
+            SCOPED_TRACE(core::format_text("%d old parts, part %d fails", had, cannot));
+            const TempFolder folder;
+            for (int i = 1; i <= had; i++) std::ofstream(folder.path(part(i))) << "old part " << i;
+            core::GgufWriterParams params;
+            params.split_size = 4096;
+            const auto writer = GgufWriter::create(folder.path("big.gguf"), params);
+            for (int i = 0; i < 8; i++) {
+                writer->declare_tensor(core::format_text("t%d", i), core::DType::f32, std::vector<std::int64_t>{400});
+            }
+            const std::vector<float> values(400, 1.0f);
+            for (int i = 0; i < 8; i++) writer->write_data(values.data(), 1600);
+            if (cannot == 0) {
+                writer->finish();
+                EXPECT_EQ(folder.names().size(), 4u);
+                EXPECT_EQ(Gguf::open(folder.path(part(3)), Gguf::Access::map)->n_parts(), 4u);
+                continue;
+            }
+            const std::vector<std::string> before = folder.names();
+            // Parts that are complete have temporary names by now. (The last one is complete in finish().)
+            std::vector<std::string> temporary;
+            for (const std::string &name : before) {
+                if (name.starts_with(".tensorlib-")) temporary.push_back(name);
+            }
+            ASSERT_GE(temporary.size(), 3u);
+            std::sort(temporary.begin(), temporary.end(),
+                      [](const std::string &a, const std::string &b) { return std::pair(a.size(), a) < std::pair(b.size(), b); });
+            if (cannot < 4) {
+                std::filesystem::remove(folder.path(temporary[static_cast<std::size_t>(cannot - 1)]));
+            } else {
+                std::filesystem::remove(folder.path(part(4)));
+                std::filesystem::create_directory(folder.path(part(4)));
+            }
+            expect_error(Status::io, {part(cannot)}, [&] { writer->finish(); });
+            if (cannot == 4) std::filesystem::remove(folder.path(part(4)));
+            for (int i = 1; i <= 4; i++) {
+                const bool expected = i <= had && !(cannot == 4 && i == 4);
+                ASSERT_EQ(std::filesystem::exists(folder.path(part(i))), expected) << i;
+                EXPECT_EQ(support::file_text(folder.path(part(i))), expected ? core::format_text("old part %d", i) : "");
+            }
+        }
+    }
 }
 
 TEST(GgufWriter, splits_by_size_and_never_a_tensor) {
