@@ -15,7 +15,7 @@ static_assert(sizeof(tl_error) == first_error_size);
 
 // Of a message that is too long, what stays of its beginning, and what stands for its middle: a path may be there, and the reason comes
 // last.
-constexpr std::size_t kept_beginning = 96;
+constexpr std::size_t kept_beginning = 160;
 constexpr std::string_view cut_mark = " ... ";
 
 // Whether a UTF-8 character goes on here: 10xxxxxx.

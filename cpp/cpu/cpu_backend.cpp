@@ -95,7 +95,8 @@ CpuBackend::CpuBackend(const Device &device, const BackendParams &params)
     : Backend(device),
       isa_(choose_isa(platform::environment("TENSORLIB_ISA"))),
       pool_(params.n_threads == 0 ? platform::usable_cpus() : params.n_threads),
-      scratch_(pool_.size()) {}
+      scratch_(pool_.size()),
+      packed_(new_packed_constants(device.memory())) {}
 
 CpuBackend::Scratch::Scratch(int n_threads)
     : bytes_(static_cast<std::size_t>(n_threads) * sizeof(ThreadScratch)),
@@ -114,6 +115,12 @@ std::size_t CpuBackend::most_packed_bytes() {
     if (error == std::errc() && end == text.data() + text.size()) return bytes;
     fail(Status::invalid_argument, "backend: TENSORLIB_PACK_LIMIT is '%.64s': a number of bytes is valid, as 0 or 1073741824",
          text.c_str());
+}
+
+// (The limit is read first: where it is no number, GCC 12 leaks what an initialiser of the member has taken for the object.)
+Ref<PackedConstants> CpuBackend::new_packed_constants(DeviceMemory &memory) {
+    const std::size_t most = most_packed_bytes();
+    return Ref<PackedConstants>::adopt(new PackedConstants(memory, most));
 }
 
 namespace {

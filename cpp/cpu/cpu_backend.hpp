@@ -41,6 +41,7 @@ private:
     Choice choose_kernel(const Problem &problem) const noexcept override;
     std::string kernels_refusals(const Problem &problem, const Kernel *chosen) const override;
     static std::size_t most_packed_bytes();
+    static Ref<PackedConstants> new_packed_constants(DeviceMemory &memory);
     void rebuild(const Rebuilt &leaf);
     void execute_together(std::span<const Step> steps, const Together::Group &group);
 
@@ -64,7 +65,7 @@ private:
     const IsaLevel &isa_;
     ThreadPool pool_;
     const Scratch scratch_;
-    const Ref<PackedConstants> packed_ = Ref<PackedConstants>::adopt(new PackedConstants(device().memory(), most_packed_bytes()));
+    const Ref<PackedConstants> packed_;
 };
 
 }  // namespace tensorlib::core
