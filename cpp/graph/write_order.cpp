@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace tensorlib::core {
 
@@ -54,7 +55,8 @@ WrittenMemory::WrittenMemory(std::span<Tensor *const> nodes) {
             if (list && node.src[s]->layout.n_elements() != 0) accesses_[*list].push_back(access_of(i, node.writes(s), *node.src[s]));
         }
     }
-    for (std::vector<Access> &all : accesses_) std::ranges::stable_sort(all, {}, &Access::begin);
+    for (std::vector<Access> &all : accesses_)
+        std::ranges::sort(all, {}, [](const Access &access) { return std::pair(access.begin, access.node); });
 }
 
 void WrittenMemory::add_list(const Tensor &root) {

@@ -5,6 +5,7 @@
 #include "base/fail.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace tensorlib::core {
 
@@ -68,8 +69,9 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
         if (lifetimes[i].bytes != 0) beginning.push_back(i);
     }
     ending = beginning;
-    std::ranges::stable_sort(beginning, {}, [&](std::uint32_t i) { return lifetimes[i].first; });
-    std::ranges::stable_sort(ending, {}, [&](std::uint32_t i) { return lifetimes[i].last; });
+    // (Not stable_sort(), which takes memory.)
+    std::ranges::sort(beginning, {}, [&](std::uint32_t i) { return std::pair(lifetimes[i].first, i); });
+    std::ranges::sort(ending, {}, [&](std::uint32_t i) { return std::pair(lifetimes[i].last, i); });
 
     MemoryPlan plan;
     plan.offset.assign(lifetimes.size(), MemoryPlan::nowhere);

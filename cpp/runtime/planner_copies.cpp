@@ -16,6 +16,7 @@
 #include <array>
 #include <numeric>
 #include <span>
+#include <tuple>
 
 namespace tensorlib::core {
 
@@ -155,9 +156,9 @@ void Planner::order_rounds() {
     std::iota(order.begin(), order.end(), 0u);
     const auto rank = [&](std::uint32_t k) {
         const std::uint32_t part = steps[k].part;
-        return std::pair(steps[k].round, part + (parts_[part]->returns_before_done() ? 0 : n_parts()));
+        return std::tuple(steps[k].round, part + (parts_[part]->returns_before_done() ? 0 : n_parts()), k);
     };
-    std::ranges::stable_sort(order, {}, rank);
+    std::ranges::sort(order, {}, rank);
     const auto sort = [&](auto &all) {
         std::remove_reference_t<decltype(all)> sorted;
         sorted.reserve(all.size());
