@@ -1,6 +1,7 @@
 // Results that take over the memory of an operand. Each operation is called with one tensor in several operand slots, directly, as a view
 // and as an overlapping view. The tensor is an intermediate that dies in the call, so that the planner may put the result on it. The oracle
 // is a run in which all of them are outputs: they have memory of their own then.
+#include "draw.hpp"
 #include "ops/op_def.hpp"
 #include "runtime/executor.hpp"
 #include "support.hpp"
@@ -13,28 +14,9 @@
 #include <set>
 
 namespace core = tl::core;
+using support::Draw;
 
 namespace {
-
-// splitmix64
-class Draw {
-public:
-    explicit Draw(std::uint64_t seed) : state_(seed) {}
-    std::int64_t below(std::int64_t n) {
-        std::uint64_t x = state_ += 0x9E3779B97F4A7C15u;
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-        return static_cast<std::int64_t>((x ^ (x >> 31)) % static_cast<std::uint64_t>(n));
-    }
-    bool percent(int n) { return below(100) < n; }
-    template <class Range>
-    const auto &of(const Range &range) {
-        return range[static_cast<std::size_t>(below(static_cast<std::int64_t>(std::size(range))))];
-    }
-
-private:
-    std::uint64_t state_;
-};
 
 using Shape = std::vector<std::int64_t>;
 

@@ -6,6 +6,7 @@
 // TENSORLIB_FUZZ_SECONDS is how long (3 where it is not set), TENSORLIB_FUZZ_SEED what is drawn: the same calls for the same seed, as time
 // only ends them. A failure prints its call.
 #include "c_abi.hpp"
+#include "draw.hpp"
 
 #include "base/utf8.hpp"
 #include "ops/op_def.hpp"
@@ -29,6 +30,7 @@ using namespace tensorlib;
 using core::AttrDef;
 using core::OpDef;
 using support::COutcome;
+using support::Draw;
 using support::must;
 using support::outcome_of;
 
@@ -38,28 +40,6 @@ constexpr std::size_t mem_limit = std::size_t{4} << 20;
 // Of an operand or a result that is computed.
 constexpr std::int64_t most_elements = 1 << 12;
 constexpr std::int64_t hostile[] = {-1, INT64_MIN, INT64_MAX, std::int64_t{1} << 31, std::int64_t{1} << 40, std::int64_t{1} << 62};
-
-// splitmix64: 64 good bits from a counter.
-class Draw {
-public:
-    explicit Draw(std::uint64_t seed) : state_(seed) {}
-
-    std::uint64_t bits() {
-        std::uint64_t x = state_ += 0x9E3779B97F4A7C15u;
-        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-        x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-        return x ^ (x >> 31);
-    }
-    std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n)); }
-    bool percent(int n) { return below(100) < n; }
-    template <class Range>
-    const auto &of(const Range &range) {
-        return range[static_cast<std::size_t>(below(static_cast<std::int64_t>(std::size(range))))];
-    }
-
-private:
-    std::uint64_t state_;
-};
 
 // How an operand lies in memory. null: NULL. none: tl_none().
 enum class Form { leaf, permuted, part, stride_0, node, constant, null, none };

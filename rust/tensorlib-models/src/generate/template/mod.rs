@@ -3,6 +3,7 @@
 mod json;
 mod percent;
 mod python;
+mod quotes;
 mod source;
 
 use crate::{Error, Result};

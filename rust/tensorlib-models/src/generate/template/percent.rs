@@ -1,6 +1,7 @@
 //! Python's `%`, which formats where its left side is a text. The crate knows it for numbers: `a % b` becomes a call of a
 //! function that looks at what `a` is.
 
+use super::quotes::Quotes;
 use super::Rendered;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, State, Value};
@@ -60,17 +61,10 @@ pub fn rewritten(block: &str) -> String {
 
 /// Where the text of each place is: outside of quotes or not.
 fn outside(block: &str) -> Vec<bool> {
-    let (mut quote, mut escaped) = (None, false);
+    let mut quotes = Quotes::default();
     let mut all = vec![false; block.len()];
     for (at, character) in block.char_indices() {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(open) if character == open => quote = None,
-            Some(_) => {}
-            None if character == '\'' || character == '"' => quote = Some(character),
-            None => all[at] = true,
-        }
+        all[at] = quotes.is_outside(character);
     }
     all
 }

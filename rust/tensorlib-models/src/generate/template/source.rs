@@ -1,6 +1,7 @@
 //! A template's text as the crate here reads it: what it has otherwise than Jinja2 is written in another way.
 
 use super::percent;
+use super::quotes::Quotes;
 
 /// What transformers' own tag, which marks what an assistant said for training, becomes: a block without effect.
 const TAGS: [(&str, &str); 2] = [("generation", "with"), ("endgeneration", "endwith")];
@@ -44,17 +45,8 @@ fn end_of(block: &str, close: &str) -> Option<usize> {
     if close == "#}" {
         return block.find(close).map(|at| at + 2);
     }
-    let (mut quote, mut escaped) = (None, false);
-    for (at, character) in block.char_indices().skip(2) {
-        match quote {
-            Some(_) if escaped => escaped = false,
-            Some(_) if character == '\\' => escaped = true,
-            Some(open) if character == open => quote = None,
-            Some(_) => {}
-            None if character == '\'' || character == '"' => quote = Some(character),
-            None if block[at..].starts_with(close) => return Some(at + 2),
-            None => {}
-        }
-    }
-    None
+    let mut quotes = Quotes::default();
+    let mut places = block.char_indices().skip(2);
+    let found = places.find(|(at, character)| quotes.is_outside(*character) && block[*at..].starts_with(close));
+    found.map(|(at, _)| at + 2)
 }
