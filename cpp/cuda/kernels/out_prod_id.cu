@@ -1,10 +1,11 @@
 // out_prod_id: sums of outer products, for each expert those of its own columns.
 //
 // A block of 256 threads makes a tile of 64 x 64 of an expert's matrix, each thread 4 x 4 of it: rows x + 16 i, columns y + 16 j. It reads
-// all numbers, 256 at a time, lists those of its expert in their order (a vote a warp), and takes their columns into shared memory, 8 at a
-// time. So sums have one order, and an expert's columns reach no other's. Numbers are read once for each tile, from the second-level cache.
+// all numbers, 256 at a time, lists the columns of those of its expert in their order (a vote a warp), and takes these into shared memory,
+// 8 at a time. So sums have one order, and an expert's columns reach no other's. Numbers are read once for each tile, from the second-level
+// cache. The list holds addresses: the divisions that lead to them are done once a number, not once an element.
 //
-//   shared      2 x 8 x 64 floats, 256 slots and 8 counts: 6,176 bytes
+//   shared      2 x 8 x 64 floats, 2 x 256 addresses and 8 counts: 8,224 bytes
 //   registers   16 sums, 4 and 4 factors
 #include "cuda/cuda_kernel.hpp"
 #include "cuda/device/convert.cuh"
@@ -25,9 +26,11 @@ struct Operand {
     device::View view;
     DType type;
 
+    __device__ const char *column(std::int64_t u, std::int64_t t) const { return view.at(u % view.ne[1], t, 0); }
+
     template <bool f32>
-    __device__ float at(std::int64_t i, std::int64_t u, std::int64_t t) const {
-        const char *p = view.at(u % view.ne[1], t, 0) + i * view.nb[0];
+    __device__ float at(const char *column, std::int64_t i) const {
+        const char *p = column + i * view.nb[0];
         if constexpr (f32) return *reinterpret_cast<const float *>(p);
         return device::load_element(type, p);
     }
@@ -35,16 +38,16 @@ struct Operand {
 
 struct Shared {
     float a[depth][tile], b[depth][tile];
-    int slots[threads];  // of this expert among 256: their places
+    const char *a_columns[threads], *b_columns[threads];  // of this expert among 256 numbers
     int counts[warps];
 };
 
-// The places of the numbers from `first` on that are this expert's, into the list; how many they are.
-__device__ int list_slots(Shared &shared, const device::Numbers &ids, std::int64_t first, std::int64_t n_slots, std::int64_t expert,
-                          std::int64_t experts, bool notes) {
+// Lists the columns of those numbers among 256 from `first` on that are this expert's; returns how many there are.
+__device__ int list_columns(Shared &shared, const Operand &a, const Operand &b, const device::Numbers &ids, std::int64_t first,
+                            std::int64_t n_slots, std::int64_t expert, std::int64_t experts, bool notes) {
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    const std::int64_t slot = first + thread, used = ids.view.ne[0];
-    const bool mine = slot < n_slots && ids.at(slot % used, slot / used, 0, experts, notes, ops::no_expert) == expert;
+    const std::int64_t slot = first + thread, t = slot / ids.view.ne[0], u = slot - t * ids.view.ne[0];
+    const bool mine = slot < n_slots && ids.at(u, t, 0, experts, notes, ops::no_expert) == expert;
     const unsigned votes = __ballot_sync(device::all_lanes, mine);
     if (lane == 0) shared.counts[warp] = __popc(votes);
     __syncthreads();
@@ -53,7 +56,10 @@ __device__ int list_slots(Shared &shared, const device::Numbers &ids, std::int64
         if (w < warp) place += shared.counts[w];
         count += shared.counts[w];
     }
-    if (mine) shared.slots[place] = thread;
+    if (mine) {
+        shared.a_columns[place] = a.column(u, t);
+        shared.b_columns[place] = b.column(u, t);
+    }
     __syncthreads();
     return count;
 }
@@ -63,21 +69,20 @@ __global__ void __launch_bounds__(threads) out_prod_id(Operand a, Operand b, dev
                                                        std::int64_t experts, std::int64_t n_slots) {
     Shared &shared = *device::shared_memory<Shared>();
     const int thread = static_cast<int>(threadIdx.x), x = thread % side, y = thread / side;
-    const std::int64_t n0 = std::int64_t{blockIdx.x} * tile, used = ids.view.ne[0];
+    const std::int64_t n0 = std::int64_t{blockIdx.x} * tile;
     // Without experts or elements there are numbers to check all the same.
     for (std::int64_t expert = blockIdx.z; expert < max(experts, std::int64_t{1}); expert += gridDim.z) {
         for (std::int64_t m0 = std::int64_t{blockIdx.y} * tile; m0 < max(M, std::int64_t{1}); m0 += std::int64_t{gridDim.y} * tile) {
             const bool notes = n0 == 0 && m0 == 0 && expert == 0;
             float sum[per_thread][per_thread] = {};
             for (std::int64_t first = 0; first < n_slots; first += threads) {
-                const int count = list_slots(shared, ids, first, n_slots, expert, experts, notes);
+                const int count = list_columns(shared, a, b, ids, first, n_slots, expert, experts, notes);
                 for (int k0 = 0; k0 < count; k0 += depth) {
                     for (int part = thread; part < depth * tile; part += threads) {
                         const int k = part / tile, i = part % tile;
                         const bool valid = k0 + k < count;
-                        const std::int64_t slot = first + (valid ? shared.slots[k0 + k] : 0), u = slot % used, t = slot / used;
-                        shared.a[k][i] = valid && n0 + i < N ? a.at<f32>(n0 + i, u, t) : 0.0f;
-                        shared.b[k][i] = valid && m0 + i < M ? b.at<f32>(m0 + i, u, t) : 0.0f;
+                        shared.a[k][i] = valid && n0 + i < N ? a.at<f32>(shared.a_columns[k0 + k], n0 + i) : 0.0f;
+                        shared.b[k][i] = valid && m0 + i < M ? b.at<f32>(shared.b_columns[k0 + k], m0 + i) : 0.0f;
                     }
                     __syncthreads();
 #pragma unroll

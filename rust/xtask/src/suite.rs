@@ -272,7 +272,23 @@ fn skip_reasons(text: &str) -> String {
     }
 }
 
+/// The last lines of what failed, without ninja's `[3/345] Building ...`: a CI page that is cut would show nothing else.
 fn tail(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let progress = |line: &str| {
+        let counts = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        counts.is_some_and(|(counts, _)| counts.chars().all(|c| c.is_ascii_digit() || c == '/'))
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !progress(line)).collect();
     lines[lines.len().saturating_sub(60)..].iter().map(|l| format!("   | {l}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tail;
+
+    #[test]
+    fn what_failed_is_shown_without_the_steps_that_did_not() {
+        let text = "[1/3] Building a.o\nFAILED: b.o\nb.cpp:1: error: no\n[3/3] Building c.o\n[ RUN ] x\n";
+        assert_eq!(tail(text), "   | FAILED: b.o\n   | b.cpp:1: error: no\n   | [ RUN ] x\n");
+    }
 }
