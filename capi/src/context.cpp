@@ -54,6 +54,14 @@ tl_status tl_context_reset(tl_context *ctx, tl_error *err) {
     return guarded(err, [&] { unwrap(required(ctx, "context_reset", "ctx"))->reset(); });
 }
 
+tl_status tl_context_set_busy_timeout(tl_context *ctx, uint64_t nanoseconds, tl_error *err) {
+    return guarded(err, [&] { unwrap(required(ctx, "context_set_busy_timeout", "ctx"))->set_busy_timeout(nanoseconds); });
+}
+
+uint64_t tl_context_busy_timeout(const tl_context *ctx) { return ctx ? unwrap(ctx)->busy_timeout() : 0; }
+
+uint64_t tl_context_id(const tl_context *ctx) { return ctx ? unwrap(ctx)->id() : 0; }
+
 tl_status tl_context_set_name(tl_context *ctx, const char *name, tl_error *err) {
     return guarded(err, [&] { unwrap(required(ctx, "context_set_name", "ctx"))->set_name(name); });
 }

@@ -55,6 +55,25 @@ size_t tl_graph_n_nodes(const tl_graph *graph) { return graph ? unwrap(graph)->n
 
 size_t tl_graph_n_leafs(const tl_graph *graph) { return graph ? unwrap(graph)->leafs().size() : 0; }
 
+size_t tl_graph_nodes(const tl_graph *graph, tl_tensor **nodes, size_t n) {
+    if (!graph) return 0;
+    const auto all = unwrap(graph)->nodes();
+    for (size_t i = 0; nodes && i < n && i < all.size(); i++) {
+        // A node that is computed again is a tensor of the graph's own, which nobody knows.
+        const core::Tensor *original = all[i]->original ? all[i]->original : all[i];
+        nodes[i] = wrap(const_cast<core::Tensor *>(original));
+    }
+    return all.size();
+}
+
+size_t tl_graph_leafs(const tl_graph *graph, tl_tensor **leafs, size_t n) {
+    return graph ? capi::copy_tensors(unwrap(graph)->leafs(), leafs, n) : 0;
+}
+
+size_t tl_graph_outputs(const tl_graph *graph, tl_tensor **outputs, size_t n) {
+    return graph ? capi::copy_tensors(unwrap(graph)->outputs(), outputs, n) : 0;
+}
+
 tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err) {
     constexpr const char *function = "graph_compute";
     return guarded(err, [&] {
@@ -66,6 +85,10 @@ tl_status tl_graph_compute(tl_graph *graph, tl_backend *backend, tl_error *err) 
 
 tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress, void *user_data, tl_error *err) {
     return guarded(err, [&] { core::set_progress(*unwrap(required(graph, "graph_set_progress", "graph")), progress, user_data); });
+}
+
+tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_fn observe, void *user_data, tl_error *err) {
+    return guarded(err, [&] { core::set_observer(*unwrap(required(graph, "graph_set_observer", "graph")), observe, user_data); });
 }
 
 tl_status tl_graph_set_check_finite(tl_graph *graph, bool check, tl_error *err) {

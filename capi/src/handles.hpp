@@ -9,7 +9,9 @@
 
 #include <cstring>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace tensorlib::capi {
 
@@ -54,7 +56,7 @@ tl_status guarded(tl_error *err, F f) noexcept {
 }
 
 // As much of the text as fits, with a NUL; the length of all of it.
-inline std::size_t copy_text(const std::string &text, char *buf, std::size_t size) noexcept {
+inline std::size_t copy_text(std::string_view text, char *buf, std::size_t size) noexcept {
     if (buf && size > 0) {
         const std::size_t n = text.size() < size ? text.size() : size - 1;
         std::memcpy(buf, text.data(), n);
@@ -69,6 +71,12 @@ std::size_t copied_text(char *buf, std::size_t size, F f) noexcept {
     std::size_t length = copy_text({}, buf, size);
     (void)guarded(nullptr, [&] { length = copy_text(f(), buf, size); });
     return length;
+}
+
+// As many of the tensors as there is room for; how many there are.
+inline std::size_t copy_tensors(std::span<core::Tensor *const> all, tl_tensor **tensors, std::size_t n) noexcept {
+    for (std::size_t i = 0; tensors && i < n && i < all.size(); i++) tensors[i] = wrap(all[i]);
+    return all.size();
 }
 
 // Runs f, a constructor of a tensor: what it throws stays with the context.

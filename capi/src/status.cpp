@@ -1,9 +1,15 @@
 #include "handles.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
 
 namespace tensorlib::capi {
 
@@ -18,6 +24,58 @@ static_assert(sizeof(tl_error) == first_error_size);
 constexpr std::size_t kept_beginning = 160;
 constexpr std::string_view cut_mark = " ... ";
 
+// The messages that were cut last. A lock that waits would hang a child that was forked while another thread had it: who cannot take it
+// soon goes without. Never destroyed, as threads may fail while the process ends.
+class LongMessages {
+public:
+    // A number for the message, which is never 0; 0 where it could not be kept.
+    std::uint32_t keep(std::string_view text) noexcept {
+        char *copy = new (std::nothrow) char[text.size()];
+        if (!copy) return 0;
+        std::copy(text.begin(), text.end(), copy);
+        std::uint32_t number = 0;
+        if (lock()) {
+            number = ++last_ != 0 ? last_ : ++last_;
+            Kept &place = kept_[number % kept_.size()];
+            copy = std::exchange(place.text, copy);
+            place.number = number;
+            place.size = text.size();
+            taken_.clear(std::memory_order_release);
+        }
+        delete[] copy;
+        return number;
+    }
+
+    // As much of the message as fits, and a NUL; how long all of it is, or 0 where it is kept no more.
+    std::size_t copy(std::uint32_t number, char *buf, std::size_t size) noexcept {
+        if (!lock()) return 0;
+        const Kept &place = kept_[number % kept_.size()];
+        const std::size_t length = place.number == number ? copy_text({place.text, place.size}, buf, size) : 0;
+        taken_.clear(std::memory_order_release);
+        return length;
+    }
+
+private:
+    struct Kept {
+        char *text = nullptr;
+        std::size_t size = 0;
+        std::uint32_t number = 0;
+    };
+    bool lock() noexcept {
+        for (int i = 0; i < 1000; i++) {
+            if (!taken_.test_and_set(std::memory_order_acquire)) return true;
+            std::this_thread::yield();
+        }
+        return false;
+    }
+    std::atomic_flag taken_;
+    std::uint32_t last_ = 0;
+    std::array<Kept, 64> kept_{};
+};
+
+constinit LongMessages long_messages;
+static_assert(std::is_trivially_destructible_v<LongMessages>);
+
 // Whether a UTF-8 character goes on here: 10xxxxxx.
 bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
@@ -26,6 +84,7 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc
 void set_error(tl_error *err, Status code, const char *message) noexcept {
     if (!err || err->struct_size < first_error_size) return;
     err->code = static_cast<tl_status>(code);
+    err->text = 0;
     const std::string_view text = message;
     constexpr std::size_t most = sizeof err->message - 1;
     char *out = err->message;
@@ -33,6 +92,7 @@ void set_error(tl_error *err, Status code, const char *message) noexcept {
     if (text.size() <= most) {
         append(text);
     } else {
+        err->text = long_messages.keep(text);
         std::size_t end = kept_beginning, begin = text.size() - (most - kept_beginning - cut_mark.size());
         while (end > 0 && is_continuation(text[end])) end--;
         while (begin < text.size() && is_continuation(text[begin])) begin++;
@@ -79,6 +139,13 @@ void keep_current(core::Context &context) noexcept {
 }
 
 }  // namespace tensorlib::capi
+
+size_t tl_error_text(const tl_error *err, char *buf, size_t size) {
+    size_t length = tensorlib::capi::copy_text({}, buf, size);
+    if (!err || err->struct_size < tensorlib::capi::first_error_size) return length;
+    if (err->text != 0) length = tensorlib::capi::long_messages.copy(err->text, buf, size);
+    return length != 0 ? length : tensorlib::capi::copy_text(err->message, buf, size);
+}
 
 uint32_t tl_abi_version(void) { return TL_ABI_VERSION; }
 

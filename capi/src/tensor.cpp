@@ -61,6 +61,24 @@ int64_t tl_tensor_n_elements(const tl_tensor *t) { return unwrap(t) ? unwrap(t)-
 
 const char *tl_tensor_op(const tl_tensor *t) { return unwrap(t) ? core::op_name(unwrap(t)->op) : nullptr; }
 
+size_t tl_context_tensors(const tl_context *ctx, tl_tensor **tensors, size_t n) {
+    if (!ctx) return 0;
+    // A tl_tensor is the engine's object.
+    return unwrap(ctx)->list({reinterpret_cast<core::Tensor **>(tensors), tensors ? n : 0});
+}
+
+tl_tensor *tl_context_find(const tl_context *ctx, const char *name) {
+    return ctx && name && *name ? wrap(unwrap(ctx)->find(name)) : nullptr;
+}
+
+size_t tl_tensor_sources(const tl_tensor *t, tl_tensor **sources, size_t n) {
+    return unwrap(t) ? capi::copy_tensors({unwrap(t)->src, unwrap(t)->n_src}, sources, n) : 0;
+}
+
+tl_context *tl_tensor_context(const tl_tensor *t) {
+    return unwrap(t) ? wrap(core::Ref<core::Context>(unwrap(t)->context).release()) : nullptr;
+}
+
 const char *tl_tensor_name(const tl_tensor *t) { return unwrap(t) ? unwrap(t)->name.load(std::memory_order_acquire) : nullptr; }
 
 size_t tl_tensor_copy_name(const tl_tensor *t, char *buf, size_t size) {

@@ -59,6 +59,64 @@ void Context::set_name(std::string_view name) const { impl_->set_name(std::strin
 std::string Context::name() const { return impl_->name(); }
 void Context::freeze() const { impl_->freeze(); }
 
+void Context::set_busy_timeout(std::chrono::nanoseconds timeout) const {
+    if (timeout.count() < 0) {
+        core::fail(Status::invalid_argument, "context_set_busy_timeout: %lld ns: 0 and more is valid",
+                   static_cast<long long>(timeout.count()));
+    }
+    impl_->set_busy_timeout(static_cast<std::uint64_t>(timeout.count()));
+}
+std::chrono::nanoseconds Context::busy_timeout() const {
+    constexpr auto most = std::chrono::nanoseconds::max();
+    const std::uint64_t ns = impl_->busy_timeout();  // set through the C ABI it may be larger
+    return ns < static_cast<std::uint64_t>(most.count()) ? std::chrono::nanoseconds(ns) : most;
+}
+
+std::vector<Tensor> Context::tensors() const {
+    std::vector<core::Tensor *> all;
+    std::size_t n;
+    // Another thread may be making some meanwhile.
+    while ((n = impl_->list(all)) > all.size()) all.resize(n);
+    std::vector<Tensor> tensors;
+    tensors.reserve(n);
+    for (core::Tensor *t : all) tensors.push_back(Tensor(impl_, t));
+    return tensors;
+}
+
+std::optional<Tensor> Context::find(std::string_view name) const {
+    core::Tensor *found = name.empty() ? nullptr : impl_->find(std::string(name).c_str());
+    return found ? std::optional(Tensor(impl_, found)) : std::nullopt;
+}
+
+std::uint64_t Context::id() const { return impl_->id(); }
+
+namespace {
+
+void check_library(const char *what, const core::Context &context) {
+    if (context.is_of_this_library()) return;
+    core::fail(Status::invalid_argument,
+               "%s: it was made by another copy of the library in this process: one of the C functions of tensorlib::cpp is valid", what);
+}
+
+}  // namespace
+
+Context Context::from(tl_context *context) {
+    if (!context) core::fail(Status::invalid_argument, "context: the handle is NULL");
+    auto *impl = reinterpret_cast<core::Context *>(context);
+    check_library("context", *impl);
+    return Context(share(core::Ref<core::Context>(impl)));
+}
+
+Tensor Tensor::from(tl_tensor *tensor) {
+    auto *t = reinterpret_cast<core::Tensor *>(tensor);
+    if (!t) core::fail(Status::invalid_argument, "tensor: the handle is NULL");
+    if (t == core::left_out()) core::fail(Status::invalid_argument, "tensor: tl_none() is no tensor");
+    check_library("tensor", *t->context);
+    return Tensor(share(core::Ref<core::Context>(t->context)), t);
+}
+
+tl_tensor *Tensor::handle() const { return reinterpret_cast<tl_tensor *>(&get()); }
+
 void Context::allocate() const {
     core::RunGuard run(*impl_, true, "context_allocate");
     impl_->allocate();

@@ -10,18 +10,40 @@ namespace tensorlib {
 struct Graph::Impl {
     core::Ref<core::Graph> graph;
     Progress progress;
+    Observe observe;
     std::exception_ptr thrown;  // by the callback, on its way out of compute()
 
     static bool call(void *self, std::size_t done, std::size_t total) noexcept {
         auto &impl = *static_cast<Impl *>(self);
+        return impl.guarded([&] { return impl.progress(done, total); });
+    }
+    static bool show(void *self, tl_tensor *node, std::size_t done, std::size_t total) noexcept {
+        auto &impl = *static_cast<Impl *>(self);
+        return impl.guarded([&] { return impl.observe(Tensor::from(node), done, total); });
+    }
+    template <class F>
+    bool guarded(F f) noexcept {
         try {
-            return impl.progress(done, total);
+            return f();
         } catch (...) {
-            impl.thrown = std::current_exception();
+            thrown = std::current_exception();
             return false;
         }
     }
+    static Tensor tensor(const core::Tensor *t);
+    static std::vector<Tensor> tensors(std::span<core::Tensor *const> all) {
+        std::vector<Tensor> tensors;
+        tensors.reserve(all.size());
+        for (const core::Tensor *t : all) tensors.push_back(tensor(t));
+        return tensors;
+    }
 };
+
+// A handle of one of the graph's tensors; of a node that is computed again the original's.
+Tensor Graph::Impl::tensor(const core::Tensor *t) {
+    auto *original = const_cast<core::Tensor *>(t->original ? t->original : t);
+    return Tensor(share(core::Ref<core::Context>(original->context)), original);
+}
 
 Graph::Graph(std::span<const Tensor> outputs, std::optional<std::size_t> memory, const char *what) : impl_(std::make_shared<Impl>()) {
     if (outputs.empty()) core::fail(Status::invalid_argument, "%s: no outputs: at least one is valid", what);
@@ -53,10 +75,20 @@ void Graph::set_progress(Progress progress) const {
     impl_->progress.swap(progress);
 }
 
+void Graph::set_observer(Observe observe) const {
+    const core::GraphGuard guard(*impl_->graph, "graph_set_observer");
+    impl_->graph->observe = observe ? Impl::show : nullptr;
+    impl_->graph->observe_data = impl_.get();
+    impl_->observe.swap(observe);
+}
+
 void Graph::set_check_finite(bool check) const { core::set_check_finite(*impl_->graph, check); }
 
 std::size_t Graph::n_nodes() const { return impl_->graph->nodes().size(); }
 std::size_t Graph::n_leafs() const { return impl_->graph->leafs().size(); }
+std::vector<Tensor> Graph::nodes() const { return Impl::tensors(impl_->graph->nodes()); }
+std::vector<Tensor> Graph::leafs() const { return Impl::tensors(impl_->graph->leafs()); }
+std::vector<Tensor> Graph::outputs() const { return Impl::tensors(impl_->graph->outputs()); }
 std::string Graph::dot() const { return impl_->graph->dot(); }
 std::vector<std::size_t> Graph::plan_bytes(const Backend &backend) const { return core::plan_bytes(*impl_->graph, *backend.impl_); }
 std::string Graph::plan_text(const Backend &backend) const { return core::plan_text(*impl_->graph, *backend.impl_); }

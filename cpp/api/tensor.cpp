@@ -6,6 +6,7 @@
 #include "runtime/executor.hpp"
 #include "runtime/memory_budget.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,54 @@ std::vector<float> Tensor::read_f32() const {
     std::vector<float> values = room<float>();
     core::read_f32(get(), values.data(), values.size());
     return values;
+}
+
+std::size_t Tensor::offset_of(std::int64_t first, std::size_t size) const {
+    if (first >= 0 && first <= n_elements()) return static_cast<std::size_t>(first) * size;
+    core::fail(Status::invalid_argument, "tensor %s: element %lld: 0 to %lld is valid", core::tensor_text(get()).c_str(),
+               static_cast<long long>(first), static_cast<long long>(n_elements()));
+}
+
+namespace {
+
+core::Extents extents_of(const char *what, const Shape &index) {
+    if (index.size() > core::max_dims) core::fail(Status::invalid_argument, "%s: %zu indices: 0 to 4 are valid", what, index.size());
+    core::Extents all{};
+    std::ranges::copy(index, all.begin());
+    return all;
+}
+
+}  // namespace
+
+std::int64_t Tensor::position_of(const char *what, const Shape &index) const {
+    const core::Extents at = extents_of(what, index);
+    const core::Tensor &t = get();
+    core::check_index(what, t, at);
+    const core::Extents &ne = t.layout.ne;
+    return at[0] + ne[0] * (at[1] + ne[1] * (at[2] + ne[2] * at[3]));
+}
+
+float Tensor::get_f32(const Shape &index) const { return core::get_f32(get(), extents_of("tensor_get_f32", index)); }
+void Tensor::set_f32(const Shape &index, float value) const { core::set_f32(get(), extents_of("tensor_set_f32", index), value); }
+
+void Tensor::fail_inexact(const std::string &value) const {
+    core::fail(Status::invalid_argument, "set: a float on the way to %s %s cannot hold %s", core::tensor_text(get()).c_str(),
+               type_name(type()), value.c_str());
+}
+
+std::vector<std::optional<Tensor>> Tensor::sources() const {
+    const core::Tensor &t = get();
+    std::vector<std::optional<Tensor>> sources;
+    for (std::size_t s = 0; s < t.n_src; s++) {
+        if (!t.src[s]) {
+            sources.emplace_back();
+        } else if (t.src[s]->context == context_.get()) {
+            sources.push_back(Tensor(context_, t.src[s]));
+        } else {
+            sources.push_back(Tensor(share(core::Ref<core::Context>(t.src[s]->context)), t.src[s]));
+        }
+    }
+    return sources;
 }
 
 void Tensor::set_constant() const { core::set_constant(get()); }

@@ -36,6 +36,8 @@ void check_name(const char *what, const char *name) {
 
 }  // namespace
 
+const char Context::library_mark = 0;
+
 Ref<Context> Context::create(const ContextParams &params) {
     if (params.mem_buffer && params.mem_buffer_size == 0) {
         fail(Status::invalid_argument, "context: mem_buffer is set, but mem_buffer_size is 0: its size in bytes is valid");
@@ -132,6 +134,29 @@ Tensor *Context::make_tensor(const Layout &layout, std::size_t n_src, std::size_
     return t;
 }
 
+// Under build_, when nothing can fail any more.
+void Context::enlist(Tensor &t) noexcept {
+    t.previous = last_;
+    (last_ ? last_->next : first_) = &t;
+    last_ = &t;
+    n_tensors_++;
+}
+
+std::size_t Context::list(std::span<Tensor *> tensors) const noexcept {
+    std::lock_guard lock(build_);
+    Tensor *t = first_;
+    for (std::size_t i = 0; i < tensors.size() && t; i++, t = t->next) tensors[i] = t;
+    return n_tensors_;
+}
+
+Tensor *Context::find(const char *name) const noexcept {
+    std::lock_guard lock(build_);
+    std::lock_guard names(names_lock_);
+    Tensor *t = first_;
+    while (t && std::strcmp(t->name.load(std::memory_order_relaxed), name) != 0) t = t->next;
+    return t;
+}
+
 // Of leafs alone: nodes stay.
 void Context::release_tensor(Tensor *t) noexcept { objects_.release(t, sizeof(Tensor)); }
 
@@ -151,6 +176,7 @@ Tensor *Context::new_leaf(const Layout &layout) {
             release_tensor(t);
             throw;
         }
+        enlist(*t);
         return t;
     });
 }
@@ -209,6 +235,7 @@ Tensor *Context::new_file_leaf(const FileLeaf &leaf) {
     if (in_place) t->home = leaf.mapped ? Home::mapped_file : Home::file_in_memory;
     t->constant.store(next_constant(), std::memory_order_release);
     t->name.store(name, std::memory_order_release);
+    enlist(*t);
     return t;
 }
 
@@ -247,6 +274,7 @@ Tensor *Context::new_node(const NodeSpec &spec) {
         t->root = spec.view_of->root;
         t->root_offset = spec.view_of->root_offset + spec.view_offset;
     }
+    enlist(*t);
     return t;
 }
 
@@ -255,6 +283,9 @@ void Context::take_back(Tensor &node) noexcept {
     {
         std::lock_guard lock(build_);
         unneeded = unlink_operands(node);
+        (node.previous ? node.previous->next : first_) = node.next;
+        (node.next ? node.next->previous : last_) = node.previous;
+        n_tensors_--;
         objects_.release(&node, sizeof(Tensor) + node.n_src * sizeof(Tensor *) + node.attr_bytes);
     }
     ContextLinks::release(std::move(unneeded));
@@ -324,7 +355,16 @@ void Context::allocate() {
 }
 
 void Context::reset() {
-    RunGuard run(*this, true, "context_reset");
+    Patience patience(busy_timeout());
+    while (!try_reset(patience)) {
+        if (patience.wait()) continue;
+        fail(Status::busy, "context_reset: a view in %s of another context's tensor is mapped, or being read or written%s", text().c_str(),
+             patience.text().c_str());
+    }
+}
+
+bool Context::try_reset(const Patience &patience) {
+    RunGuard run(*this, true, "context_reset", patience);
     ContextLinks::List released;               // memory may go with the last reference: outside of our locks
     std::vector<Ref<const RefCounted>> files;  // the same
     std::vector<Ref<TensorWatcher>> watchers;  // the same
@@ -335,16 +375,15 @@ void Context::reset() {
         if (ref_count() > 1) {
             fail(Status::busy, "context_reset: a graph or another context still refers to %s", text().c_str());
         }
-        if (uses_.load(std::memory_order_acquire) != 0) {
-            fail(Status::busy, "context_reset: a view in %s of another context's tensor is mapped, or being read or written",
-                 text().c_str());
-        }
+        if (uses_.load(std::memory_order_acquire) != 0) return false;
         for (const auto &watcher : watchers_) watcher->tensors_gone(*this);
         watchers.swap(watchers_);
         // Plans stay, but not in memory that is the caller's.
         if (objects_.fixed()) give_back_idle_plans();
         objects_.reset();
         if (data_) data_->reset();
+        first_ = last_ = nullptr;
+        n_tensors_ = 0;
         unallocated_.clear();
         files.swap(files_);
         stand_ins.swap(stand_ins_);
@@ -355,6 +394,7 @@ void Context::reset() {
         released = links_.clear();
     }
     ContextLinks::release(std::move(released));
+    return true;
 }
 
 void *Context::allocate_object(std::size_t size) {
@@ -465,10 +505,16 @@ std::size_t Context::peak_memory() const {
     return budget_.peak;
 }
 
-RunGuard::RunGuard(Context &context, bool exclusive, const char *what) : context_(&context), exclusive_(exclusive) {
-    if (exclusive ? context.run_lock().try_exclusive() : context.run_lock().try_shared()) return;
-    context_ = nullptr;
-    fail(Status::busy, "%s: %s is in use by a running graph, a mapping or another call", what, context.text().c_str());
+RunGuard::RunGuard(Context &context, bool exclusive, const char *what, Patience patience) : context_(nullptr), exclusive_(exclusive) {
+    while (!try_lock(context, exclusive)) {
+        if (!patience.wait()) refuse(context, what, patience);
+    }
+    context_ = &context;
+}
+
+void RunGuard::refuse(const Context &context, const char *what, const Patience &patience, const char *use) {
+    fail(Status::busy, "%s: %s is in use by a running graph, a mapping or another call%s%s", what, context.text().c_str(),
+         patience.text().c_str(), use);
 }
 
 void RunGuard::release() noexcept {

@@ -1,10 +1,12 @@
 // A context: the arena that owns tensors and graphs, its locks, its first error, and its references to others.
 //
-// Two locks. The build lock is short and waits: constructors, graph building, plans' memory. The run lock never
-// waits (Error(busy)): computing and writing take it exclusively, reading and mapping shared. A thread never holds
-// two build locks, and takes no run lock while holding a build lock, so nothing can deadlock.
+// Two locks. The build lock is short and waits: constructors, graph building, plans' memory. The run lock waits no longer than the
+// busy timeout of the context that the call is about, and not at all without one (Error(busy)): computing and writing take it
+// exclusively, reading and mapping shared. A thread never holds two build locks, takes no run lock while holding a build lock, and holds no
+// run lock while it waits for one, so nothing can deadlock.
 #pragma once
 
+#include "base/patience.hpp"
 #include "base/ref.hpp"
 #include "base/run_lock.hpp"
 #include "graph/arena.hpp"
@@ -101,6 +103,11 @@ public:
     // Throws Error(context_mismatch), as new_node() would for `op`, where nodes of this context could not refer to tensors of another.
     void check_reference(const char *op, const Context &other) const;
 
+    // Its tensors, leafs and nodes, in the order of their making: as many as there is room for, and how many there are.
+    std::size_t list(std::span<Tensor *> tensors) const noexcept;
+    // The first of that name, or null.
+    Tensor *find(const char *name) const noexcept;
+
     // UTF-8; null or "" takes the name away. Throws Error(invalid_argument).
     void set_name(Tensor &t, const char *name);
     std::string name_of(const Tensor &t) const;
@@ -155,6 +162,10 @@ public:
     DeviceMemory &memory() const noexcept { return memory_; }
     RunLock &run_lock() noexcept { return run_lock_; }
 
+    // How long a call about this context, or a tensor or graph of it, waits for a run lock that is taken before it throws Error(busy).
+    void set_busy_timeout(std::uint64_t ns) noexcept { busy_timeout_.store(ns, std::memory_order_relaxed); }
+    std::uint64_t busy_timeout() const noexcept { return busy_timeout_.load(std::memory_order_relaxed); }
+
     // How many nodes were given data of their own so far: plans notice by it that one of theirs was.
     std::uint64_t placed_nodes() const noexcept { return placed_nodes_.load(std::memory_order_acquire); }
     void count_placed_node() noexcept { placed_nodes_.fetch_add(1, std::memory_order_acq_rel); }
@@ -163,6 +174,9 @@ public:
     void count_changed_leaf() noexcept { changed_leafs_.fetch_add(1, std::memory_order_acq_rel); }
     std::uint64_t id() const noexcept { return id_; }
 
+    // Whether it was made by this copy of the library: a process may have loaded two, whose numbers of constants are not each other's.
+    bool is_of_this_library() const noexcept { return library_ == &library_mark; }
+
 private:
     friend class TensorUse;
     explicit Context(const ContextParams &params);
@@ -170,6 +184,7 @@ private:
 
     void check_open(const char *what) const;
     Tensor *make_tensor(const Layout &layout, std::size_t n_src, std::size_t attr_bytes = 0);
+    void enlist(Tensor &t) noexcept;
     void release_tensor(Tensor *t) noexcept;
     // Calls f(context) for each reference that a node holds to another context: its operands', and the roots' that it is a view of or
     // writes into. A view of a view may reach a root in a third context.
@@ -186,6 +201,8 @@ private:
             if (written >> s & 1) call(*src[s]->root->context);
         }
     }
+    // False where a view is in use (TensorUse).
+    bool try_reset(const Patience &patience);
     void link_operands(const NodeSpec &spec);
     ContextLinks::List unlink_operands(const Tensor &node) noexcept;
     [[noreturn]] void refuse_circle(const char *op, const Context &other) const;
@@ -196,6 +213,8 @@ private:
     void *take(Arena &arena, std::size_t size, bool zeroed = false);
     bool give_back_idle_plans() noexcept;
 
+    static const char library_mark;
+    const char *const library_ = &library_mark;
     const std::uint64_t id_;
     const std::int64_t process_;  // that made it
     const bool no_alloc_;
@@ -217,6 +236,9 @@ private:
     std::vector<Ref<const StandIn>> stand_ins_;  // of leafs whose originals were dropped
     std::size_t stand_ins_bytes_ = 0;            // their part of the budget
 
+    Tensor *first_ = nullptr, *last_ = nullptr;
+    std::size_t n_tensors_ = 0;
+
     ContextLinks links_;  // contexts that this one's nodes refer to
 
     // The context's name, and the bytes of its tensors' names. A lock of its own, taken last: messages are made under the others.
@@ -224,6 +246,7 @@ private:
     std::string name_;
 
     RunLock run_lock_;
+    std::atomic<std::uint64_t> busy_timeout_{0};  // nanoseconds
     std::atomic<std::uint64_t> placed_nodes_{0}, changed_leafs_{0};
     std::atomic<std::int64_t> uses_{0};    // TensorUse
     std::atomic<bool> error_lost_{false};  // first_error_ could not be kept
@@ -251,10 +274,18 @@ private:
     Context *context_;
 };
 
-// Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had.
+// Holds a context's run lock; throws Error(busy) naming `what` and the context where it is not to be had within the caller's patience, or
+// within the context's own busy timeout.
 class RunGuard {
 public:
-    RunGuard(Context &context, bool exclusive, const char *what);
+    RunGuard(Context &context, bool exclusive, const char *what, Patience patience);
+    RunGuard(Context &context, bool exclusive, const char *what) : RunGuard(context, exclusive, what, Patience(context.busy_timeout())) {}
+    // Of a lock that was taken by try_lock().
+    RunGuard(Context &context, bool exclusive, std::adopt_lock_t) noexcept : context_(&context), exclusive_(exclusive) {}
+    static bool try_lock(Context &context, bool exclusive) noexcept {
+        return exclusive ? context.run_lock().try_exclusive() : context.run_lock().try_shared();
+    }
+    [[noreturn]] static void refuse(const Context &context, const char *what, const Patience &patience, const char *use = "");
     ~RunGuard() { release(); }
     RunGuard(RunGuard &&other) noexcept : context_(other.context_), exclusive_(other.exclusive_) { other.context_ = nullptr; }
     RunGuard &operator=(RunGuard &&) = delete;

@@ -12,9 +12,10 @@ void check_writable(const char *what, const Tensor &t);
 // Data lives in the root's context, so that one's run lock guards it.
 inline Context &lock_context(const Tensor &t) noexcept { return *t.root->context; }
 
-// What a call holds that uses a tensor's data.
+// What a call holds that uses a tensor's data; it waits as long as the tensor's own context says.
 struct DataLock {
-    DataLock(const Tensor &t, bool exclusive, const char *what) : use(t), run(lock_context(t), exclusive, what) {}
+    DataLock(const Tensor &t, bool exclusive, const char *what)
+        : use(t), run(lock_context(t), exclusive, what, Patience(t.context->busy_timeout())) {}
     // Leaves all taken, until unmap().
     void keep() noexcept {
         use.keep();

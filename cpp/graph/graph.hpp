@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+struct tl_tensor;
+
 namespace tensorlib::core {
 
 class Graph final : public RefCounted {
@@ -63,6 +65,12 @@ public:
     void *progress_data = nullptr;
     // Whether runs look for the first result that is not finite, node by node.
     bool check_finite = false;  // under busy()
+    // Shown each node's result; the node comes as the C ABI's handle, which is the tensor itself.
+    using Observe = bool (*)(void *user_data, ::tl_tensor *node, std::size_t done, std::size_t total);
+    Observe observe = nullptr;  // under busy()
+    void *observe_data = nullptr;
+    // Whether plans run each node by itself, so that each has a result.
+    bool runs_nodes_singly() const noexcept { return check_finite || observe; }
 
     // Graphviz' DOT language: leafs as boxes, nodes as ellipses, outputs bold.
     std::string dot() const;

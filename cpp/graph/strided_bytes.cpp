@@ -10,8 +10,7 @@ namespace {
 // Calls move(place, packed, n) for runs of n bytes that lie side by side both in the tensor, `place` bytes behind its first element, and in
 // the packed order, so that together they cover the packed bytes [offset, offset + size).
 template <class Move>
-void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
-    const Layout &l = t.layout;
+void for_each_run(const Layout &l, std::size_t offset, std::size_t size, Move move) {
     if (size == 0) return;
     if (l.contiguous()) {
         move(offset, std::size_t{0}, size);
@@ -32,11 +31,10 @@ void for_each_run(const Tensor &t, std::size_t offset, std::size_t size, Move mo
 // Calls move(address, packed, rows) for the same runs, those that follow each other at a steady distance as rows of one
 // call: a device takes a few microseconds for each.
 template <class Move>
-void for_each_rows(const Tensor &t, std::size_t offset, std::size_t size, Move move) {
-    std::byte *base = t.address();
+void for_each_rows(const Layout &l, std::byte *base, std::size_t offset, std::size_t size, Move move) {
     std::size_t first = 0, first_packed = 0;
     DeviceMemory::Rows rows{};
-    for_each_run(t, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
+    for_each_run(l, offset, size, [&](std::size_t place, std::size_t packed, std::size_t n) {
         if (rows.count != 0 && n == rows.width) {
             const std::size_t distance = place - first;
             if (rows.count == 1 && place >= first + n) rows.pitch = distance;
@@ -55,9 +53,8 @@ void for_each_rows(const Tensor &t, std::size_t offset, std::size_t size, Move m
 
 // Whether to take a view's elements out of one block that covers them all: where those between them are no more than
 // they are, one transfer of both beats one for each row.
-bool worth_covering(const Tensor &t, std::size_t size) {
-    const DeviceMemory &memory = t.root->context->memory();
-    return !memory.host_accessible() && !t.layout.contiguous() && size == t.layout.nbytes() && t.layout.span_bytes() <= 2 * size;
+bool worth_covering(const Layout &l, const DeviceMemory &memory, std::size_t size) {
+    return !memory.host_accessible() && !l.contiguous() && size == l.nbytes() && l.span_bytes() <= 2 * size;
 }
 
 }  // namespace
@@ -65,21 +62,22 @@ bool worth_covering(const Tensor &t, std::size_t size) {
 void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
     const auto *from = static_cast<const std::byte *>(data);
     DeviceMemory &memory = t.root->context->memory();
-    if (worth_covering(t, size)) {
+    if (worth_covering(t.layout, memory, size)) {
         std::vector<std::byte> cover(t.layout.span_bytes());
         // What lies between the elements stays as it is; the run lock guards it with them.
         if (cover.size() != size) memory.read(cover.data(), t.address(), cover.size());
-        for_each_run(t, offset, size,
+        for_each_run(t.layout, offset, size,
                      [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(cover.data() + place, from + packed, n); });
         memory.write(t.address(), cover.data(), cover.size());
         return;
     }
-    for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
+    for_each_rows(t.layout, t.address(), offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
         memory.write_rows(address, from + packed, rows);
     });
 }
 
-StridedReader::StridedReader(const Tensor &t) : t_(t) {
+StridedReader::StridedReader(const Tensor &t)
+    : layout_(t.layout), address_(t.address()), memory_(t.root->context->memory()), root_offset_(t.root_offset) {
     if (!is_dropped(t)) return;
     stage_.resize(t.root->layout.row_bytes());
     rebuilt_.emplace(*t.root, stage_.data());
@@ -92,35 +90,33 @@ void StridedReader::read(void *data, std::size_t offset, std::size_t size) {
         return;
     }
     // Elements of one row that lie apart are in a row of the leaf each: of more than one, all that they span, once.
-    const std::size_t unit = traits(t_.layout.type).size;
-    if (t_.layout.nb[0] != unit && size > unit) {
+    const std::size_t unit = traits(layout_.type).size;
+    if (layout_.nb[0] != unit && size > unit) {
         if (cover_.empty()) {
-            cover_.resize(t_.layout.span_bytes());
-            rebuilt_->read(t_.root_offset, cover_.size(), cover_.data());
+            cover_.resize(layout_.span_bytes());
+            rebuilt_->read(root_offset_, cover_.size(), cover_.data());
         }
         take_from(cover_, to, offset, size);
         return;
     }
-    for_each_run(t_, offset, size,
-                 [&](std::size_t place, std::size_t packed, std::size_t n) { rebuilt_->read(t_.root_offset + place, n, to + packed); });
+    for_each_run(layout_, offset, size,
+                 [&](std::size_t place, std::size_t packed, std::size_t n) { rebuilt_->read(root_offset_ + place, n, to + packed); });
 }
 
 void StridedReader::read_in_place(std::byte *to, std::size_t offset, std::size_t size) const {
-    const Tensor &t = t_;
-    DeviceMemory &memory = t.root->context->memory();
-    if (worth_covering(t, size)) {
-        std::vector<std::byte> cover(t.layout.span_bytes());
-        memory.read(cover.data(), t.address(), cover.size());
+    if (worth_covering(layout_, memory_, size)) {
+        std::vector<std::byte> cover(layout_.span_bytes());
+        memory_.read(cover.data(), address_, cover.size());
         take_from(cover, to, offset, size);
         return;
     }
-    for_each_rows(t, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
-        memory.read_rows(to + packed, address, rows);
+    for_each_rows(layout_, address_, offset, size, [&](std::byte *address, std::size_t packed, const DeviceMemory::Rows &rows) {
+        memory_.read_rows(to + packed, address, rows);
     });
 }
 
 void StridedReader::take_from(const std::vector<std::byte> &cover, std::byte *to, std::size_t offset, std::size_t size) const {
-    for_each_run(t_, offset, size,
+    for_each_run(layout_, offset, size,
                  [&](std::size_t place, std::size_t packed, std::size_t n) { std::memcpy(to + packed, cover.data() + place, n); });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "graph/context.hpp"
+#include "graph/observed.hpp"
 
 #include <optional>
 #include <vector>
@@ -16,6 +17,7 @@ void write_strided(Tensor &t, const void *data, std::size_t offset, std::size_t 
 class StridedReader {
 public:
     explicit StridedReader(const Tensor &t);
+    explicit StridedReader(const Observed &node) : layout_(node.layout()), address_(node.address()), memory_(node.memory()) {}
     StridedReader(const StridedReader &) = delete;
     StridedReader &operator=(const StridedReader &) = delete;
 
@@ -27,7 +29,10 @@ private:
     // Out of all bytes that the tensor spans.
     void take_from(const std::vector<std::byte> &cover, std::byte *to, std::size_t offset, std::size_t size) const;
 
-    const Tensor &t_;
+    const Layout &layout_;
+    std::byte *const address_;
+    DeviceMemory &memory_;
+    const std::size_t root_offset_ = 0;
     std::vector<std::byte> stage_, cover_;
     std::optional<RebuiltBytes> rebuilt_;
 };

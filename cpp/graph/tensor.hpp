@@ -29,6 +29,8 @@ struct Tensor {
     bool is_view = false;
     std::uint16_t written = 0;  // the operands, a bit each, that computing it writes into; it is a view of the first of them
     Context *context = nullptr;
+    // The context's tensors in the order of their making, under its build lock; null at the ends, and of a tensor that is a graph's.
+    Tensor *previous = nullptr, *next = nullptr;
     // As many as its operation has operands; null where one is left out.
     Tensor **src = nullptr;
     // Of a node: its operation's attributes, in a struct of its own (ops/op_facts.hpp), behind `src`; null where it has none.

@@ -51,6 +51,25 @@ void fail_unrepresentable(const char *what, const Tensor &t, std::int64_t positi
          static_cast<double>(value), traits(t.layout.type).name);
 }
 
+// What a call holds that reads a tensor: the lock, unless the tensor is one that this thread is shown.
+class ReadAccess {
+public:
+    ReadAccess(const Tensor &t, const char *what) {
+        if (const Observed *shown = Observed::find(t)) {
+            reader_.emplace(*shown);
+            return;
+        }
+        lock_.emplace(t, false, what);
+        check_readable(what, t);
+        reader_.emplace(t);
+    }
+    StridedReader &reader() noexcept { return *reader_; }
+
+private:
+    std::optional<DataLock> lock_;
+    std::optional<StridedReader> reader_;
+};
+
 }  // namespace
 
 void write_bytes(Tensor &t, const void *data, std::size_t offset, std::size_t size) {
@@ -66,9 +85,7 @@ void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t siz
     constexpr const char *what = "tensor_read";
     check_pointer(what, data, size);
     check_range(what, t, offset, size);
-    const DataLock lock(t, false, what);
-    check_readable(what, t);
-    StridedReader(t).read(data, offset, size);
+    ReadAccess(t, what).reader().read(data, offset, size);
 }
 
 void write_f32(Tensor &t, const float *data, std::size_t n) {
@@ -100,9 +117,8 @@ void read_f32(const Tensor &t, float *data, std::size_t n) {
     constexpr const char *what = "tensor_read_f32";
     check_pointer(what, data, n);
     check_count(what, t, n);
-    const DataLock lock(t, false, what);
-    check_readable(what, t);
-    StridedReader reader(t);
+    ReadAccess access(t, what);
+    StridedReader &reader = access.reader();
     if (t.layout.type == DType::f32) {
         reader.read(data, 0, t.layout.nbytes());
         return;
@@ -118,10 +134,7 @@ void read_f32(const Tensor &t, float *data, std::size_t n) {
     }
 }
 
-namespace {
-
-// The bytes of the block that holds the element, as an offset in packed order.
-std::size_t block_offset(const char *what, const Tensor &t, const Extents &index) {
+void check_index(const char *what, const Tensor &t, const Extents &index) {
     const Layout &l = t.layout;
     for (int d = 0; d < max_dims; d++) {
         if (index[d] < 0 || index[d] >= l.ne[d]) {
@@ -130,6 +143,14 @@ std::size_t block_offset(const char *what, const Tensor &t, const Extents &index
                  tensor_text(t).c_str());
         }
     }
+}
+
+namespace {
+
+// The bytes of the block that holds the element, as an offset in packed order.
+std::size_t block_offset(const char *what, const Tensor &t, const Extents &index) {
+    check_index(what, t, index);
+    const Layout &l = t.layout;
     const std::int64_t row = index[1] + l.ne[1] * (index[2] + l.ne[2] * index[3]);
     const DTypeTraits &type = traits(l.type);
     return static_cast<std::size_t>(row) * l.row_bytes() + static_cast<std::size_t>(index[0] / type.block_size) * type.size;
@@ -140,12 +161,11 @@ std::size_t block_offset(const char *what, const Tensor &t, const Extents &index
 float get_f32(const Tensor &t, const Extents &index) {
     constexpr const char *what = "tensor_get_f32";
     const std::size_t offset = block_offset(what, t, index);
-    const DataLock lock(t, false, what);
-    check_readable(what, t);
+    ReadAccess access(t, what);
     const DTypeTraits &type = traits(t.layout.type);
     alignas(8) std::byte block[largest_block];
     float values[longest_block];
-    StridedReader(t).read(block, offset, type.size);
+    access.reader().read(block, offset, type.size);
     type.decode(block, values, type.block_size);
     return values[index[0] % type.block_size];
 }

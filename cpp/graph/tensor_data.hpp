@@ -14,6 +14,8 @@ void read_bytes(const Tensor &t, void *data, std::size_t offset, std::size_t siz
 void write_f32(Tensor &t, const float *data, std::size_t n);
 void read_f32(const Tensor &t, float *data, std::size_t n);
 
+// Throws Error(invalid_argument) for an index outside of the shape.
+void check_index(const char *what, const Tensor &t, const Extents &index);
 float get_f32(const Tensor &t, const Extents &index);
 void set_f32(Tensor &t, const Extents &index, float value);
 

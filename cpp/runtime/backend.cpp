@@ -86,37 +86,34 @@ void Backend::run_traced(const Step &step) {
     execute(step);
 }
 
-namespace {
-
-// Turns that this thread holds: more than none where it is inside of a callback.
-thread_local int turns_held = 0;
-
-}  // namespace
-
-Backend::Turn::Turn(Backend &backend, const char *what) : backend_(backend) {
-    const bool may_wait = turns_held == 0;
+Backend::Turn::Turn(Backend &backend, const char *what, const Patience &patience) : backend_(backend) {
+    const bool may_wait = turns_held() == 0;
     try {
-        for (Backend *part : backend.parts_in_turn()) take(*part, may_wait, what);
+        for (Backend *part : backend.parts_in_turn()) take(*part, may_wait, what, patience);
     } catch (...) {
         give_back();
         throw;
     }
 }
 
-void Backend::Turn::take(Backend &part, bool may_wait, const char *what) {
+void Backend::Turn::take(Backend &part, bool may_wait, const char *what, const Patience &patience) {
     if (part.holder_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
         fail(Status::busy, "%s: called from inside a callback of a graph that this backend is computing", what);
     }
     // Before the lock: in a forked child the parent's holder would never give it back.
     part.check_usable(what);
-    if (may_wait) {
+    if (may_wait && patience.is_limited()) {
+        if (!part.turn_.try_lock_until(patience.deadline())) {
+            fail(Status::busy, "%s: the backend computes for other threads%s", what, patience.text().c_str());
+        }
+    } else if (may_wait) {
         part.turn_.lock();
     } else if (!part.turn_.try_lock()) {
         fail(Status::busy, "%s: called from inside a callback of another backend's graph, while this backend computes for another thread",
              what);
     }
     n_taken_++;
-    turns_held++;
+    turns_held()++;
     part.holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
@@ -125,7 +122,7 @@ void Backend::Turn::give_back() noexcept {
     while (n_taken_ > 0) {
         Backend &part = *parts[--n_taken_];
         part.holder_.store(std::thread::id(), std::memory_order_relaxed);
-        turns_held--;
+        turns_held()--;
         part.turn_.unlock();
     }
 }

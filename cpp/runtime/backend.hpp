@@ -1,6 +1,7 @@
 // The interface that a device implements: devices that can be opened, and backends, which are opened devices.
 #pragma once
 
+#include "base/patience.hpp"
 #include "base/ref.hpp"
 #include "graph/device_memory.hpp"
 #include "runtime/kernel.hpp"
@@ -134,13 +135,14 @@ public:
     // are those of all its parts, taken in the order of their serial numbers, so that two never wait for each other.
     class Turn {
     public:
-        Turn(Backend &backend, const char *what);
+        // Waits as long as that takes, or where the patience has a limit no longer; throws Error(busy) then.
+        explicit Turn(Backend &backend, const char *what, const Patience &patience = Patience(0));
         ~Turn() { give_back(); }
         Turn(const Turn &) = delete;
         Turn &operator=(const Turn &) = delete;
 
     private:
-        void take(Backend &part, bool may_wait, const char *what);
+        void take(Backend &part, bool may_wait, const char *what, const Patience &patience);
         void give_back() noexcept;
         Backend &backend_;
         std::size_t n_taken_ = 0;
@@ -166,7 +168,7 @@ private:
     Backend *const self_ = this;
     std::unique_ptr<Trace> trace_;
     StepWatch *watch_ = nullptr;
-    std::mutex turn_;
+    std::timed_mutex turn_;
     // Who holds the turn; written by the holder only, so comparing it with oneself needs no lock.
     std::atomic<std::thread::id> holder_{};
 };

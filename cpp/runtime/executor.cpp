@@ -1,6 +1,7 @@
 #include "runtime/executor.hpp"
 
 #include "base/fail.hpp"
+#include "graph/observed.hpp"
 #include "runtime/finite_check.hpp"
 #include "runtime/plan_cache.hpp"
 #include "runtime/trace.hpp"
@@ -35,22 +36,49 @@ std::string use_text(const Graph &graph, const Graph::Reached &reached) {
     return "its own memory is there";
 }
 
-// All that a run holds, from the objects themselves, which a callback may free, and the backend's turn to the contexts' run locks.
+[[noreturn]] void refuse_graph(const char *what, const Patience &patience) {
+    fail(Status::busy, "%s: the graph is being computed%s", what, patience.text().c_str());
+}
+
+// All that a run holds, from the objects themselves, which a callback may free, and the backend's turn to the contexts' run locks. While it
+// waits for one of the locks it holds none, and not the turn: who has that lock may need any of them to come to an end.
 class RunLocks {
 public:
-    RunLocks(Graph &graph, Backend &backend, const char *what)
-        : graph_(&graph), backend_(&backend), turn_((check_devices(graph, backend, what), backend), what), graph_guard_(graph, what) {
+    RunLocks(Graph &graph, Backend &backend, const char *what) : graph_(&graph), backend_(&backend) {
+        check_devices(graph, backend, what);
         guards_.reserve(graph.contexts().size());
-        for (const auto &reached : graph.contexts()) {
-            try {
-                guards_.emplace_back(*reached.context, reached.written, what);
-            } catch (const Error &busy) {
-                fail(busy.code(), "%s; %s", busy.what(), use_text(graph, reached).c_str());
-            }
+        Patience patience(graph.context().busy_timeout());
+        for (;;) {
+            turn_.emplace(backend, what, patience);
+            if (try_all(graph)) return;
+            guards_.clear();
+            graph_guard_.reset();
+            turn_.reset();
+            if (!patience.wait()) refuse(graph, what, patience);
         }
     }
 
 private:
+    // False where one of them is taken: the graph's, or in_use_'s.
+    bool try_all(Graph &graph) {
+        in_use_ = nullptr;
+        if (!graph.busy().try_exclusive()) return false;
+        graph_guard_.emplace(graph, std::adopt_lock);
+        for (const auto &reached : graph.contexts()) {
+            if (!RunGuard::try_lock(*reached.context, reached.written)) {
+                in_use_ = &reached;
+                return false;
+            }
+            guards_.emplace_back(*reached.context, reached.written, std::adopt_lock);
+        }
+        return true;
+    }
+
+    [[noreturn]] void refuse(const Graph &graph, const char *what, const Patience &patience) const {
+        if (!in_use_) refuse_graph(what, patience);
+        RunGuard::refuse(*in_use_->context, what, patience, ("; " + use_text(graph, *in_use_)).c_str());
+    }
+
     static void check_devices(Graph &graph, Backend &backend, const char *what) {
         for (const auto &reached : graph.contexts()) {
             DeviceMemory &data = reached.context->memory();
@@ -62,9 +90,10 @@ private:
 
     const Ref<Graph> graph_;
     const Ref<Backend> backend_;
-    Backend::Turn turn_;
-    const GraphGuard graph_guard_;
+    std::optional<Backend::Turn> turn_;
+    std::optional<GraphGuard> graph_guard_;
     std::vector<RunGuard> guards_;
+    const Graph::Reached *in_use_ = nullptr;
 };
 
 // Calls the graph's callback while steps run and after each of them.
@@ -112,9 +141,21 @@ private:
     Clock::time_point called_ = Clock::now();
 };
 
+// Shows the observer the result of step i. What is computed again for gradients it has seen.
+void show(Graph &graph, const Plan &plan, Backend &backend, std::size_t i) {
+    const Step &step = plan.steps()[i];
+    Tensor *node = step.node;
+    if (node->original) return;
+    const std::size_t done = plan.nodes_done(i), total = graph.nodes().size();
+    const Layout layout{step.dst.type, max_dims, step.dst.ne, step.dst.nb};
+    const Observed shown(*node, layout, step.dst.data, backend.parts()[step.part]->device().memory());
+    if (graph.observe(graph.observe_data, reinterpret_cast<tl_tensor *>(node), done, total) || i + 1 == plan.steps().size()) return;
+    fail(Status::aborted, "graph_compute: stopped by the observer after %zu of %zu nodes", done, total);
+}
+
 void run_steps(Graph &graph, Plan &plan, Backend &backend) {
     const auto steps = plan.steps();
-    if (!graph.progress && !graph.check_finite) {
+    if (!graph.progress && !graph.runs_nodes_singly()) {
         backend.execute_all(steps, plan.recording());
         return;
     }
@@ -131,6 +172,7 @@ void run_steps(Graph &graph, Plan &plan, Backend &backend) {
         backend.finish();
         if (watch) watch->check();
         if (finite) finite->check(steps[i]);
+        if (graph.observe) show(graph, plan, backend, i);
         if (watch) watch->step_done(i, steps.size());
     }
 }
@@ -188,13 +230,22 @@ void place(Tensor &t, const DeviceMemory *memory) {
 }
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {
-    if (!graph.busy().try_exclusive()) fail(Status::busy, "%s: the graph is being computed", what);
+    Patience patience(graph.context().busy_timeout());
+    while (!graph.busy().try_exclusive()) {
+        if (!patience.wait()) refuse_graph(what, patience);
+    }
 }
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {
     const GraphGuard guard(graph, "graph_set_progress");
     graph.progress = progress;
     graph.progress_data = user_data;
+}
+
+void set_observer(Graph &graph, Graph::Observe observe, void *user_data) {
+    const GraphGuard guard(graph, "graph_set_observer");
+    graph.observe = observe;
+    graph.observe_data = user_data;
 }
 
 void set_check_finite(Graph &graph, bool check) {

@@ -24,10 +24,12 @@ std::vector<std::size_t> plan_bytes(Graph &graph, Backend &backend);
 // Error(invalid_argument) for a leaf or a view of one.
 void place(Tensor &t, const DeviceMemory *memory);
 
-// Keeps a graph from being computed or planned; throws Error(busy) where it is.
+// Keeps a graph from being computed or planned; throws Error(busy) where it is, for longer than its context's busy timeout.
 class GraphGuard {
 public:
     GraphGuard(Graph &graph, const char *what);
+    // Of a lock that is taken already.
+    GraphGuard(Graph &graph, std::adopt_lock_t) noexcept : graph_(graph) {}
     ~GraphGuard() { graph_.busy().unlock_exclusive(); }
     GraphGuard(const GraphGuard &) = delete;
     GraphGuard &operator=(const GraphGuard &) = delete;
@@ -37,6 +39,9 @@ private:
 };
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data);
+
+// What the coming runs show each node's result (graph/observed.hpp); null: nothing.
+void set_observer(Graph &graph, Graph::Observe observe, void *user_data);
 
 // Whether the coming runs fail at the first result that is not finite (runtime/finite_check.hpp).
 void set_check_finite(Graph &graph, bool check);

@@ -18,7 +18,7 @@ bool is_same(const Layout &a, const Layout &b) noexcept { return a.type == b.typ
 GraphStructure::GraphStructure(const Graph &graph)
     : hash_(graph.hash()),
       limit_(graph.recomputation().limit),
-      check_finite_(graph.check_finite),
+      runs_nodes_singly_(graph.runs_nodes_singly()),
       source_places_(graph.source_places().begin(), graph.source_places().end()),
       output_places_(graph.output_places().begin(), graph.output_places().end()) {
     std::size_t attr_bytes = 0;
@@ -62,7 +62,7 @@ bool GraphStructure::is_same(const Item &item, const Tensor &t) noexcept {
 }
 
 bool GraphStructure::is_of(const Graph &graph) const noexcept {
-    if (limit_ != graph.recomputation().limit || !is_checked_as(graph)) return false;
+    if (limit_ != graph.recomputation().limit || !is_run_as(graph)) return false;
     if (hash_ != graph.hash() || nodes_.size() != graph.nodes().size() || leafs_.size() != graph.leafs().size()) return false;
     if (!std::ranges::equal(source_places_, graph.source_places()) || !std::ranges::equal(output_places_, graph.output_places()))
         return false;

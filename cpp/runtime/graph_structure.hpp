@@ -20,7 +20,7 @@ public:
     bool is_of(const Graph &graph) const noexcept;
 
     // Whether nodes run by themselves as the graph wants it now.
-    bool is_checked_as(const Graph &graph) const noexcept { return check_finite_ == graph.check_finite; }
+    bool is_run_as(const Graph &graph) const noexcept { return runs_nodes_singly_ == graph.runs_nodes_singly(); }
 
     // Whether node i's memory is an output's.
     bool is_output(std::size_t i) const noexcept { return nodes_[i].is_output; }
@@ -45,7 +45,7 @@ private:
 
     std::uint64_t hash_;
     std::optional<std::size_t> limit_;  // by which memory is planned
-    bool check_finite_;                 // each node runs by itself then
+    bool runs_nodes_singly_;
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes
     std::vector<Graph::Place> source_places_, output_places_;

@@ -73,7 +73,7 @@ public:
 
     // Whether a leaf was promised constant since the plan became the graph's, so that another plan may do better, or has lost its original,
     // whose address this one has; or whether the graph wants each result looked at, or no longer.
-    bool outdated() const noexcept { return leafs_as_of_ != changed_leafs() || !structure_.is_checked_as(*graph_); }
+    bool outdated() const noexcept { return leafs_as_of_ != changed_leafs() || !structure_.is_run_as(*graph_); }
 
 private:
     friend class Planner;

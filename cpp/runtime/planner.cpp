@@ -41,7 +41,7 @@ void Planner::lay_out() {
     // the graph has counted with (runtime/memory_budget.hpp).
     constexpr Sharing ways[] = {{true, true}, {false, true}, {false, false}};
     for (const Sharing &way : ways) {
-        if (way.fuses && (!backend_.fuses() || graph_.check_finite)) continue;
+        if (way.fuses && (!backend_.fuses() || graph_.runs_nodes_singly())) continue;
         lay_out_as(way);
         if (within_limit()) break;
     }

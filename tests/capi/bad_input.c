@@ -73,6 +73,7 @@ int main(void) {
     test_gradients();
     test_graphs();
     test_callbacks();
+    test_introspection();
     test_quantize();
     test_processes();
     tl_backend_free(backend);

@@ -54,6 +54,7 @@ void test_gguf(void);
 void test_gradients(void);
 void test_graphs(void);
 void test_callbacks(void);
+void test_introspection(void);
 void test_processes(void);
 void test_quantize(void);
 

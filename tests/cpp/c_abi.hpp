@@ -1,4 +1,4 @@
-// The C ABI for tests in C++: handles that end with their scope. The tests that use it are linked with capi's own sources.
+// The C ABI for tests in C++, which tensorlib::cpp has too: handles that end with their scope.
 #pragma once
 
 #include <tensorlib/tensorlib.h>

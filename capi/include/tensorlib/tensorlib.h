@@ -166,10 +166,24 @@ typedef struct tl_error {
     tl_status code;
     /**
      * UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. Where that
-     * is too long, " ... " stands for characters in its middle.
+     * is too long, " ... " stands for characters in its middle, and tl_error_text() gives all of it.
      */
     char message[256];
+    /**
+     * Names a message that was cut, for tl_error_text(); 0 where the message is whole.
+     */
+    uint32_t text;
 } tl_error;
+
+/**
+ * Copies the whole message of an error into `buf`, as much as fits, with a NUL; `buf` may be NULL.
+ * Returns the length of all of it without the NUL; 0 for NULL, after a success, and where struct_size
+ * is too small.
+ *
+ * The process keeps the last 64 messages that were cut: of an older one, and of one that there was no
+ * memory for, this is `message`. Any thread, also another one than the failed call's. Since 0.1.
+ */
+TL_API size_t tl_error_text(const tl_error *err, char *buf, size_t size);
 
 /**
  * The ABI's version: major * 65536 + minor. A program built against this header runs with any
@@ -730,9 +744,9 @@ TL_API TL_NODISCARD tl_status tl_dequantize(tl_type type, const void *src, float
  * Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a
  * short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
  * and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
- * for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
- * waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context, and which
- * node or leaf of the graph needs it.
+ * for those that it only reads; tensor reads take it shared, writes exclusively, for the call. A call
+ * that finds it taken returns TL_STATUS_BUSY and a message naming the context, and which node or leaf of
+ * the graph needs it: at once, or after the busy timeout (tl_context_set_busy_timeout()).
  *
  * Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a
  * context of its own, which is reset or freed afterwards. Requests then run at the same time, each
@@ -829,6 +843,34 @@ TL_API TL_NODISCARD tl_status tl_context_allocate(tl_context *ctx, tl_backend *b
  * changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
  */
 TL_API TL_NODISCARD tl_status tl_context_reset(tl_context *ctx, tl_error *err);
+
+/**
+ * Has calls wait for what other threads use, instead of returning TL_STATUS_BUSY at once.
+ *
+ * A call about this context, one of its tensors or a graph that was created in it waits up to
+ * `nanoseconds` for the run locks and the graph that it needs; tl_graph_compute() also waits no longer
+ * for the backend, for which it otherwise waits without limit. 0, the default, waits for no lock. The
+ * time counts from the call; a call that has begun to compute is not stopped.
+ *
+ * While it waits, a call holds no lock and sleeps; it may notice a free lock late, by an eighth of the
+ * time waited and at most by 1 ms. Calls from a callback of a running graph never wait, as they might wait for
+ * themselves; nor does tl_context_reset() for graphs and contexts that refer to the context.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread, at any time. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_context_set_busy_timeout(tl_context *ctx, uint64_t nanoseconds,
+        tl_error *err);
+
+/**
+ * The busy timeout in nanoseconds; 0 for NULL. Any thread. Since 0.1.
+ */
+TL_API uint64_t tl_context_busy_timeout(const tl_context *ctx);
+
+/**
+ * The context's number in messages: 1 for the first that the process made; 0 for NULL. Any thread.
+ * Since 0.1.
+ */
+TL_API uint64_t tl_context_id(const tl_context *ctx);
 
 /**
  * Names the context, for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` takes
@@ -962,6 +1004,36 @@ TL_API int64_t tl_tensor_n_elements(const tl_tensor *t);
  * Static storage, not to be freed. Since 0.1.
  */
 TL_API const char *tl_tensor_op(const tl_tensor *t);
+
+/**
+ * Lists the context's tensors, leafs and nodes, in the order in which they were made.
+ *
+ * Writes up to `n` of them to `tensors`, which may be NULL where n is 0, and returns how many there
+ * are; 0 for NULL. Gradients and functions made of several operations list all their nodes. The
+ * pointers are valid until tl_context_reset(). Any thread. Since 0.1.
+ */
+TL_API size_t tl_context_tensors(const tl_context *ctx, tl_tensor **tensors, size_t n);
+
+/**
+ * The first of the context's tensors that has this name; NULL where none has, and where ctx or name is
+ * NULL or name is `""`. Looks at each tensor in turn. Any thread. Since 0.1.
+ */
+TL_API tl_tensor *tl_context_find(const tl_context *ctx, const char *name);
+
+/**
+ * Lists the tensors that the tensor's operation takes, in the order in which docs/ops.md names them;
+ * NULL stands for one that was left out.
+ *
+ * Writes up to `n` of them to `sources`, which may be NULL where n is 0, and returns how many there
+ * are; 0 for a leaf and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
+ */
+TL_API size_t tl_tensor_sources(const tl_tensor *t, tl_tensor **sources, size_t n);
+
+/**
+ * The tensor's context, with a reference of its own, which the caller gives back with
+ * tl_context_free(); NULL for NULL. tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
+ */
+TL_API tl_context *tl_tensor_context(const tl_tensor *t);
 
 /**
  * The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
@@ -3220,6 +3292,12 @@ typedef struct tl_graph tl_graph;
 typedef bool (*tl_progress_fn)(void *user_data, size_t done, size_t total);
 
 /**
+ * Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done` of `total`
+ * nodes are computed. Return true to go on, false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+ */
+typedef bool (*tl_observe_fn)(void *user_data, tl_tensor *node, size_t done, size_t total);
+
+/**
  * Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
  *
  * `ctx` owns the graph's memory. `outputs` is read during the call only. `out` must not be NULL; it
@@ -3263,6 +3341,25 @@ TL_API size_t tl_graph_n_nodes(const tl_graph *graph);
 TL_API size_t tl_graph_n_leafs(const tl_graph *graph);
 
 /**
+ * Lists the nodes in the order in which they are computed, views included.
+ *
+ * Writes up to `n` of them to `nodes`, which may be NULL where n is 0, and returns how many there are;
+ * 0 for NULL. They are valid as long as the graph. A node that is computed again for gradients
+ * (tl_graph_create_within()) is listed as often as it is computed. Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_nodes(const tl_graph *graph, tl_tensor **nodes, size_t n);
+
+/**
+ * Lists the leafs that the graph's nodes read or write, as tl_graph_nodes(). Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_leafs(const tl_graph *graph, tl_tensor **leafs, size_t n);
+
+/**
+ * Lists the outputs in the order in which they were given, as tl_graph_nodes(). Any thread. Since 0.1.
+ */
+TL_API size_t tl_graph_outputs(const tl_graph *graph, tl_tensor **outputs, size_t n);
+
+/**
  * Computes the graph and returns when the results are there. The first call with a backend makes a
  * plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
  * this one is freed, if it has the same operations, shapes, types and constants.
@@ -3290,6 +3387,20 @@ TL_API TL_NODISCARD tl_status tl_graph_compute(tl_graph *graph, tl_backend *back
  */
 TL_API TL_NODISCARD tl_status tl_graph_set_progress(tl_graph *graph, tl_progress_fn progress,
         void *user_data, tl_error *err);
+
+/**
+ * Sets the observer of the coming runs, which is called with each node when its result is there; NULL removes it. `user_data` is
+ * handed to it as it is and must live until the observer is replaced or the graph is freed.
+ *
+ * While it runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() read the node's result on this thread, also an
+ * intermediate one's, and no other tensor of a context that the run writes. It is called once for each node that computes
+ * something, in the order of computing; views have no result of their own. Each node runs by itself meanwhile: that is slow, and has the
+ * same bits. What it returns after the last node changes nothing, as the results are there.
+ *
+ * TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+ */
+TL_API TL_NODISCARD tl_status tl_graph_set_observer(tl_graph *graph, tl_observe_fn observe, void *user_data,
+        tl_error *err);
 
 /**
  * Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has

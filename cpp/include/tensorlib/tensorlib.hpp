@@ -20,14 +20,15 @@
 // Errors: whatever can fail throws tensorlib::Error. Nothing aborts.
 //
 // Threads: every function may be called from any thread, but one handle (as any C++ object) must not be assigned in one
-// thread while another uses it. Computing, reading and writing in one context at the same time is Error(busy): see
-// tl_context in tensorlib.h.
+// thread while another uses it. Computing, reading and writing in one context at the same time is Error(busy), at once or
+// after Context::set_busy_timeout(): see tl_context in tensorlib.h.
 #pragma once
 
 #include <tensorlib/error.hpp>
 #include <tensorlib/op_functions.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,6 +41,10 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+// The C ABI's handles (tensorlib.h).
+struct tl_context;
+struct tl_tensor;
 
 namespace tensorlib {
 
@@ -244,6 +249,22 @@ public:
     // nodes that were meant for a request's context. reset() opens it again.
     void freeze() const;
 
+    // How long a call about this context, its tensors and graphs waits for what other threads use before it throws Error(busy); 0, the
+    // default, waits for no lock. Graph::compute() also waits no longer for the backend. A negative time is Error(invalid_argument).
+    // Calls from a callback never wait. See tl_context_set_busy_timeout().
+    void set_busy_timeout(std::chrono::nanoseconds timeout) const;
+    std::chrono::nanoseconds busy_timeout() const;
+
+    // Its leafs and nodes in the order in which they were made; the first of that name.
+    std::vector<Tensor> tensors() const;
+    std::optional<Tensor> find(std::string_view name) const;
+    // The context's number in messages.
+    std::uint64_t id() const;
+
+    // A handle that shares a context of the C ABI, which the caller keeps and frees as before. Throws Error(invalid_argument) for null, and
+    // for a context that another copy of the library has made: link the C functions from tensorlib::cpp, which has them.
+    static Context from(tl_context *context);
+
     // Data for the leafs of a no_alloc context.
     void allocate() const;
     // Empties the context and keeps its memory, and the plans of its graphs for others of the same structure. Throws Error(busy) while
@@ -276,6 +297,14 @@ public:
     std::int64_t n_elements() const;
     std::size_t nbytes() const;  // of the packed elements
     std::string op() const;      // "leaf", "mul_mat"
+    // What the operation takes, in the order of docs/ops.md; none for a leaf, std::nullopt for an operand that was left out.
+    std::vector<std::optional<Tensor>> sources() const;
+
+    // A handle of a tensor of the C ABI, which keeps its context; and this tensor for the C ABI, valid as long as a handle is. Throws as
+    // Context::from().
+    static Tensor from(tl_tensor *tensor);
+    tl_tensor *handle() const;
+
     std::string name() const;
     void set_name(std::string_view name) const;
     Context context() const {
@@ -289,6 +318,18 @@ public:
     std::vector<T> read() const;
     template <class T>
     void write(std::span<const T> values) const;
+    // A part of it: as many elements as there are values, from the element `first` on.
+    template <class T>
+    void read_at(std::int64_t first, std::span<T> values) const;
+    template <class T>
+    void write_at(std::int64_t first, std::span<const T> values) const;
+    // One element; indices that are left out are 0. get<float>() and set() convert from and to any type; get<T>() of another T needs a
+    // tensor of that type. set() throws Error(invalid_argument) for a value that the tensor's type, or a float on the way to it, does not
+    // hold: integers are never rounded.
+    template <class T = float>
+    T get(const Shape &index) const;
+    template <class T>
+    void set(const Shape &index, T value) const;
     void write_bytes(const void *data, std::size_t offset, std::size_t size) const;
     void read_bytes(void *data, std::size_t offset, std::size_t size) const;
     // With conversion from and to any type.
@@ -335,6 +376,13 @@ private:
     friend struct Nodes;
     Tensor(std::shared_ptr<core::Context> context, core::Tensor *tensor) : context_(std::move(context)), tensor_(tensor) {}
     void check_type(Type wanted) const;
+    // The bytes from the element `first` on, of values of this size.
+    std::size_t offset_of(std::int64_t first, std::size_t size) const;
+    // The element's number in ne order.
+    std::int64_t position_of(const char *what, const Shape &index) const;
+    float get_f32(const Shape &index) const;
+    void set_f32(const Shape &index, float value) const;
+    [[noreturn]] void fail_inexact(const std::string &value) const;
     // Throws Error(invalid_argument) for a null handle.
     core::Tensor &get() const;
     // Throws Error(invalid_argument) where the data cannot be read: asked before memory is taken for them.
@@ -385,12 +433,21 @@ public:
     // and comes out of compute().
     using Progress = std::function<bool(std::size_t done, std::size_t total)>;
     void set_progress(Progress progress) const;
+    // Called on the computing thread with each node that computes something, when its result is there: node.read_f32() and its like read
+    // it, also an intermediate one's, until the callback returns. Each node runs by itself meanwhile: slower, with the same bits. What it
+    // returns and throws counts as of Progress.
+    using Observe = std::function<bool(const Tensor &node, std::size_t done, std::size_t total)>;
+    void set_observer(Observe observe) const;
     // Whether the coming runs fail at the first result with a NaN, or an infinity that no operand has: Error(invalid_argument) names it.
     // Each node runs by itself meanwhile, and slowly.
     void set_check_finite(bool check) const;
 
     std::size_t n_nodes() const;
     std::size_t n_leafs() const;
+    // In the order of computing, views included; a node that is computed again for gradients as often as it is computed.
+    std::vector<Tensor> nodes() const;
+    std::vector<Tensor> leafs() const;
+    std::vector<Tensor> outputs() const;
     std::string dot() const;
     std::string plan_text(const Backend &backend) const;
     // The bytes that computing it takes of each of the backend's devices: leafs and outputs there, intermediates, workspace, copies. Leafs
@@ -426,6 +483,43 @@ std::vector<T> Tensor::read() const {
     std::vector<T> values = room<T>();
     read_bytes(values.data(), 0, values.size() * sizeof(T));
     return values;
+}
+
+template <class T>
+void Tensor::read_at(std::int64_t first, std::span<T> values) const {
+    check_type(type_of<T>());
+    read_bytes(values.data(), offset_of(first, sizeof(T)), values.size() * sizeof(T));
+}
+
+template <class T>
+void Tensor::write_at(std::int64_t first, std::span<const T> values) const {
+    check_type(type_of<T>());
+    write_bytes(values.data(), offset_of(first, sizeof(T)), values.size() * sizeof(T));
+}
+
+template <class T>
+T Tensor::get(const Shape &index) const {
+    if constexpr (std::is_same_v<T, float>) {
+        return get_f32(index);
+    } else {
+        T value;
+        read_at(position_of("get", index), std::span<T>(&value, 1));
+        return value;
+    }
+}
+
+template <class T>
+void Tensor::set(const Shape &index, T value) const {
+    static_assert(std::is_arithmetic_v<T>, "an element is set to a number");
+    const auto exactly = [&](auto element) { write_at<decltype(element)>(position_of("set", index), {&element, 1}); };
+    if (type() == Type::f64) return exactly(static_cast<double>(value));
+    if constexpr (std::is_integral_v<T>) {
+        if (type() == Type::i64 && std::in_range<std::int64_t>(static_cast<long long>(value)))
+            return exactly(static_cast<std::int64_t>(value));
+        if (type() == Type::i32 && static_cast<std::int32_t>(value) == value) return exactly(static_cast<std::int32_t>(value));
+        if (static_cast<T>(static_cast<float>(value)) != value) fail_inexact(std::to_string(value));
+    }
+    set_f32(index, static_cast<float>(value));
 }
 
 template <class T>

@@ -21,9 +21,9 @@ use core::marker::{PhantomData, PhantomPinned};
 /// Threads: any function may be called from any thread. Building (constructors, tl_graph_create()) takes a
 /// short lock and may go on while graphs are computed. A run lock per context keeps computing, reading
 /// and writing apart: tl_graph_compute() takes it exclusively for contexts that it writes and shared
-/// for those that it only reads; tensor reads take it shared, writes exclusively, for the call. Nobody
-/// waits for it: whoever comes second gets TL_STATUS_BUSY and a message naming the context, and which
-/// node or leaf of the graph needs it.
+/// for those that it only reads; tensor reads take it shared, writes exclusively, for the call. A call
+/// that finds it taken returns TL_STATUS_BUSY and a message naming the context, and which node or leaf of
+/// the graph needs it: at once, or after the busy timeout (tl_context_set_busy_timeout()).
 ///
 /// Models: keep weights in one context, tl_context_freeze() it, and build each request's nodes in a
 /// context of its own, which is reset or freed afterwards. Requests then run at the same time, each
@@ -101,6 +101,27 @@ extern "C" {
     /// TL_STATUS_BUSY: a graph or another context still refers to it, or it is in use; nothing was
     /// changed. TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread. Since 0.1.
     pub fn tl_context_reset(ctx: *mut tl_context, err: *mut tl_error) -> tl_status;
+
+    /// Has calls wait for what other threads use, instead of returning TL_STATUS_BUSY at once.
+    ///
+    /// A call about this context, one of its tensors or a graph that was created in it waits up to
+    /// `nanoseconds` for the run locks and the graph that it needs; tl_graph_compute() also waits no longer
+    /// for the backend, for which it otherwise waits without limit. 0, the default, waits for no lock. The
+    /// time counts from the call; a call that has begun to compute is not stopped.
+    ///
+    /// While it waits, a call holds no lock and sleeps; it may notice a free lock late, by an eighth of the
+    /// time waited and at most by 1 ms. Calls from a callback of a running graph never wait, as they might wait for
+    /// themselves; nor does tl_context_reset() for graphs and contexts that refer to the context.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: ctx is NULL. Any thread, at any time. Since 0.1.
+    pub fn tl_context_set_busy_timeout(ctx: *mut tl_context, nanoseconds: u64, err: *mut tl_error) -> tl_status;
+
+    /// The busy timeout in nanoseconds; 0 for NULL. Any thread. Since 0.1.
+    pub fn tl_context_busy_timeout(ctx: *const tl_context) -> u64;
+
+    /// The context's number in messages: 1 for the first that the process made; 0 for NULL. Any thread.
+    /// Since 0.1.
+    pub fn tl_context_id(ctx: *const tl_context) -> u64;
 
     /// Names the context, for messages: `context 3 'weights'`. `name` is UTF-8 and copied; NULL or `""` takes
     /// the name away. TL_STATUS_INVALID_ARGUMENT: ctx is NULL, or the name is no UTF-8.

@@ -24,6 +24,11 @@ pub struct tl_graph {
 /// false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
 pub type tl_progress_fn = Option<unsafe extern "C" fn(user_data: *mut c_void, done: usize, total: usize) -> bool>;
 
+/// Called on the thread that called tl_graph_compute(), after each node that computes something, with that node: `done` of `total`
+/// nodes are computed. Return true to go on, false to stop the run with TL_STATUS_ABORTED. Must not throw or unwind.
+pub type tl_observe_fn =
+    Option<unsafe extern "C" fn(user_data: *mut c_void, node: *mut tl_tensor, done: usize, total: usize) -> bool>;
+
 extern "C" {
     /// Builds the graph of `n_outputs` outputs: post-order from each in turn, every tensor once.
     ///
@@ -69,6 +74,19 @@ extern "C" {
     /// The number of leafs; 0 for NULL. Any thread. Since 0.1.
     pub fn tl_graph_n_leafs(graph: *const tl_graph) -> usize;
 
+    /// Lists the nodes in the order in which they are computed, views included.
+    ///
+    /// Writes up to `n` of them to `nodes`, which may be NULL where n is 0, and returns how many there are;
+    /// 0 for NULL. They are valid as long as the graph. A node that is computed again for gradients
+    /// (tl_graph_create_within()) is listed as often as it is computed. Any thread. Since 0.1.
+    pub fn tl_graph_nodes(graph: *const tl_graph, nodes: *mut *mut tl_tensor, n: usize) -> usize;
+
+    /// Lists the leafs that the graph's nodes read or write, as tl_graph_nodes(). Any thread. Since 0.1.
+    pub fn tl_graph_leafs(graph: *const tl_graph, leafs: *mut *mut tl_tensor, n: usize) -> usize;
+
+    /// Lists the outputs in the order in which they were given, as tl_graph_nodes(). Any thread. Since 0.1.
+    pub fn tl_graph_outputs(graph: *const tl_graph, outputs: *mut *mut tl_tensor, n: usize) -> usize;
+
     /// Computes the graph and returns when the results are there. The first call with a backend makes a
     /// plan (kernels, memory, threads), later ones reuse it; so does another graph of the same context, once
     /// this one is freed, if it has the same operations, shapes, types and constants.
@@ -94,6 +112,22 @@ extern "C" {
     pub fn tl_graph_set_progress(
         graph: *mut tl_graph,
         progress: tl_progress_fn,
+        user_data: *mut c_void,
+        err: *mut tl_error,
+    ) -> tl_status;
+
+    /// Sets the observer of the coming runs, which is called with each node when its result is there; NULL removes it. `user_data` is
+    /// handed to it as it is and must live until the observer is replaced or the graph is freed.
+    ///
+    /// While it runs, tl_tensor_read(), tl_tensor_read_f32() and tl_tensor_get_f32() read the node's result on this thread, also an
+    /// intermediate one's, and no other tensor of a context that the run writes. It is called once for each node that computes
+    /// something, in the order of computing; views have no result of their own. Each node runs by itself meanwhile: that is slow, and has the
+    /// same bits. What it returns after the last node changes nothing, as the results are there.
+    ///
+    /// TL_STATUS_INVALID_ARGUMENT: graph is NULL. TL_STATUS_BUSY: the graph is being computed. Any thread. Since 0.1.
+    pub fn tl_graph_set_observer(
+        graph: *mut tl_graph,
+        observe: tl_observe_fn,
         user_data: *mut c_void,
         err: *mut tl_error,
     ) -> tl_status;

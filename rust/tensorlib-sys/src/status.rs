@@ -53,11 +53,21 @@ pub struct tl_error {
     /// What the call returned.
     pub code: tl_status,
     /// UTF-8, NUL-terminated. Names the operation, the shapes or values, and what would be valid. Where that
-    /// is too long, " ... " stands for characters in its middle.
+    /// is too long, " ... " stands for characters in its middle, and tl_error_text() gives all of it.
     pub message: [c_char; 256],
+    /// Names a message that was cut, for tl_error_text(); 0 where the message is whole.
+    pub text: u32,
 }
 
 extern "C" {
+    /// Copies the whole message of an error into `buf`, as much as fits, with a NUL; `buf` may be NULL.
+    /// Returns the length of all of it without the NUL; 0 for NULL, after a success, and where struct_size
+    /// is too small.
+    ///
+    /// The process keeps the last 64 messages that were cut: of an older one, and of one that there was no
+    /// memory for, this is `message`. Any thread, also another one than the failed call's. Since 0.1.
+    pub fn tl_error_text(err: *const tl_error, buf: *mut c_char, size: usize) -> usize;
+
     /// The ABI's version: major * 65536 + minor. A program built against this header runs with any
     /// library of the same major and the same or a later minor version: see TL_ABI_VERSION.
     /// Any thread. Since 0.1.

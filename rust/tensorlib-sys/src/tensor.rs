@@ -74,6 +74,26 @@ extern "C" {
     /// The name of the operation that makes the tensor, `"mul_mat"`; `"leaf"` for a leaf; NULL for NULL.
     /// Static storage, not to be freed. Since 0.1.
     pub fn tl_tensor_op(t: *const tl_tensor) -> *const c_char;
+    /// Lists the context's tensors, leafs and nodes, in the order in which they were made.
+    ///
+    /// Writes up to `n` of them to `tensors`, which may be NULL where n is 0, and returns how many there
+    /// are; 0 for NULL. Gradients and functions made of several operations list all their nodes. The
+    /// pointers are valid until tl_context_reset(). Any thread. Since 0.1.
+    pub fn tl_context_tensors(ctx: *const tl_context, tensors: *mut *mut tl_tensor, n: usize) -> usize;
+
+    /// The first of the context's tensors that has this name; NULL where none has, and where ctx or name is
+    /// NULL or name is `""`. Looks at each tensor in turn. Any thread. Since 0.1.
+    pub fn tl_context_find(ctx: *const tl_context, name: *const c_char) -> *mut tl_tensor;
+
+    /// Lists the tensors that the tensor's operation takes, in the order in which docs/ops.md names them;
+    /// NULL stands for one that was left out.
+    ///
+    /// Writes up to `n` of them to `sources`, which may be NULL where n is 0, and returns how many there
+    /// are; 0 for a leaf and for NULL. They are valid as long as the tensor. Any thread. Since 0.1.
+    pub fn tl_tensor_sources(t: *const tl_tensor, sources: *mut *mut tl_tensor, n: usize) -> usize;
+    /// The tensor's context, with a reference of its own, which the caller gives back with
+    /// tl_context_free(); NULL for NULL. tl_context_reset() is TL_STATUS_BUSY until then. Any thread. Since 0.1.
+    pub fn tl_tensor_context(t: *const tl_tensor) -> *mut tl_context;
     /// The tensor's name, `""` where it has none; NULL for NULL. Owned by the context, valid until the
     /// tensor is named anew or ends; where another thread may do that, tl_tensor_copy_name(). Since 0.1.
     pub fn tl_tensor_name(t: *const tl_tensor) -> *const c_char;

@@ -6,7 +6,12 @@ use std::ptr::NonNull;
 use tensorlib_sys as sys;
 
 fn fresh_error() -> sys::tl_error {
-    sys::tl_error { struct_size: std::mem::size_of::<sys::tl_error>(), code: sys::TL_STATUS_OK, message: [0; 256] }
+    sys::tl_error {
+        struct_size: std::mem::size_of::<sys::tl_error>(),
+        code: sys::TL_STATUS_OK,
+        message: [0; 256],
+        text: 0,
+    }
 }
 
 fn to_error(err: &sys::tl_error, code: i32, shapes: Vec<Vec<i64>>) -> Error {
