@@ -5,8 +5,10 @@ package tensorlib
 import "C"
 
 import (
+	"context"
 	"runtime"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -18,6 +20,8 @@ type Context struct {
 	// build keeps a constructor and the reading of its error together, so that a
 	// goroutine gets its own error and never another's.
 	build sync.Mutex
+
+	busy *patience // its graphs' too
 }
 
 // ContextOption changes how [NewContext] makes a context.
@@ -76,12 +80,20 @@ func NewContext(options ...ContextOption) (*Context, error) {
 	if err := check(C.tl_context_create(&params.c, &ptr, &cerr), &cerr); err != nil {
 		return nil, err
 	}
-	c := &Context{
-		h:   &handle{what: "context", free: func() { C.tl_context_free(ptr) }},
-		ptr: ptr,
+	return wrapContext(ptr), nil
+}
+
+// wrapContext wraps a context of which the caller has a reference.
+func wrapContext(ptr *C.tl_context) *Context {
+	h := &handle{what: "context"}
+	h.free = func() {
+		forget(ptr, h)
+		C.tl_context_free(ptr)
 	}
-	runtime.AddCleanup(c, (*handle).close, c.h)
-	return c, nil
+	c := &Context{h: h, ptr: ptr, busy: new(patience)}
+	register(c)
+	runtime.AddCleanup(c, (*handle).close, h)
+	return c
 }
 
 // Close gives the context back: its tensors give errors from now on. Graphs and
@@ -178,8 +190,7 @@ func (c *Context) Allocate(b *Backend) error {
 		defer b.leave()
 		backend = b.ptr
 	}
-	cerr := newCError()
-	return check(C.tl_context_allocate(c.ptr, backend, &cerr), &cerr)
+	return c.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_context_allocate(c.ptr, backend, cerr) })
 }
 
 // Reset empties the context for the next round and keeps its memory. All its
@@ -193,9 +204,11 @@ func (c *Context) Reset() error {
 		return invalid("context is nil: make one first")
 	}
 	defer runtime.KeepAlive(c)
-	return c.h.renew(func() error {
-		cerr := newCError()
-		return check(C.tl_context_reset(c.ptr, &cerr), &cerr)
+	return c.busy.try(context.Background(), func(time.Time) error {
+		return c.h.renew(func() error {
+			cerr := newCError()
+			return check(C.tl_context_reset(c.ptr, &cerr), &cerr)
+		})
 	})
 }
 

@@ -107,43 +107,32 @@ func WriteAt[T Element](t *Tensor, first int64, src []T) error {
 // ReadBytes reads len(dst) bytes of the elements as they are stored, from a byte
 // offset into the packed elements on. Errors: see [Read].
 func (t *Tensor) ReadBytes(offset int64, dst []byte) error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
 	if offset < 0 {
 		return invalid("read: the offset %d is negative", offset)
 	}
-	cerr := newCError()
-	return check(C.tl_tensor_read(t.ptr, unsafe.Pointer(unsafe.SliceData(dst)), C.size_t(offset),
-		C.size_t(len(dst)), &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_read(t.ptr, unsafe.Pointer(unsafe.SliceData(dst)), C.size_t(offset), C.size_t(len(dst)), cerr)
+	})
 }
 
 // WriteBytes overwrites len(src) bytes of the elements as they are stored, from a
 // byte offset into the packed elements on. Errors: see [Write].
 func (t *Tensor) WriteBytes(offset int64, src []byte) error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
 	if offset < 0 {
 		return invalid("write: the offset %d is negative", offset)
 	}
-	cerr := newCError()
-	return check(C.tl_tensor_write(t.ptr, unsafe.Pointer(unsafe.SliceData(src)), C.size_t(offset),
-		C.size_t(len(src)), &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_write(t.ptr, unsafe.Pointer(unsafe.SliceData(src)), C.size_t(offset), C.size_t(len(src)), cerr)
+	})
 }
 
 // ReadF32 reads a whole tensor of any type converted to float32, rounded to
 // nearest even where the type is wider; dst must have [Tensor.Len] elements.
 // Errors: see [Read].
 func (t *Tensor) ReadF32(dst []float32) error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	cerr := newCError()
-	return check(C.tl_tensor_read_f32(t.ptr, (*C.float)(unsafe.SliceData(dst)), C.size_t(len(dst)), &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_read_f32(t.ptr, (*C.float)(unsafe.SliceData(dst)), C.size_t(len(dst)), cerr)
+	})
 }
 
 // WriteF32 overwrites a whole tensor of any type from float32 values; src must
@@ -151,45 +140,36 @@ func (t *Tensor) ReadF32(dst []float32) error {
 // even; a value out of range or NaN is [StatusInvalidArgument] naming its
 // position. Errors otherwise: see [Write].
 func (t *Tensor) WriteF32(src []float32) error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	cerr := newCError()
-	return check(C.tl_tensor_write_f32(t.ptr, (*C.float)(unsafe.SliceData(src)), C.size_t(len(src)), &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_write_f32(t.ptr, (*C.float)(unsafe.SliceData(src)), C.size_t(len(src)), cerr)
+	})
 }
 
 // GetF32 reads one element converted to float32. Indices that are left out are
 // 0; [StatusInvalidArgument] for one outside the shape. Errors otherwise: see
 // [Read].
 func (t *Tensor) GetF32(index ...int64) (float32, error) {
-	if err := t.enter(); err != nil {
-		return 0, err
-	}
-	defer t.leave()
 	i, err := index4(index)
 	if err != nil {
 		return 0, err
 	}
 	var value C.float
-	cerr := newCError()
-	err = check(C.tl_tensor_get_f32(t.ptr, i[0], i[1], i[2], i[3], &value, &cerr), &cerr)
+	err = t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_get_f32(t.ptr, i[0], i[1], i[2], i[3], &value, cerr)
+	})
 	return float32(value), err
 }
 
 // SetF32 overwrites one element, converted as by [Tensor.WriteF32]. Indices that
 // are left out are 0.
 func (t *Tensor) SetF32(value float32, index ...int64) error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
 	i, err := index4(index)
 	if err != nil {
 		return err
 	}
-	cerr := newCError()
-	return check(C.tl_tensor_set_f32(t.ptr, i[0], i[1], i[2], i[3], C.float(value), &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_set_f32(t.ptr, i[0], i[1], i[2], i[3], C.float(value), cerr)
+	})
 }
 
 // Access is what a mapping is for.
@@ -217,8 +197,9 @@ func (t *Tensor) Map(access Access, use func(data []byte) error) error {
 	}
 	defer t.leave()
 	var data unsafe.Pointer
-	cerr := newCError()
-	if err := check(C.tl_tensor_map(t.ptr, C.tl_access(access), &data, &cerr), &cerr); err != nil {
+	if err := t.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_tensor_map(t.ptr, C.tl_access(access), &data, cerr)
+	}); err != nil {
 		return err
 	}
 	defer C.tl_tensor_unmap(t.ptr, C.tl_access(access))

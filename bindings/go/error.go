@@ -89,5 +89,9 @@ func check(status C.tl_status, cerr *C.tl_error) error {
 	if status == C.TL_STATUS_OK {
 		return nil
 	}
-	return &Error{Code: Status(status), Message: C.GoString(&cerr.message[0])}
+	message := C.GoString(&cerr.message[0])
+	if cerr.text != 0 { // what did not fit is kept elsewhere
+		message = cText(func(buf *C.char, size C.size_t) C.size_t { return C.tl_error_text(cerr, buf, size) })
+	}
+	return &Error{Code: Status(status), Message: message}
 }

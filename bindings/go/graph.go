@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"sync"
+	"time"
 	"unsafe"
 )
 
@@ -19,9 +20,12 @@ type Graph struct {
 	h   *handle
 	ptr *C.tl_graph
 
-	mu       sync.Mutex // guards progress and watched, and keeps them equal to what C was told
+	busy *patience // its context's
+
+	mu       sync.Mutex // guards what follows, and keeps it equal to what C was told
 	progress func(done, total int) bool
 	watched  bool // C calls back
+	observe  func(node *Tensor, done, total int) bool
 }
 
 // NewGraph makes the graph of the outputs: post-order from each in turn, every
@@ -73,8 +77,9 @@ func newGraph(c *Context, memory *uint, outputs []*Tensor) (*Graph, error) {
 		return nil, err
 	}
 	g := &Graph{
-		h:   &handle{what: "graph", free: func() { C.tl_graph_free(ptr) }},
-		ptr: ptr,
+		h:    &handle{what: "graph", free: func() { C.tl_graph_free(ptr) }},
+		ptr:  ptr,
+		busy: c.busy,
 	}
 	runtime.AddCleanup(g, (*handle).close, g.h)
 	return g, nil
@@ -133,10 +138,35 @@ func (g *Graph) SetProgress(progress func(done, total int) bool) error {
 
 // watch has C call back in the coming runs, or not; mu is locked.
 func (g *Graph) watch(on bool) error {
-	cerr := newCError()
-	err := check(C.tlgo_graph_set_progress(g.ptr, C.bool(on), &cerr), &cerr)
+	err := g.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tlgo_graph_set_progress(g.ptr, C.bool(on), cerr) })
 	if err == nil {
 		g.watched = on
+	}
+	return err
+}
+
+// SetObserver sets what the coming runs call with each node that computes
+// something, when its result is there, on the goroutine that computes; nil takes it
+// away. Until it returns, [Read], [Tensor.ReadF32], [Tensor.GetF32] and their like
+// read the node's result, also an intermediate one's, on that goroutine alone;
+// other tensors of a context that the run writes are [StatusBusy]. Views have no
+// result of their own. Each node runs by itself meanwhile: that is slower, and has
+// the same bits. What it returns, and a panic in it, count as of
+// [Graph.SetProgress].
+//
+// Errors: as of [Graph.SetProgress].
+func (g *Graph) SetObserver(observe func(node *Tensor, done, total int) bool) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := g.busy.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tlgo_graph_set_observer(g.ptr, C.bool(observe != nil), cerr)
+	})
+	if err == nil {
+		g.observe = observe
 	}
 	return err
 }
@@ -155,8 +185,7 @@ func (g *Graph) SetCheckFinite(on bool) error {
 		return err
 	}
 	defer g.leave()
-	cerr := newCError()
-	return check(C.tl_graph_set_check_finite(g.ptr, C.bool(on), &cerr), &cerr)
+	return g.busy.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_graph_set_check_finite(g.ptr, C.bool(on), cerr) })
 }
 
 // Compute computes the graph and returns when the results are there. The first
@@ -192,7 +221,13 @@ func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 		return err
 	}
 	defer b.leave()
-	isMine, err := b.takeTurn(ctx)
+	return g.busy.try(ctx, func(until time.Time) error { return g.computeInTurn(ctx, b, until) })
+}
+
+// computeInTurn waits for the backend, until then where that is a time, and
+// computes; graph and backend are entered.
+func (g *Graph) computeInTurn(ctx context.Context, b *Backend, until time.Time) error {
+	isMine, err := b.takeTurn(ctx, until)
 	if err != nil {
 		return err
 	}
@@ -200,7 +235,7 @@ func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 		defer func() { <-b.turn }()
 	}
 	g.mu.Lock()
-	progress := g.progress
+	progress, observe := g.progress, g.observe
 	if ctx.Done() != nil && !g.watched {
 		err = g.watch(true)
 	}
@@ -210,10 +245,10 @@ func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 	}
 
 	cerr := newCError()
-	if progress == nil && ctx.Done() == nil {
+	if progress == nil && observe == nil && ctx.Done() == nil {
 		return check(C.tlgo_graph_compute(g.ptr, b.ptr, 0, &cerr), &cerr)
 	}
-	r := &run{ctx: ctx, progress: progress}
+	r := &run{ctx: ctx, progress: progress, observe: observe}
 	id := cgo.NewHandle(r)
 	defer id.Delete()
 	err = check(C.tlgo_graph_compute(g.ptr, b.ptr, C.uintptr_t(id), &cerr), &cerr)
@@ -229,7 +264,7 @@ func (g *Graph) ComputeContext(ctx context.Context, b *Backend) error {
 // takeTurn waits until the backend computes for nobody else. A goroutine that
 // waited in C would hold a thread of the system each. It is false within a
 // progress callback where the backend is in use: C says then who may wait.
-func (b *Backend) takeTurn(ctx context.Context) (bool, error) {
+func (b *Backend) takeTurn(ctx context.Context, until time.Time) (bool, error) {
 	if ctx.Err() != nil {
 		return false, endedBy(ctx)
 	}
@@ -241,9 +276,17 @@ func (b *Backend) takeTurn(ctx context.Context) (bool, error) {
 	if C.tlgo_in_callback() {
 		return false, nil
 	}
+	var tooLate <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		tooLate = timer.C
+	}
 	select {
 	case b.turn <- struct{}{}:
 		return true, nil
+	case <-tooLate:
+		return false, errorf(StatusBusy, "compute: the backend computes for other goroutines")
 	case <-ctx.Done():
 		return false, endedBy(ctx)
 	}
@@ -284,11 +327,14 @@ func (g *Graph) PlanText(b *Backend) (string, error) {
 		return "", err
 	}
 	defer b.leave()
-	cerr := newCError()
-	text := cText(func(buf *C.char, size C.size_t) C.size_t {
-		return C.tl_graph_plan_text(g.ptr, b.ptr, buf, size, &cerr)
+	var text string
+	err := g.busy.patiently(func(cerr *C.tl_error) C.tl_status {
+		text = cText(func(buf *C.char, size C.size_t) C.size_t {
+			return C.tl_graph_plan_text(g.ptr, b.ptr, buf, size, cerr)
+		})
+		return cerr.code
 	})
-	return text, check(cerr.code, &cerr)
+	return text, err
 }
 
 // PlanBytes says how many bytes computing the graph takes of each device of the
@@ -307,8 +353,9 @@ func (g *Graph) PlanBytes(b *Backend) ([]uint64, error) {
 	}
 	defer b.leave()
 	cbytes := make([]C.size_t, len(b.devices))
-	cerr := newCError()
-	if err := check(C.tl_graph_plan_bytes(g.ptr, b.ptr, &cbytes[0], C.size_t(len(cbytes)), &cerr), &cerr); err != nil {
+	if err := g.busy.patiently(func(cerr *C.tl_error) C.tl_status {
+		return C.tl_graph_plan_bytes(g.ptr, b.ptr, &cbytes[0], C.size_t(len(cbytes)), cerr)
+	}); err != nil {
 		return nil, err
 	}
 	bytes := make([]uint64, len(cbytes))

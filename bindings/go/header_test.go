@@ -16,15 +16,17 @@ var leftOut = map[string]string{
 	"tl_tensor_new_4d": "NewTensor takes any number of dimensions",
 	"tl_tensor_data":   "a raw pointer outside all locks; Map holds them",
 
-	"tl_gguf_open_memory":   "C may not keep Go's memory; ParseGGUF copies it",
-	"tl_gguf_array_u64":     "Value gives whole arrays",
-	"tl_gguf_array_i64":     "Value gives whole arrays",
-	"tl_gguf_array_f64":     "Value gives whole arrays",
-	"tl_gguf_array_bool":    "Value gives whole arrays",
-	"tl_gguf_array_read":    "Value gives whole arrays",
-	"tl_tensor_name":        "Name copies it: another goroutine may name the tensor anew",
-	"tl_join_params_init":   "there is nothing to set yet",
-	"tl_gguf_tensor_offset": "for who reads the file without the library; TensorBytes gives the data",
+	"tl_gguf_open_memory":         "C may not keep Go's memory; ParseGGUF copies it",
+	"tl_gguf_array_u64":           "Value gives whole arrays",
+	"tl_gguf_array_i64":           "Value gives whole arrays",
+	"tl_gguf_array_f64":           "Value gives whole arrays",
+	"tl_gguf_array_bool":          "Value gives whole arrays",
+	"tl_gguf_array_read":          "Value gives whole arrays",
+	"tl_tensor_name":              "Name copies it: another goroutine may name the tensor anew",
+	"tl_join_params_init":         "there is nothing to set yet",
+	"tl_context_busy_timeout":     "goroutines wait in Go: see patience",
+	"tl_context_set_busy_timeout": "goroutines wait in Go: see patience",
+	"tl_gguf_tensor_offset":       "for who reads the file without the library; TensorBytes gives the data",
 }
 
 // Every function of the C header is either used here or left out for a reason.

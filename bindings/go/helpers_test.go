@@ -66,3 +66,8 @@ func f32(c *Context, ne ...int64) *Tensor {
 	}
 	return must(NewTensorFrom(c, data, ne...))
 }
+
+// vector is a leaf of one dimension with these values.
+func vector(c *Context, values ...float32) *Tensor {
+	return must(NewTensorFrom(c, values, int64(len(values))))
+}

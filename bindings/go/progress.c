@@ -29,8 +29,21 @@ static bool on_progress(void *user_data, size_t done, size_t total) {
 	return go_on;
 }
 
+static bool on_result(void *user_data, tl_tensor *node, size_t done, size_t total) {
+	(void)user_data;
+	if (current_run == 0) return true;
+	depth++;
+	const bool go_on = tlgoObserve(current_run, node, done, total);
+	depth--;
+	return go_on;
+}
+
 bool tlgo_in_callback(void) { return depth > 0; }
 
 tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err) {
 	return tl_graph_set_progress(graph, on ? on_progress : NULL, NULL, err);
+}
+
+tl_status tlgo_graph_set_observer(tl_graph *graph, bool on, tl_error *err) {
+	return tl_graph_set_observer(graph, on ? on_result : NULL, NULL, err);
 }

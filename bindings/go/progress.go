@@ -8,12 +8,13 @@ import (
 	"runtime/cgo"
 )
 
-// run is one call of Graph.Compute with a progress callback, or a context that may
-// end.
+// run is one call of Graph.Compute with a progress callback, an observer, or a
+// context that may end.
 type run struct {
 	ctx      context.Context
-	progress func(done, total int) bool // may be nil
-	ended    bool                       // by ctx
+	progress func(done, total int) bool               // may be nil
+	observe  func(node *Tensor, done, total int) bool // may be nil
+	ended    bool                                     // by ctx
 	panicked bool
 	value    any // what the callback panicked with
 }
@@ -24,14 +25,25 @@ type run struct {
 //export tlgoProgress
 func tlgoProgress(id C.uintptr_t, done, total C.size_t) (goOn C.bool) {
 	r := cgo.Handle(id).Value().(*run)
-	defer func() {
-		if value := recover(); value != nil {
-			r.panicked, r.value, goOn = true, value, false
-		}
-	}()
+	defer r.keepPanic(&goOn)
 	if r.ctx.Err() != nil {
 		r.ended = true
 		return false
 	}
 	return C.bool(r.progress == nil || r.progress(int(done), int(total)))
+}
+
+// tlgoObserve is the same with the node whose result is there.
+//
+//export tlgoObserve
+func tlgoObserve(id C.uintptr_t, node *C.tl_tensor, done, total C.size_t) (goOn C.bool) {
+	r := cgo.Handle(id).Value().(*run)
+	defer r.keepPanic(&goOn)
+	return C.bool(r.observe == nil || r.observe(tensorOf(node), int(done), int(total)))
+}
+
+func (r *run) keepPanic(goOn *C.bool) {
+	if value := recover(); value != nil {
+		r.panicked, r.value, *goOn = true, value, false
+	}
 }

@@ -1,4 +1,4 @@
-// The way from the engine's progress callback back into Go.
+// The way from the engine's callbacks back into Go.
 #ifndef TENSORLIB_GO_PROGRESS_H
 #define TENSORLIB_GO_PROGRESS_H
 
@@ -11,6 +11,9 @@ tl_status tlgo_graph_compute(tl_graph *graph, tl_backend *backend, uintptr_t run
 
 // Has the coming runs of the graph call their run's callback, or nothing.
 tl_status tlgo_graph_set_progress(tl_graph *graph, bool on, tl_error *err);
+
+// The same of the observer.
+tl_status tlgo_graph_set_observer(tl_graph *graph, bool on, tl_error *err);
 
 // Whether the calling goroutine is in a progress callback: until this returns, it
 // stays on the thread that C called back on.

@@ -240,12 +240,7 @@ func (t *Tensor) Place(device string) error {
 // Errors: [StatusInvalidArgument] for what is no leaf or has no data yet,
 // [StatusBusy].
 func (t *Tensor) SetConstant() error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	cerr := newCError()
-	return check(C.tl_tensor_set_constant(t.ptr, &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_tensor_set_constant(t.ptr, cerr) })
 }
 
 // DropOriginal returns the memory of a constant's original to the system where a
@@ -260,12 +255,7 @@ func (t *Tensor) SetConstant() error {
 // such as IQ2), [StatusOutOfMemory] where the context's limit does not allow for
 // the copy, [StatusBusy]; nothing has changed then.
 func (t *Tensor) DropOriginal() error {
-	if err := t.enter(); err != nil {
-		return err
-	}
-	defer t.leave()
-	cerr := newCError()
-	return check(C.tl_tensor_drop_original(t.ptr, &cerr), &cerr)
+	return t.patiently(func(cerr *C.tl_error) C.tl_status { return C.tl_tensor_drop_original(t.ptr, cerr) })
 }
 
 // String describes the tensor, not its values: "mul_mat scores: f32 [4, 3]".

@@ -154,3 +154,110 @@ func TestCallbacksDoNotWait(t *testing.T) {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
+
+// Calls wait as long as their context says, in Go: hundreds of them hold no threads.
+func TestBusyTimeout(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(1)))
+	defer cpu.Close()
+	c := newContext(t)
+	x := vector(c, 1, 2)
+	y := must(c.Add(x, x))
+	g := must(NewGraph(c, y))
+	defer g.Close()
+	wantError(t, c.SetBusyTimeout(-1), StatusInvalidArgument, "-1ns: 0 and more is valid")
+	wantError(t, (*Context)(nil).SetBusyTimeout(0), StatusInvalidArgument, "nil")
+	if c.BusyTimeout() != 0 {
+		t.Error("there is a timeout that nobody set")
+	}
+
+	// The writing of a mapping excludes everything else.
+	held, release, ended := make(chan struct{}), make(chan struct{}), make(chan error)
+	hold := func() {
+		go func() {
+			ended <- x.Map(AccessWrite, func([]byte) error {
+				held <- struct{}{}
+				<-release
+				return nil
+			})
+		}()
+		<-held
+	}
+	hold()
+	wantError(t, g.Compute(cpu), StatusBusy)
+	if err := c.SetBusyTimeout(20 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	const longer = "for longer than the busy timeout of 20ms"
+	wantError(t, g.Compute(cpu), StatusBusy, longer)
+	wantError(t, Write(x, []float32{3, 4}), StatusBusy, longer)
+	wantError(t, x.SetConstant(), StatusBusy, longer)
+	_, err := g.PlanText(cpu)
+	wantError(t, err, StatusBusy, longer)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := c.SetBusyTimeout(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.ComputeContext(ctx, cpu); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v is no deadline's", err)
+	}
+
+	threads := pprof.Lookup("threadcreate").Count()
+	var calls sync.WaitGroup
+	for range 300 {
+		calls.Add(2)
+		go func() {
+			defer calls.Done()
+			if err := g.Compute(cpu); err != nil {
+				t.Error(err)
+			}
+		}()
+		go func() {
+			defer calls.Done()
+			if _, err := x.GetF32(1); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	time.Sleep(50 * time.Millisecond)
+	if more := pprof.Lookup("threadcreate").Count() - threads; more > 50 {
+		t.Errorf("%d threads were made", more)
+	}
+	close(release)
+	calls.Wait()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	wantValues[float32](t, y, 2, 4)
+
+	// It might wait for itself.
+	if err := g.SetProgress(func(int, int) bool {
+		wantError(t, g.Compute(cpu), StatusBusy)
+		_, err := x.GetF32(0)
+		wantError(t, err, StatusBusy)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Compute(cpu); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestBusyTimeoutOfTheBackend(t *testing.T) {
+	cpu := must(NewBackend("cpu", WithThreads(1)))
+	defer cpu.Close()
+	g, begun := long(t, newContext(t))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- g.ComputeContext(ctx, cpu) }()
+	<-begun
+	c := newContext(t)
+	if err := c.SetBusyTimeout(10 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	err := cpu.Compute(must(c.Abs(vector(c, 1))))
+	wantError(t, err, StatusBusy, "computes for other goroutines, for longer than the busy timeout of 10ms")
+	cancel()
+	wantError(t, <-ended, StatusAborted)
+}

@@ -24,7 +24,10 @@ pub const tl_error = extern struct {
     struct_size: usize = @sizeOf(tl_error),
     code: tl_status = TL_STATUS_OK,
     message: [256]u8 = @splat(0),
+    text: u32 = 0,
 };
+
+pub extern fn tl_error_text(err: ?*const tl_error, buf: ?[*]u8, size: usize) usize;
 
 pub extern fn tl_abi_version() u32;
 pub extern fn tl_version() ?[*:0]const u8;
@@ -160,6 +163,9 @@ pub extern fn tl_context_used_memory(ctx: ?*const tl_context) usize;
 pub extern fn tl_context_peak_memory(ctx: ?*const tl_context) usize;
 pub extern fn tl_context_allocate(ctx: ?*tl_context, backend: ?*tl_backend, err: ?*tl_error) tl_status;
 pub extern fn tl_context_reset(ctx: ?*tl_context, err: ?*tl_error) tl_status;
+pub extern fn tl_context_set_busy_timeout(ctx: ?*tl_context, nanoseconds: u64, err: ?*tl_error) tl_status;
+pub extern fn tl_context_busy_timeout(ctx: ?*const tl_context) u64;
+pub extern fn tl_context_id(ctx: ?*const tl_context) u64;
 pub extern fn tl_context_set_name(ctx: ?*tl_context, name: ?[*:0]const u8, err: ?*tl_error) tl_status;
 pub extern fn tl_context_name(ctx: ?*const tl_context, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_context_freeze(ctx: ?*tl_context, err: ?*tl_error) tl_status;
@@ -185,6 +191,10 @@ pub extern fn tl_tensor_nb(t: ?*const tl_tensor, dim: i32) usize;
 pub extern fn tl_tensor_nbytes(t: ?*const tl_tensor) usize;
 pub extern fn tl_tensor_n_elements(t: ?*const tl_tensor) i64;
 pub extern fn tl_tensor_op(t: ?*const tl_tensor) ?[*:0]const u8;
+pub extern fn tl_context_tensors(ctx: ?*const tl_context, tensors: ?[*]?*tl_tensor, n: usize) usize;
+pub extern fn tl_context_find(ctx: ?*const tl_context, name: ?[*:0]const u8) ?*tl_tensor;
+pub extern fn tl_tensor_sources(t: ?*const tl_tensor, sources: ?[*]?*tl_tensor, n: usize) usize;
+pub extern fn tl_tensor_context(t: ?*const tl_tensor) ?*tl_context;
 pub extern fn tl_tensor_name(t: ?*const tl_tensor) ?[*:0]const u8;
 pub extern fn tl_tensor_copy_name(t: ?*const tl_tensor, buf: ?[*]u8, size: usize) usize;
 pub extern fn tl_tensor_set_name(t: ?*tl_tensor, name: ?[*:0]const u8, err: ?*tl_error) tl_status;
@@ -776,6 +786,7 @@ pub extern fn tl_gradients_reach(y: ?*tl_tensor, t: ?*tl_tensor, out: ?*bool, er
 pub const tl_graph = opaque {};
 
 pub const tl_progress_fn = ?*const fn (user_data: ?*anyopaque, done: usize, total: usize) callconv(.c) bool;
+pub const tl_observe_fn = ?*const fn (user_data: ?*anyopaque, node: ?*tl_tensor, done: usize, total: usize) callconv(.c) bool;
 
 pub extern fn tl_graph_create(
     ctx: ?*tl_context,
@@ -795,7 +806,16 @@ pub extern fn tl_graph_create_within(
 pub extern fn tl_graph_free(graph: ?*tl_graph) void;
 pub extern fn tl_graph_n_nodes(graph: ?*const tl_graph) usize;
 pub extern fn tl_graph_n_leafs(graph: ?*const tl_graph) usize;
+pub extern fn tl_graph_nodes(graph: ?*const tl_graph, nodes: ?[*]?*tl_tensor, n: usize) usize;
+pub extern fn tl_graph_leafs(graph: ?*const tl_graph, leafs: ?[*]?*tl_tensor, n: usize) usize;
+pub extern fn tl_graph_outputs(graph: ?*const tl_graph, outputs: ?[*]?*tl_tensor, n: usize) usize;
 pub extern fn tl_graph_compute(graph: ?*tl_graph, backend: ?*tl_backend, err: ?*tl_error) tl_status;
+pub extern fn tl_graph_set_observer(
+    graph: ?*tl_graph,
+    observe: tl_observe_fn,
+    user_data: ?*anyopaque,
+    err: ?*tl_error,
+) tl_status;
 pub extern fn tl_graph_set_progress(
     graph: ?*tl_graph,
     progress: tl_progress_fn,

@@ -103,6 +103,43 @@ pub const Context = struct {
         return c.tl_context_peak_memory(self.state.handle);
     }
 
+    /// Has calls wait for what other threads use, instead of failing with `error.Busy` at once. A call about this context, one
+    /// of its tensors or a graph whose memory is here waits up to `nanoseconds`; `Graph.compute` also waits no longer for the
+    /// backend, for which it otherwise waits without limit. 0, the default, waits for no lock. A call that has begun to compute
+    /// is not stopped. Calls from a callback of a running graph never wait, as they might wait for themselves.
+    pub fn setBusyTimeout(self: Context, nanoseconds: u64) Error!void {
+        try status.check(c.tl_context_set_busy_timeout(self.state.handle, nanoseconds, status.errorOf(self.diagnostics)));
+    }
+
+    pub fn busyTimeout(self: Context) u64 {
+        return c.tl_context_busy_timeout(self.state.handle);
+    }
+
+    /// The context's number in messages; later contexts have larger ones.
+    pub fn id(self: Context) u64 {
+        return c.tl_context_id(self.state.handle);
+    }
+
+    /// The context's tensors, leafs and nodes, in the order in which they were made; the caller frees the slice.
+    pub fn listTensors(self: Context, allocator: std.mem.Allocator) Error![]Tensor {
+        return self.listed(allocator, c.tl_context_tensors, self.state.handle);
+    }
+
+    /// The first of the context's tensors that has this name; null where none has. Looks at each in turn.
+    pub fn find(self: Context, text: [:0]const u8) ?Tensor {
+        const handle = c.tl_context_find(self.state.handle, text.ptr) orelse return null;
+        return .{ .handle = handle, .state = self.state, .diagnostics = self.diagnostics };
+    }
+
+    /// The tensors that a function of the C library lists.
+    pub fn listed(self: Context, allocator: std.mem.Allocator, comptime list: anytype, from: anytype) Error![]Tensor {
+        const handles = try status.listed(allocator, self.diagnostics, list, from);
+        defer allocator.free(handles);
+        const found = allocator.alloc(Tensor, handles.len) catch return status.noListMemory(self.diagnostics);
+        for (found, handles) |*t, handle| t.* = .{ .handle = handle.?, .state = self.state, .diagnostics = self.diagnostics };
+        return found;
+    }
+
     /// Names the context, for messages: "context 3 'weights'". UTF-8; the text is copied, null takes the name away.
     pub fn setName(self: Context, text: ?[:0]const u8) Error!void {
         const ptr = if (text) |t| t.ptr else null;

@@ -5,14 +5,19 @@ const c = @import("c.zig");
 const status = @import("status.zig");
 const Backend = @import("backend.zig").Backend;
 const Context = @import("context.zig").Context;
+const State = @import("context.zig").State;
 const Tensor = @import("tensor.zig").Tensor;
 const Diagnostics = status.Diagnostics;
 const Error = status.Error;
+
+/// The context of the graph that this thread computes, for the tensors that its observer is shown.
+threadlocal var state_of_run: ?*State = null;
 
 /// The nodes that some outputs need, in an order in which they can be computed. Immutable, computed as often
 /// as you like, with leafs rewritten in between. Keeps the memory of all contexts that it reaches alive.
 pub const Graph = struct {
     handle: *c.tl_graph,
+    state: *State,
     diagnostics: ?*Diagnostics,
 
     /// Post-order from each output in turn, every tensor once. `context` owns the graph's memory.
@@ -37,12 +42,12 @@ pub const Graph = struct {
         context.state.lock();
         defer context.state.unlock();
         const err = status.errorOf(context.diagnostics);
-        const state = context.state.handle;
+        const owner = context.state.handle;
         try status.check(if (memory) |bytes|
-            c.tl_graph_create_within(state, handles.ptr, handles.len, bytes, &handle, err)
+            c.tl_graph_create_within(owner, handles.ptr, handles.len, bytes, &handle, err)
         else
-            c.tl_graph_create(state, handles.ptr, handles.len, &handle, err));
-        return .{ .handle = handle.?, .diagnostics = context.diagnostics };
+            c.tl_graph_create(owner, handles.ptr, handles.len, &handle, err));
+        return .{ .handle = handle.?, .state = context.state, .diagnostics = context.diagnostics };
     }
 
     /// The outputs' data stay with their contexts.
@@ -60,6 +65,28 @@ pub const Graph = struct {
         return c.tl_graph_n_leafs(self.handle);
     }
 
+    /// The nodes in the order in which they are computed, views included; one that is computed again for gradients
+    /// (`initWithin`) as often as it is computed. The caller frees the slice. The graph's context must still be there, and its
+    /// tensors' contexts when they are used.
+    pub fn listNodes(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
+        return self.listed(allocator, c.tl_graph_nodes);
+    }
+
+    /// The leafs that the nodes read or write; the same holds.
+    pub fn listLeafs(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
+        return self.listed(allocator, c.tl_graph_leafs);
+    }
+
+    /// The outputs in the order in which they were given; the same holds.
+    pub fn listOutputs(self: Graph, allocator: std.mem.Allocator) Error![]Tensor {
+        return self.listed(allocator, c.tl_graph_outputs);
+    }
+
+    fn listed(self: Graph, allocator: std.mem.Allocator, comptime list: anytype) Error![]Tensor {
+        const context: Context = .{ .state = self.state, .diagnostics = self.diagnostics };
+        return context.listed(allocator, list, self.handle);
+    }
+
     /// Computes the graph and returns when the results are there. The first run on a backend makes a plan, later
     /// ones use it again.
     ///
@@ -68,6 +95,9 @@ pub const Graph = struct {
     /// the backend's own callback. `error.Aborted`: the callback stopped it. `error.Unavailable`: in a forked
     /// child. `error.OutOfMemory`. After an error the outputs count as not computed.
     pub fn compute(self: Graph, backend: Backend) Error!void {
+        const outer = state_of_run; // a callback may compute another graph
+        state_of_run = self.state;
+        defer state_of_run = outer;
         try status.check(c.tl_graph_compute(self.handle, backend.handle, status.errorOf(self.diagnostics)));
     }
 
@@ -92,6 +122,33 @@ pub const Graph = struct {
     /// `error.Busy`: the graph is being computed.
     pub fn clearProgress(self: Graph) Error!void {
         try status.check(c.tl_graph_set_progress(self.handle, null, null, status.errorOf(self.diagnostics)));
+    }
+
+    /// Has the coming runs call `function(user, node, done, total)` with each node that computes something, when its result is
+    /// there, on the thread that computes. Until it returns, `Tensor.read` and its like read the node's result on this thread,
+    /// also an intermediate one's; other tensors of a context that the run writes are `error.Busy`. Views have no result of
+    /// their own. Each node runs by itself meanwhile: that is slower, and has the same bits. It returns whether to go on, as
+    /// of `setProgress`. `user` is a pointer that must live until the observer is replaced or the graph is gone.
+    /// `error.Busy`: the graph is being computed.
+    pub fn setObserver(
+        self: Graph,
+        user: anytype,
+        comptime function: fn (@TypeOf(user), node: Tensor, done: usize, total: usize) bool,
+    ) Error!void {
+        const Trampoline = struct {
+            fn call(data: ?*anyopaque, node: ?*c.tl_tensor, done: usize, total: usize) callconv(.c) bool {
+                // Messages go nowhere: the graph's may be in use by another thread.
+                const shown: Tensor = .{ .handle = node.?, .state = state_of_run.?, .diagnostics = null };
+                return function(@ptrCast(@alignCast(data)), shown, done, total);
+            }
+        };
+        const data: ?*anyopaque = @ptrCast(@constCast(user));
+        try status.check(c.tl_graph_set_observer(self.handle, Trampoline.call, data, status.errorOf(self.diagnostics)));
+    }
+
+    /// `error.Busy`: the graph is being computed.
+    pub fn clearObserver(self: Graph) Error!void {
+        try status.check(c.tl_graph_set_observer(self.handle, null, null, status.errorOf(self.diagnostics)));
     }
 
     /// Whether the coming runs look at each result and fail with `error.InvalidArgument` at the first one with a NaN, or

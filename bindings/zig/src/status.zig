@@ -40,9 +40,19 @@ pub const Error = error{
 pub const Diagnostics = struct {
     raw: c.tl_error = .{},
 
-    /// What went wrong, for people; empty after success. Valid until the next call that it is given to.
+    /// What went wrong, for people; empty after success. Where that has more than 255 bytes, " ... " stands for its middle. Valid
+    /// until the next call that it is given to.
     pub fn message(self: *const Diagnostics) []const u8 {
         return std.mem.sliceTo(&self.raw.message, 0);
+    }
+
+    /// All of the message, of the last 64 in the process that were too long for `message`; the caller frees it.
+    pub fn text(self: *const Diagnostics, allocator: std.mem.Allocator) error{OutOfMemory}![]u8 {
+        const whole = try allocator.alloc(u8, c.tl_error_text(&self.raw, null, 0) + 1);
+        errdefer allocator.free(whole);
+        // Others may have pushed it out meanwhile: then this is shorter.
+        const length = @min(c.tl_error_text(&self.raw, whole.ptr, whole.len), whole.len - 1);
+        return allocator.realloc(whole, length);
     }
 
     /// The C library's number of the status, TL_STATUS_SHAPE_MISMATCH.
@@ -52,6 +62,7 @@ pub const Diagnostics = struct {
 
     fn set(self: *Diagnostics, code_: c.tl_status, comptime fmt: []const u8, args: anytype) void {
         self.raw.code = code_;
+        self.raw.text = 0;
         @memset(&self.raw.message, 0);
         // One byte stays free for the NUL; what is longer is cut.
         var writer: std.Io.Writer = .fixed(self.raw.message[0 .. self.raw.message.len - 1]);
@@ -126,6 +137,28 @@ pub fn compareAbi(wanted: u32, library: u32, diagnostics: ?*Diagnostics) Error!v
         "the tensorlib library has ABI {}.{}, this program needs {}.{} or a later minor version",
         .{ library >> 16, library & 0xffff, wanted >> 16, wanted & 0xffff },
     );
+}
+
+/// The tensors that a function of the C library lists, null where one was left out; the caller frees the slice. The list may
+/// grow between two calls, so it asks until all fit.
+pub fn listed(
+    allocator: std.mem.Allocator,
+    diagnostics: ?*Diagnostics,
+    comptime list: anytype,
+    from: anytype,
+) Error![]?*c.tl_tensor {
+    var room: usize = 0;
+    while (true) {
+        const handles = allocator.alloc(?*c.tl_tensor, room) catch return noListMemory(diagnostics);
+        const n = list(from, handles.ptr, handles.len);
+        if (n == handles.len) return handles;
+        allocator.free(handles);
+        room = n;
+    }
+}
+
+pub fn noListMemory(diagnostics: ?*Diagnostics) Error {
+    return fail(diagnostics, c.TL_STATUS_OUT_OF_MEMORY, "list: no memory for the tensors", .{});
 }
 
 /// What a function that returns the whole text's length has put into the buffer, its NUL left out.

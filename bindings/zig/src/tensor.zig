@@ -68,6 +68,27 @@ pub const Tensor = struct {
         return std.mem.span(c.tl_tensor_op(self.handle).?);
     }
 
+    /// What the operation takes, in the order of docs/ops.md, null for an operand that was left out; nothing for a leaf. The
+    /// caller frees the slice. Where operands live in other contexts, nodes made of them alone by methods of the tensor go to
+    /// this tensor's.
+    pub fn sources(self: Tensor, allocator: std.mem.Allocator) Error![]?Tensor {
+        const handles = try status.listed(allocator, self.diagnostics, c.tl_tensor_sources, self.handle);
+        defer allocator.free(handles);
+        const found = allocator.alloc(?Tensor, handles.len) catch return status.noListMemory(self.diagnostics);
+        for (found, handles) |*t, handle| t.* = if (handle) |h|
+            .{ .handle = h, .state = self.state, .diagnostics = self.diagnostics }
+        else
+            null;
+        return found;
+    }
+
+    /// The number of the context that owns the tensor: `Context.id`.
+    pub fn contextId(self: Tensor) u64 {
+        const owner = c.tl_tensor_context(self.handle);
+        defer c.tl_context_free(owner);
+        return c.tl_context_id(owner);
+    }
+
     /// "" where the tensor has no name. Valid until it is named anew; where another thread may do that, `copyName`.
     pub fn name(self: Tensor) [:0]const u8 {
         return std.mem.span(c.tl_tensor_name(self.handle).?);

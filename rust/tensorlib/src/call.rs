@@ -15,9 +15,9 @@ fn fresh_error() -> sys::tl_error {
 }
 
 fn to_error(err: &sys::tl_error, code: i32, shapes: Vec<Vec<i64>>) -> Error {
-    // SAFETY: the engine ends every message with a NUL inside the array, and a fresh error is all NULs.
-    let message = unsafe { CStr::from_ptr(err.message.as_ptr()) };
-    Error::new(code, message.to_string_lossy().into_owned(), shapes)
+    // SAFETY: the error is valid; the buffer has as many bytes as said.
+    let message = sized_text(|buffer, size| unsafe { sys::tl_error_text(err, buffer, size) });
+    Error::new(code, message, shapes)
 }
 
 /// Calls `f` with an error to fill in; its status decides.
@@ -86,6 +86,19 @@ pub(crate) unsafe fn text(text: *const c_char) -> String {
     }
     // SAFETY: not NULL, and as the caller promises.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+/// A list that the engine writes into memory after telling its length, which may grow meanwhile.
+pub(crate) fn listed(mut write: impl FnMut(*mut *mut sys::tl_tensor, usize) -> usize) -> Vec<*mut sys::tl_tensor> {
+    let mut list = Vec::new();
+    loop {
+        let n = write(list.as_mut_ptr(), list.len());
+        if n <= list.len() {
+            list.truncate(n);
+            return list;
+        }
+        list.resize(n, std::ptr::null_mut());
+    }
 }
 
 /// A text that the engine writes into a buffer after telling its length.

@@ -1,11 +1,13 @@
 //! Contexts: who owns tensors.
 
-use crate::call::{check, check_abi, handle, sized_text, take_constructor_error, until_nul};
+use crate::call::{check, check_abi, handle, listed, sized_text, take_constructor_error, until_nul};
 use crate::{Backend, DType, Element, Result, Tensor};
+use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::fmt;
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 use tensorlib_sys as sys;
 
 /// How a context is to be made.
@@ -75,17 +77,23 @@ impl ContextOptions {
         let mut out = ptr::null_mut();
         // SAFETY: params and the backend in it live for the call; a buffer is ours for ever; out is valid.
         check(|err| unsafe { sys::tl_context_create(&params, &mut out, err) })?;
-        static NEXT_AGE: AtomicU64 = AtomicU64::new(0);
-        let inner =
-            Inner { ptr: handle(out)?, age: NEXT_AGE.fetch_add(1, Ordering::Relaxed), building: Mutex::new(()) };
-        Ok(Context(Arc::new(inner)))
+        Ok(Context::register(handle(out)?, &mut registry()))
     }
+}
+
+/// The one `Inner` of each context that has handles here, by its address: what C names by a tensor gets the same handle again, so that
+/// [`Context::reset`] knows of all of them.
+static REGISTRY: Mutex<BTreeMap<usize, Weak<Inner>>> = Mutex::new(BTreeMap::new());
+
+fn registry() -> MutexGuard<'static, BTreeMap<usize, Weak<Inner>>> {
+    // Nothing in it can be left half-changed.
+    REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Inner {
     ptr: NonNull<sys::tl_context>,
-    /// Counts contexts in the order of their making: see [`Context::younger`].
-    age: u64,
+    /// The engine's number, which grows with each context: see [`Context::younger`].
+    id: u64,
     /// A constructor and the reading of its error go under one lock, so that a thread gets its own error.
     building: Mutex<()>,
 }
@@ -97,7 +105,14 @@ unsafe impl Sync for Inner {}
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from tl_context_create and is given back once.
+        let address = self.ptr.as_ptr() as usize;
+        let mut contexts = registry();
+        // Another thread may have come by the context again, and made an Inner that is in use.
+        if contexts.get(&address).is_some_and(|inner| inner.strong_count() == 0) {
+            contexts.remove(&address);
+        }
+        drop(contexts);
+        // SAFETY: the reference came from tl_context_create or tl_tensor_context and is given back once.
         unsafe { sys::tl_context_free(self.ptr.as_ptr()) }
     }
 }
@@ -190,13 +205,77 @@ impl Context {
     /// # Ok::<(), tensorlib::Error>(())
     /// ```
     pub fn reset(&mut self) -> Result<()> {
-        if Arc::get_mut(&mut self.0).is_none() {
+        // Held until the context is empty: nobody comes by a handle meanwhile.
+        let _contexts = registry();
+        if Arc::strong_count(&self.0) != 1 {
             let message = "context_reset: tensors or clones of the context's handle still exist".to_string();
             return Err(crate::Error::new(sys::TL_STATUS_BUSY.0, message, Vec::new()));
         }
         // SAFETY: the context is live, and no tensor handle exists whose pointer this could invalidate: each holds a
-        // clone of the Arc, and `&mut self` keeps others from making one.
+        // clone of the Arc; `&mut self` keeps others from making one, and the registry from finding it.
         check(|err| unsafe { sys::tl_context_reset(self.raw(), err) })
+    }
+
+    /// Has calls wait for what other threads use, instead of failing with [`Error::Busy`](crate::Error) at once.
+    ///
+    /// A call about this context, one of its tensors or a graph whose memory is here waits up to `timeout`; [`Graph::compute`](crate::Graph::compute)
+    /// also waits no longer for the backend, for which it otherwise waits without limit. Zero, the default, waits
+    /// for no lock. A call that has begun to compute is not stopped. While a call waits it holds nothing. Calls from a callback of a running
+    /// graph never wait, as they might wait for themselves; nor does [`Context::reset`] for handles that still exist.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// ctx.set_busy_timeout(Duration::from_secs(10));
+    /// let x = ctx.tensor([2], &[1., 2.])?;
+    /// let graph = Graph::new(&[&x.add(&x)?])?;
+    /// std::thread::scope(|scope| {
+    ///     let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| graph.compute(&cpu))).collect();
+    ///     threads.into_iter().try_for_each(|thread| thread.join().unwrap())
+    /// })?;
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn set_busy_timeout(&self, timeout: Duration) {
+        let nanoseconds = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: the context is live. It is the only way to fail that it were not.
+        let _ = check(|err| unsafe { sys::tl_context_set_busy_timeout(self.raw(), nanoseconds, err) });
+    }
+
+    /// How long calls about this context wait: [`Context::set_busy_timeout`].
+    pub fn busy_timeout(&self) -> Duration {
+        // SAFETY: the context is live.
+        Duration::from_nanos(unsafe { sys::tl_context_busy_timeout(self.raw()) })
+    }
+
+    /// The context's number in messages. Later contexts have larger ones.
+    pub fn id(&self) -> u64 {
+        self.0.id
+    }
+
+    /// The context's tensors, leafs and nodes, in the order in which they were made; those too that operations made of several nodes have
+    /// made for themselves.
+    ///
+    /// ```
+    /// let ctx = tensorlib::Context::new();
+    /// let x = ctx.tensor([2], &[1., 2.])?;
+    /// let y = x.sqr()?.log()?;
+    /// let ops: Vec<_> = ctx.tensors().iter().map(|t| t.op()).collect();
+    /// assert_eq!(ops, ["leaf", "sqr", "log"]);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn tensors(&self) -> Vec<Tensor> {
+        // SAFETY: the context is live; the list has as much room as said.
+        let raw = listed(|list, n| unsafe { sys::tl_context_tensors(self.raw(), list, n) });
+        raw.into_iter().filter_map(NonNull::new).map(|ptr| Tensor::from_raw(self.clone(), ptr)).collect()
+    }
+
+    /// The first of the context's tensors that has this name. Looks at each in turn.
+    pub fn find(&self, name: &str) -> Option<Tensor> {
+        let name = CString::new(name).ok()?;
+        // SAFETY: the context is live; the name ends with a NUL.
+        let found = NonNull::new(unsafe { sys::tl_context_find(self.raw(), name.as_ptr()) })?;
+        Some(Tensor::from_raw(self.clone(), found))
     }
 
     /// Names the context, for messages: `context 3 'weights'`; `""` takes the name away. A NUL ends the name.
@@ -249,6 +328,33 @@ impl Context {
         unsafe { sys::tl_context_peak_memory(self.raw()) }
     }
 
+    /// The handle of a context of which the caller has a reference, which becomes the handle's.
+    fn register(ptr: NonNull<sys::tl_context>, contexts: &mut BTreeMap<usize, Weak<Inner>>) -> Self {
+        // SAFETY: the context is live.
+        let id = unsafe { sys::tl_context_id(ptr.as_ptr()) };
+        let inner = Arc::new(Inner { ptr, id, building: Mutex::new(()) });
+        contexts.insert(ptr.as_ptr() as usize, Arc::downgrade(&inner));
+        Context(inner)
+    }
+
+    /// The context of a tensor that C has named; none for NULL.
+    ///
+    /// # Safety
+    /// The tensor must be live.
+    pub(crate) unsafe fn of(tensor: NonNull<sys::tl_tensor>) -> Option<Self> {
+        let mut contexts = registry();
+        // SAFETY: as the caller promises.
+        let ptr = NonNull::new(unsafe { sys::tl_tensor_context(tensor.as_ptr()) })?;
+        match contexts.get(&(ptr.as_ptr() as usize)).and_then(Weak::upgrade) {
+            Some(inner) => {
+                // SAFETY: the reference that was just made; the Inner has one of its own.
+                unsafe { sys::tl_context_free(ptr.as_ptr()) };
+                Some(Context(inner))
+            }
+            None => Some(Self::register(ptr, &mut contexts)),
+        }
+    }
+
     pub(crate) fn raw(&self) -> *mut sys::tl_context {
         self.0.ptr.as_ptr()
     }
@@ -256,7 +362,7 @@ impl Context {
     /// Of two contexts the one made last: nodes go there, so that young contexts (a token's) refer to old ones (the
     /// weights') and never the other way round.
     pub(crate) fn younger<'a>(&'a self, other: &'a Context) -> &'a Context {
-        if self.0.age >= other.0.age {
+        if self.0.id >= other.0.id {
             self
         } else {
             other

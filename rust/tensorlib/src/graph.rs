@@ -1,17 +1,21 @@
 //! Graphs.
 
-use crate::call::{check, handle, sized_text};
+use crate::call::{check, handle, listed, sized_text};
 use crate::{Backend, Error, Result, Tensor};
 use std::any::Any;
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::fmt;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::time::{Duration, Instant};
 use tensorlib_sys as sys;
 
 struct Inner {
     ptr: NonNull<sys::tl_graph>,
+    /// Where its memory is. The engine's graph keeps it, so that it may be asked for its busy timeout.
+    context: *mut sys::tl_context,
     /// Held while a run's callback is set: it points into that caller's stack and must not be called by another run.
     running: Mutex<()>,
 }
@@ -102,7 +106,7 @@ impl Graph {
             }
         })?;
         let ptr = handle(out)?;
-        Ok(Graph(Arc::new(Inner { ptr, running: Mutex::new(()) })))
+        Ok(Graph(Arc::new(Inner { ptr, context: ctx, running: Mutex::new(()) })))
     }
 
     /// Computes the graph; the outputs can be read when it returns. The first call with a backend makes a plan, later
@@ -128,9 +132,9 @@ impl Graph {
     /// If `progress` panics: the run is stopped and the panic goes on here.
     pub fn compute_with(&self, backend: &Backend, progress: impl FnMut(usize, usize) -> bool) -> Result<()> {
         let _running = self.lock()?;
-        let mut callback = Callback { progress, panic: None };
+        let mut callback = Callback { function: progress, panic: None };
         let user_data: *mut c_void = (&raw mut callback).cast();
-        let trampoline = trampoline_of(&callback);
+        let trampoline = progress_of(&callback);
         // SAFETY: graph and backend are live. The callback lives until it is removed below, and nobody else runs this
         // graph meanwhile, as we hold the lock.
         let result = unsafe {
@@ -139,10 +143,54 @@ impl Graph {
         };
         // SAFETY: as above. It cannot fail: nobody computes this graph now.
         let removed = unsafe { check(|err| sys::tl_graph_set_progress(self.raw(), None, ptr::null_mut(), err)) };
-        if let Some(panic) = callback.panic {
-            resume_unwind(panic);
-        }
-        result.and(removed)
+        callback.end(result.and(removed))
+    }
+
+    /// [`Graph::compute`], calling `observe(node, done, total)` on this thread with each node that computes something, when its result is
+    /// there: for collecting statistics, or finding where two programs part.
+    ///
+    /// Until `observe` returns, [`Tensor::to_vec`], [`Tensor::to_f32_vec`], [`Tensor::get`] and their like read the node's result on this
+    /// thread, also an intermediate one's; other tensors of a context that the run writes are [`Error::Busy`]. Views have no result of their
+    /// own. Each node runs by itself, in the order of [`Graph::nodes`]: that is slower, and has the same bits. `false` stops the run; after
+    /// the last node it changes nothing, as the results are there.
+    ///
+    /// ```
+    /// use tensorlib::{Backend, Context, Graph};
+    /// let (cpu, ctx) = (Backend::cpu()?, Context::new());
+    /// let x = ctx.tensor([2], &[1., -2.])?;
+    /// let graph = Graph::new(&[&x.sqr()?.log()?])?;
+    /// let mut largest = Vec::new();
+    /// graph.compute_observed(&cpu, |node, _, _| {
+    ///     let values = node.to_f32_vec().unwrap();
+    ///     largest.push((node.op(), values.into_iter().fold(0f32, f32::max)));
+    ///     true
+    /// })?;
+    /// assert_eq!(largest[0], ("sqr".to_string(), 4.0));
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Graph::compute`]; [`Error::Aborted`] where `observe` returned `false`.
+    ///
+    /// # Panics
+    /// If `observe` panics: the run is stopped and the panic goes on here.
+    pub fn compute_observed(
+        &self,
+        backend: &Backend,
+        observe: impl FnMut(&Tensor, usize, usize) -> bool,
+    ) -> Result<()> {
+        let _running = self.lock()?;
+        let mut callback = Callback { function: observe, panic: None };
+        let user_data: *mut c_void = (&raw mut callback).cast();
+        let trampoline = observer_of(&callback);
+        // SAFETY: as in compute_with().
+        let result = unsafe {
+            check(|err| sys::tl_graph_set_observer(self.raw(), trampoline, user_data, err))
+                .and_then(|()| check(|err| sys::tl_graph_compute(self.raw(), backend.raw(), err)))
+        };
+        // SAFETY: as in compute_with().
+        let removed = unsafe { check(|err| sys::tl_graph_set_observer(self.raw(), None, ptr::null_mut(), err)) };
+        callback.end(result.and(removed))
     }
 
     /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
@@ -181,6 +229,30 @@ impl Graph {
     pub fn n_leafs(&self) -> usize {
         // SAFETY: the graph is live.
         unsafe { sys::tl_graph_n_leafs(self.raw()) }
+    }
+
+    /// The nodes in the order in which they are computed, views included; one that is computed again for gradients
+    /// ([`Graph::within`]) as often as it is computed.
+    pub fn nodes(&self) -> Vec<Tensor> {
+        // SAFETY: the graph is live; the list has as much room as said.
+        self.tensors(|list, n| unsafe { sys::tl_graph_nodes(self.raw(), list, n) })
+    }
+
+    /// The leafs that the nodes read or write.
+    pub fn leafs(&self) -> Vec<Tensor> {
+        // SAFETY: the graph is live; the list has as much room as said.
+        self.tensors(|list, n| unsafe { sys::tl_graph_leafs(self.raw(), list, n) })
+    }
+
+    /// The outputs, in the order in which they were given.
+    pub fn outputs(&self) -> Vec<Tensor> {
+        // SAFETY: the graph is live; the list has as much room as said.
+        self.tensors(|list, n| unsafe { sys::tl_graph_outputs(self.raw(), list, n) })
+    }
+
+    fn tensors(&self, list: impl FnMut(*mut *mut sys::tl_tensor, usize) -> usize) -> Vec<Tensor> {
+        // SAFETY: a graph's tensors are live as long as it is.
+        listed(list).into_iter().filter_map(|t| unsafe { Tensor::of_c(t) }).collect()
     }
 
     /// The graph in Graphviz' DOT language.
@@ -239,26 +311,88 @@ impl Graph {
         self.0.ptr.as_ptr()
     }
 
+    /// Waits as long as the context's busy timeout says, as the engine does for its own locks: with pauses of an eighth of what was waited.
     fn lock(&self) -> Result<MutexGuard<'_, ()>> {
-        match self.0.running.try_lock() {
-            Ok(guard) => Ok(guard),
-            // A callback panicked while it was held; there is no data that it could have left half-changed.
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                let message = "graph_compute: the graph is being computed".to_string();
-                Err(Error::new(sys::TL_STATUS_BUSY.0, message, Vec::new()))
+        let mut waiting: Option<(Instant, Duration)> = None;
+        loop {
+            match self.0.running.try_lock() {
+                Ok(guard) => return Ok(guard),
+                // A callback panicked while it was held; there is no data that it could have left half-changed.
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {}
             }
+            let (begin, limit) = *waiting.get_or_insert_with(|| {
+                // SAFETY: the engine's graph keeps its context.
+                let limit = unsafe { sys::tl_context_busy_timeout(self.0.context) };
+                // In a callback this thread may be the one that holds it.
+                (Instant::now(), if inside_callback() { Duration::ZERO } else { Duration::from_nanos(limit) })
+            });
+            let waited = begin.elapsed();
+            if waited >= limit {
+                let longer = format!(", for longer than the busy timeout of {limit:?}");
+                let longer = if limit.is_zero() { "" } else { &longer };
+                let message = format!("graph_compute: the graph is being computed{longer}");
+                return Err(Error::new(sys::TL_STATUS_BUSY.0, message, Vec::new()));
+            }
+            std::thread::sleep((waited / 8).clamp(Duration::from_micros(20), Duration::from_millis(1)));
         }
     }
 }
 
+thread_local! {
+    /// How many callbacks this thread is inside of.
+    static CALLBACKS: Cell<usize> = const { Cell::new(0) };
+}
+
+fn inside_callback() -> bool {
+    CALLBACKS.with(|n| n.get() != 0)
+}
+
 /// A run's callback and what it panicked with.
 struct Callback<F> {
-    progress: F,
+    function: F,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-fn trampoline_of<F: FnMut(usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_progress_fn {
+impl<F> Callback<F> {
+    /// What `call` says; `false` where it panics, which is kept.
+    fn guarded(&mut self, call: impl FnOnce(&mut F) -> bool) -> bool {
+        CALLBACKS.with(|n| n.set(n.get() + 1));
+        let said = catch_unwind(AssertUnwindSafe(|| call(&mut self.function)));
+        CALLBACKS.with(|n| n.set(n.get() - 1));
+        said.unwrap_or_else(|panic| {
+            self.panic = Some(panic);
+            false
+        })
+    }
+
+    /// The run's result, unless the callback panicked: then that goes on.
+    fn end(self, result: Result<()>) -> Result<()> {
+        if let Some(panic) = self.panic {
+            resume_unwind(panic);
+        }
+        result
+    }
+}
+
+fn observer_of<F: FnMut(&Tensor, usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_observe_fn {
+    unsafe extern "C" fn trampoline<F: FnMut(&Tensor, usize, usize) -> bool>(
+        user_data: *mut c_void,
+        node: *mut sys::tl_tensor,
+        done: usize,
+        total: usize,
+    ) -> bool {
+        // SAFETY: compute_observed set this function together with a pointer to a Callback<F> of its own, which it does not
+        // touch until the run has ended.
+        let callback = unsafe { &mut *user_data.cast::<Callback<F>>() };
+        // SAFETY: the node is the graph's, which is being computed.
+        let Some(node) = (unsafe { Tensor::of_c(node) }) else { return false };
+        callback.guarded(|observe| observe(&node, done, total))
+    }
+    Some(trampoline::<F>)
+}
+
+fn progress_of<F: FnMut(usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_progress_fn {
     unsafe extern "C" fn trampoline<F: FnMut(usize, usize) -> bool>(
         user_data: *mut c_void,
         done: usize,
@@ -267,14 +401,7 @@ fn trampoline_of<F: FnMut(usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_pro
         // SAFETY: compute_with set this function together with a pointer to a Callback<F> of its own, which it does not
         // touch until the run has ended.
         let callback = unsafe { &mut *user_data.cast::<Callback<F>>() };
-        let progress = &mut callback.progress;
-        match catch_unwind(AssertUnwindSafe(|| progress(done, total))) {
-            Ok(go_on) => go_on,
-            Err(panic) => {
-                callback.panic = Some(panic);
-                false
-            }
-        }
+        callback.guarded(|progress| progress(done, total))
     }
     Some(trampoline::<F>)
 }

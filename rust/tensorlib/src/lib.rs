@@ -29,7 +29,8 @@
 //! - Every C function may be called from any thread. Shapes, types and strides never change.
 //! - Data is copied, or seen through a [`ReadGuard`], a [`WriteGuard`] or a closure while the engine holds the
 //!   context's run lock for it. The lock is shared for reading and exclusive for writing and computing, per context,
-//!   and never waits: overlap is [`Error::Busy`], never a race.
+//!   and calls wait for it as long as [`Context::set_busy_timeout`] says, at first not at all: overlap is
+//!   [`Error::Busy`], never a race.
 //! - Guards borrow their tensor; a slice cannot leave its closure or outlive its guard.
 //! - [`Element`] is sealed: every implementation has the size and alignment of its storage type, and every bit pattern
 //!   is valid.

@@ -1,6 +1,6 @@
 //! Tensors: shapes, and the way of data in and out.
 
-use crate::call::{check, sized_text, text, until_nul};
+use crate::call::{check, listed, sized_text, text, until_nul};
 use crate::{Context, DType, Element, Error, ReadGuard, Result, WriteGuard};
 use std::ffi::CString;
 use std::fmt;
@@ -99,6 +99,33 @@ impl Tensor {
     pub fn op(&self) -> String {
         // SAFETY: the tensor is live; the text is static.
         unsafe { text(sys::tl_tensor_op(self.raw())) }
+    }
+
+    /// What the operation takes, in the order of docs/ops.md: nothing for a leaf, `None` for an operand that was left out.
+    ///
+    /// ```
+    /// let (weights, request) = (tensorlib::Context::new(), tensorlib::Context::new());
+    /// let (w, x) = (weights.tensor([2], &[1., 2.])?, request.tensor([2], &[3., 4.])?);
+    /// let sources = w.add(&x)?.sources();
+    /// assert_eq!(sources[0].as_ref().unwrap().context().id(), weights.id());
+    /// assert!(w.sources().is_empty());
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn sources(&self) -> Vec<Option<Tensor>> {
+        // SAFETY: the tensor is live; the list has as much room as said.
+        let raw = listed(|list, n| unsafe { sys::tl_tensor_sources(self.raw(), list, n) });
+        // SAFETY: a tensor's operands are live as long as it is.
+        raw.into_iter().map(|source| unsafe { Tensor::of_c(source) }).collect()
+    }
+
+    /// A tensor that C has named; none for NULL.
+    ///
+    /// # Safety
+    /// The tensor must be NULL or live.
+    pub(crate) unsafe fn of_c(ptr: *mut sys::tl_tensor) -> Option<Self> {
+        let ptr = NonNull::new(ptr)?;
+        // SAFETY: as the caller promises.
+        Some(Self { context: unsafe { Context::of(ptr) }?, ptr })
     }
 
     /// The tensor's name, empty where it has none.

@@ -3,6 +3,7 @@
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 use tensorlib::{Attr, Backend, BackendOptions, Context, ContextOptions, DType, Error, Graph, ReadGuard, Tensor};
 
 fn cpu() -> Backend {
@@ -417,4 +418,142 @@ fn slices_count_in_elements() {
     assert!(matches!(t.slice([1], [2, 1]), Err(Error::InvalidArgument(_))));
     assert!(matches!(t.narrow(usize::MAX, 0, 1), Err(Error::InvalidArgument(_))));
     assert!(matches!(t.narrow(0, 2, 2), Err(Error::InvalidArgument(e)) if e.message.contains("0 to 3")));
+}
+
+#[test]
+fn calls_wait_as_long_as_their_context_says() {
+    let (backend, ctx) = (cpu(), Context::new());
+    assert_eq!(ctx.busy_timeout(), Duration::ZERO);
+    let x = ctx.tensor([2], &[1., 2.]).unwrap();
+    let y = x.add(&x).unwrap();
+    let graph = Graph::new(&[&y]).unwrap();
+    ctx.set_busy_timeout(Duration::from_millis(20));
+    let waits_in_vain = |r: tensorlib::Result<()>| match r {
+        Err(Error::Busy(f)) => assert!(f.message.contains("for longer than the busy timeout of 20"), "{}", f.message),
+        other => panic!("{other:?}"),
+    };
+    let guard = x.read_guard::<f32>().unwrap();
+    waits_in_vain(x.write(&[3f32, 4.]));
+    waits_in_vain(graph.compute(&backend));
+    drop(guard);
+    // Two threads wait for each other's runs, and for a mapping to end.
+    ctx.set_busy_timeout(Duration::from_secs(60));
+    assert_eq!(ctx.busy_timeout(), Duration::from_secs(60));
+    let guard = x.write_guard::<f32>().unwrap();
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|i| {
+                let (graph, backend, y) = (&graph, &backend, &y);
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        if i % 2 == 0 {
+                            graph.compute(backend).unwrap();
+                        } else {
+                            graph.compute_with(backend, |_, _| true).unwrap();
+                        }
+                        assert_eq!(y.to_vec::<f32>().unwrap(), [2., 4.]);
+                    }
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(20));
+        drop(guard);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+    // In a callback nobody waits: it would be for itself.
+    let busy = |r: tensorlib::Result<()>| assert!(matches!(r, Err(Error::Busy(_))), "{r:?}");
+    graph
+        .compute_with(&backend, |_, _| {
+            busy(graph.compute(&backend));
+            busy(x.to_vec::<f32>().map(drop));
+            true
+        })
+        .unwrap();
+    ctx.set_busy_timeout(Duration::MAX); // whatever is free is not waited for
+    graph.compute(&backend).unwrap();
+}
+
+/// What C names by a tensor has the handle that there is already, so that a reset knows of it; and one of its own where the last was dropped.
+#[test]
+fn handles_that_are_found_count_for_reset() {
+    let mut weights = Context::new();
+    let mut request = Context::new();
+    let found = {
+        let w = weights.tensor([2], &[1., 2.]).unwrap();
+        w.set_name("w").unwrap();
+        let x = request.tensor([2], &[3., 4.]).unwrap();
+        let y = w.add(&x).unwrap();
+        y.sources()[0].clone().unwrap()
+    };
+    assert_eq!((found.context().id(), found.name()), (weights.id(), "w".to_string()));
+    request.reset().unwrap();
+    assert!(matches!(weights.reset(), Err(Error::Busy(_))));
+    drop(found);
+    assert_eq!(weights.tensors().len(), 1);
+    assert!(weights.find("w").is_some() && weights.find("x").is_none() && weights.find("").is_none());
+    assert!(weights.find("w\0").is_none());
+    weights.reset().unwrap();
+    assert!(weights.tensors().is_empty());
+
+    // The only handle of the weights is one that was found.
+    let graph = {
+        let weights = Context::new();
+        let w = weights.tensor([2], &[1., 2.]).unwrap();
+        let x = request.tensor([2], &[3., 4.]).unwrap();
+        Graph::new(&[&request.add(&w, &x).unwrap()]).unwrap()
+    };
+    let leafs = graph.leafs();
+    assert_eq!(leafs.iter().map(|t| t.to_vec::<f32>().unwrap()).collect::<Vec<_>>(), [[1., 2.], [3., 4.]]);
+    drop(graph);
+    assert!(matches!(request.reset(), Err(Error::Busy(_))));
+    let w = leafs[0].clone();
+    drop(leafs);
+    request.reset().unwrap();
+    assert_eq!(w.add(&w).unwrap().context().id(), w.context().id());
+    assert_eq!(w.context().tensors().len(), 2);
+
+    // Handles come and go on several threads while one looks for them.
+    let ctx = Context::new();
+    let y = ctx.tensor([1], &[1.]).unwrap().sqr().unwrap();
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| (0..1000).for_each(|_| drop(y.sources()[0].clone().unwrap().context().tensors())));
+        }
+    });
+}
+
+#[test]
+fn an_observer_sees_each_result() {
+    let (backend, ctx) = (cpu(), Context::new());
+    let x = ctx.tensor([2], &[1., -2.]).unwrap();
+    let (a, y) = (x.sqr().unwrap(), x.sqr().unwrap().log().unwrap().sum().unwrap());
+    let graph = Graph::new(&[&y, &a]).unwrap();
+    let mut seen = Vec::new();
+    graph
+        .compute_observed(&backend, |node, done, total| {
+            assert!(done >= 1 && done <= total);
+            seen.push((node.op(), node.to_vec::<f32>().unwrap()));
+            assert!(matches!(x.to_vec::<f32>(), Err(Error::Busy(_))));
+            assert!(matches!(node.read_guard::<f32>(), Err(Error::Busy(_))));
+            true
+        })
+        .unwrap();
+    assert_eq!(seen.len(), graph.n_nodes());
+    assert_eq!(seen[0], ("sqr".to_string(), vec![1., 4.]));
+    assert_eq!(graph.nodes().iter().map(|t| t.op()).collect::<Vec<_>>(), ["sqr", "log", "sum", "sqr"]);
+    assert_eq!(graph.outputs()[1].op(), "sqr");
+    let stopped = graph.compute_observed(&backend, |node, _, _| node.op() != "log");
+    assert!(matches!(stopped, Err(Error::Aborted(_))));
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        let _ = graph.compute_observed(&backend, |_, _, _| panic!("no"));
+    }));
+    assert!(panicked.is_err());
+    graph.compute(&backend).unwrap();
+}
+
+#[test]
+fn long_messages_are_whole() {
+    let path = format!("/{}/no such file", "x".repeat(900));
+    let error = tensorlib::Gguf::open(&path).map(drop).unwrap_err();
+    assert!(error.to_string().contains(&path), "{error}");
 }
