@@ -66,7 +66,9 @@ endfunction()
 # A host's thread may have a stack of 128 KiB, musl's default. No function takes more than 16 KiB of it, and each touches the pages of its
 # frame in order, so that a stack that ends is a fault at its guard page and never a write below it. Instrumented code has larger frames.
 include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-fstack-clash-protection TENSORLIB_HAS_STACK_CLASH_PROTECTION)
+if(NOT WIN32) # whose frames touch each page anyway; GCC 12 cannot compile some functions with both
+  check_cxx_compiler_flag(-fstack-clash-protection TENSORLIB_HAS_STACK_CLASH_PROTECTION)
+endif()
 check_cxx_compiler_flag(-Wframe-larger-than=16384 TENSORLIB_HAS_FRAME_WARNING)
 function(tensorlib_small_stack target)
   if(TENSORLIB_SANITIZE)

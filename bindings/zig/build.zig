@@ -48,9 +48,17 @@ const Library = struct {
         if (prefix) |path| {
             // It ends up in the program, which may be started anywhere.
             if (!std.fs.path.isAbsolute(path)) std.process.fatal("-Dprefix={s}: must be an absolute path", .{path});
-            return .{ .include = b.pathJoin(&.{ path, "include" }), .lib = b.pathJoin(&.{ path, "lib" }) };
+            return .{ .include = b.pathJoin(&.{ path, "include" }), .lib = libraryFolder(b, path) };
         }
         return .{ .include = ask(b, "includedir"), .lib = ask(b, "libdir") };
+    }
+
+    /// Some systems have 64-bit libraries in lib64.
+    fn libraryFolder(b: *std.Build, prefix: []const u8) []const u8 {
+        const lib64 = b.pathJoin(&.{ prefix, "lib64" });
+        const package = b.pathJoin(&.{ lib64, "pkgconfig", "tensorlib.pc" });
+        std.Io.Dir.accessAbsolute(b.graph.io, package, .{}) catch return b.pathJoin(&.{ prefix, "lib" });
+        return lib64;
     }
 
     fn ask(b: *std.Build, variable: []const u8) []const u8 {

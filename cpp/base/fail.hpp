@@ -5,7 +5,10 @@
 
 namespace tensorlib::core {
 
-#if defined(__GNUC__)
+#if defined(__MINGW32__)
+// Its C++ library has printf as C99 has it; Microsoft's does not know %zu.
+#define TL_PRINTF_LIKE(text, args) __attribute__((format(gnu_printf, text, args)))
+#elif defined(__GNUC__)
 #define TL_PRINTF_LIKE(text, args) __attribute__((format(printf, text, args)))
 #else
 #define TL_PRINTF_LIKE(text, args)

@@ -31,9 +31,12 @@ namespace {
     fail(Status::io, "%s: %s: %s: %s", what, path.c_str(), doing, std::generic_category().message(reason).c_str());
 }
 
+// Paths are UTF-8 everywhere; a string alone would be taken for the process' code page on Windows.
+std::filesystem::path system_path(const std::string &path) { return std::u8string(path.begin(), path.end()); }
+
 std::string folder_of(const std::string &path) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
-    return folder.empty() ? "." : folder;
+    const std::u8string folder = system_path(path).parent_path().u8string();
+    return folder.empty() ? "." : std::string(folder.begin(), folder.end());
 }
 
 // Unique in this process and among those that run now.
@@ -248,19 +251,28 @@ namespace {
 
 using Stream = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
 
+Stream open_stream(const std::string &path, const char *mode) {
+#if defined(_WIN32)
+    const std::wstring wide_mode(mode, mode + std::strlen(mode));
+    return {_wfopen(system_path(path).c_str(), wide_mode.c_str()), std::fclose};
+#else
+    return {std::fopen(path.c_str(), mode), std::fclose};
+#endif
+}
+
 }  // namespace
 
 FileContents map_file(const char *what, const std::string &path) { return read_file(what, path); }
 
 FileContents read_file(const char *what, const std::string &path) {
     std::error_code error;
-    const auto status = std::filesystem::status(path, error);
+    const auto status = std::filesystem::status(system_path(path), error);
     if (std::filesystem::is_directory(status)) fail(Status::io, "%s: %s is a folder: a file is valid", what, path.c_str());
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
         fail(Status::io, "%s: %s is a device, pipe or socket: a regular file is valid", what, path.c_str());
-    const Stream file(std::fopen(path.c_str(), "rb"), std::fclose);
+    const Stream file = open_stream(path, "rb");
     if (!file) fail_io(what, path, "cannot be opened", errno);
-    const auto size = std::filesystem::file_size(path, error);
+    const auto size = std::filesystem::file_size(system_path(path), error);
     if (error) fail_io(what, path, "cannot be examined", error.value());
     if (size == 0) fail(Status::format, "%s: %s is empty", what, path.c_str());
     if (size > std::numeric_limits<std::size_t>::max() / 2) fail(Status::out_of_memory, "%s: %s is too large", what, path.c_str());
@@ -281,13 +293,13 @@ namespace {
 class StreamFile final : public NewFile {
 public:
     StreamFile(const char *what, const std::string &path)
-        : what_(what), path_(path), name_(temporary_name(path)), file_(std::fopen(name_.c_str(), "wb"), std::fclose) {
+        : what_(what), path_(path), name_(temporary_name(path)), file_(open_stream(name_, "wb")) {
         if (!file_) fail_io(what, path, "cannot be made", errno);
     }
     ~StreamFile() override {
         file_.reset();
         std::error_code error;
-        if (!name_.empty()) std::filesystem::remove(name_, error);
+        if (!name_.empty()) std::filesystem::remove(system_path(name_), error);
     }
     StreamFile(const StreamFile &) = delete;
     StreamFile &operator=(const StreamFile &) = delete;
@@ -300,7 +312,7 @@ public:
     }
     void publish(const std::string &path) override {
         std::error_code error;
-        std::filesystem::rename(name_, path, error);
+        std::filesystem::rename(system_path(name_), system_path(path), error);
         if (error) fail_io(what_, path, "cannot be named", error.value());
         name_.clear();
     }
@@ -333,10 +345,10 @@ private:
 
 std::unique_ptr<LogFile> LogFile::open(const char *what, const std::string &path) {
     std::error_code error;
-    const auto status = std::filesystem::status(path, error);
+    const auto status = std::filesystem::status(system_path(path), error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
         fail(Status::io, "%s: %s is no regular file: one is valid", what, path.c_str());
-    Stream file(std::fopen(path.c_str(), "wb"), std::fclose);
+    Stream file = open_stream(path, "wb");
     if (!file) fail_io(what, path, "cannot be opened", errno);
     return std::make_unique<StreamLog>(path, std::move(file));
 }
@@ -348,18 +360,18 @@ namespace {
 // What has a name before a new file takes it. A second name keeps it until all is done.
 class Former {
 public:
-    Former(const char *what, const std::string &path) : path_(path) {
+    Former(const char *what, const std::string &path) : path_(system_path(path)) {
         std::error_code error;
-        const auto status = std::filesystem::symlink_status(path, error);
+        const auto status = std::filesystem::symlink_status(path_, error);
         if (!std::filesystem::exists(status)) return;
         if (std::filesystem::is_directory(status)) fail(Status::io, "%s: %s is a folder: the name of a file is valid", what, path.c_str());
         for (int i = 0; i < 100 && second_.empty(); i++) {
-            std::string name = temporary_name(path);
-            std::filesystem::create_hard_link(path, name, error);
+            std::filesystem::path name = system_path(temporary_name(path));
+            std::filesystem::create_hard_link(path_, name, error);
             if (error == std::errc::file_exists) continue;  // left behind by a process of our number that was killed
             if (error) {
                 // A file system without second names: meanwhile it has the other one alone.
-                std::filesystem::rename(path, name, error);
+                std::filesystem::rename(path_, name, error);
                 if (error) break;
                 is_moved_ = true;
             }
@@ -368,14 +380,13 @@ public:
         if (second_.empty()) fail_io(what, path, "cannot be kept until the new files are there", error.value());
     }
     ~Former() {
+        std::error_code error;
         if (undo_ && second_.empty()) {
-            (void)std::remove(path_.c_str());
+            std::filesystem::remove(path_, error);
         } else if (undo_ || is_moved_) {
-            if (std::rename(second_.c_str(), path_.c_str()) == 0) return;
-            (void)std::remove(path_.c_str());  // not every system replaces
-            (void)std::rename(second_.c_str(), path_.c_str());
+            std::filesystem::rename(second_, path_, error);
         } else if (!second_.empty()) {
-            (void)std::remove(second_.c_str());
+            std::filesystem::remove(second_, error);
         }
     }
     Former(const Former &) = delete;
@@ -385,8 +396,8 @@ public:
     void keep_new() noexcept { undo_ = is_moved_ = false; }
 
 private:
-    const std::string &path_;
-    std::string second_;  // empty: nothing had the name
+    const std::filesystem::path path_;
+    std::filesystem::path second_;  // empty: nothing had the name
     bool is_moved_ = false, undo_ = false;
 };
 

@@ -8,7 +8,9 @@
 #[cfg(feature = "cuda")]
 mod nvcc;
 
+use std::collections::hash_map::DefaultHasher;
 use std::env;
+use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
@@ -80,8 +82,80 @@ fn build_bundled() {
         config.define("CMAKE_CXX_FLAGS", "");
     }
     define_from_environment(&mut config, "TENSORLIB_WERROR");
+    define_from_environment(&mut config, "TENSORLIB_LEVELS");
     define_cuda(&mut config);
-    link_bundled(&config.build());
+    let fingerprint = fingerprint(&sources);
+    let installed = reused(&fingerprint).unwrap_or_else(|| config.build());
+    // Last, so that a build that was broken off is none.
+    let written = std::fs::write(installed.join(FINGERPRINT), fingerprint);
+    written.unwrap_or_else(|e| fail(&format!("{}: {e}", installed.display())));
+    link_bundled(&installed);
+}
+
+/// The file of an installed build that says what it was made of.
+const FINGERPRINT: &str = "tensorlib-sys.fingerprint";
+
+/// What the build is made of, whatever cargo's profile: the sources, the target, the features and the environment.
+fn fingerprint(sources: &Path) -> String {
+    let mut hash = DefaultHasher::new();
+    for part in ["CMakeLists.txt", "cmake", "cpp", "capi"] {
+        hash_files(&sources.join(part), &mut hash);
+    }
+    let counts = |name: &str| {
+        ["CARGO_FEATURE_", "CMAKE", "CUDA", "CXX", "CC", "CFLAGS", "TENSORLIB_"].iter().any(|part| name.starts_with(part))
+    };
+    let mut environment: Vec<_> = env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
+        .filter(|(name, _)| ["TARGET", "HOST", "PATH"].contains(&name.as_str()) || counts(name) || name.contains("CXXFLAGS"))
+        .collect();
+    environment.sort();
+    environment.hash(&mut hash);
+    format!("{:016x}\n", hash.finish())
+}
+
+fn hash_files(path: &Path, hash: &mut DefaultHasher) {
+    path.file_name().hash(hash);
+    match std::fs::read_dir(path) {
+        Ok(entries) => {
+            let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+            paths.sort();
+            paths.iter().for_each(|path| hash_files(path, hash));
+        }
+        Err(_) => std::fs::read(path).unwrap_or_default().hash(hash),
+    }
+}
+
+/// A copy of a build that another profile of the same target folder has: `cargo doc` and `cargo build --release` would take the minutes
+/// of a second one.
+fn reused(fingerprint: &str) -> Option<PathBuf> {
+    let out = PathBuf::from(env::var_os("OUT_DIR")?);
+    let is_same = |made: &Path| std::fs::read_to_string(made.join(FINGERPRINT)).is_ok_and(|text| text == fingerprint);
+    if is_same(&out) {
+        return Some(out); // a file was touched
+    }
+    // TARGET_FOLDER/PROFILE/build/tensorlib-sys-HASH/out
+    let target = out.ancestors().nth(4)?;
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        std::fs::read_dir(path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    let builds = folders(target).into_iter().flat_map(|profile| folders(&profile.join("build")));
+    let made = builds
+        .map(|build| build.join("out"))
+        .find(|made| is_same(made))?;
+    ["lib", "include"].iter().try_for_each(|part| copy_all(&made.join(part), &out.join(part))).ok()?;
+    Some(out)
+}
+
+fn copy_all(from: &Path, to: &Path) -> std::io::Result<()> {
+    if !from.is_dir() {
+        return std::fs::copy(from, to).map(drop);
+    }
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        copy_all(&entry.path(), &to.join(entry.file_name()))?;
+    }
+    Ok(())
 }
 
 /// Whether the compiler's defaults are for this target and nobody asks for flags of their own: elsewhere the crate

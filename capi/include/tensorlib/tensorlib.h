@@ -49,6 +49,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if UINTPTR_MAX != UINT64_MAX
+#error "tensorlib supports 64-bit targets"
+#endif
+
 #ifndef TL_API
 #if defined(_WIN32)
 #define TL_API

@@ -13,6 +13,9 @@
 #![no_std]
 #![allow(non_camel_case_types)]
 
+#[cfg(not(target_pointer_width = "64"))]
+compile_error!("tensorlib supports 64-bit targets");
+
 mod status;
 pub use status::*;
 mod types;

@@ -44,6 +44,26 @@ pub fn portable(run: &mut Run) -> Result<PathBuf, String> {
     cmake(run, "portable", &[&TESTS[..], &["-DTENSORLIB_PORTABLE=ON"]].concat())
 }
 
+/// The shared library for 64-bit Windows, by MinGW-w64.
+pub fn windows(run: &mut Run) -> Result<PathBuf, String> {
+    let mut options: Vec<String> = [
+        ("C_COMPILER", MINGW_C),
+        ("CXX_COMPILER", MINGW_CXX),
+        ("SYSTEM_NAME", "Windows"),
+        ("SYSTEM_PROCESSOR", "x86_64"),
+        ("FIND_ROOT_PATH_MODE_PROGRAM", "NEVER"),
+    ]
+    .iter()
+    .map(|(name, value)| format!("-DCMAKE_{name}={value}"))
+    .collect();
+    options.extend(["-DBUILD_SHARED_LIBS=ON", "-DBUILD_TESTING=OFF", WERROR].map(String::from));
+    cmake(run, "windows", &options.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// With POSIX threads, which std::thread takes.
+pub const MINGW_C: &str = "x86_64-w64-mingw32-gcc-posix";
+const MINGW_CXX: &str = "x86_64-w64-mingw32-g++-posix";
+
 /// What reaches devices, with the CUDA backend for these architectures. `more` are options of the caller's own.
 pub fn cuda(run: &mut Run, name: &str, architectures: &str, more: &[&str]) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;

@@ -11,6 +11,10 @@ use std::path::Path;
 use crate::workspace::first_difference;
 
 const MACROS: &str = "
+#if UINTPTR_MAX != UINT64_MAX
+#error \"tensorlib supports 64-bit targets\"
+#endif
+
 #ifndef TL_API
 #if defined(_WIN32)
 #define TL_API

@@ -12,6 +12,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     levels::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
     cases(run, &build, &super::JOINED_CPUS)?;
+    run.tests("UTF-8 paths", Style::Status, run.ws.cmd(build.join("tests/capi/tl_c_utf8_paths")).dir(&run.ws.out))?;
     digits::everything(run, "C digits", &build.join("examples/c/tl_c_digits"))?;
     let ws = run.ws;
     training::everything(run, "C", |name| ws.cmd(build.join(format!("examples/c/tl_c_{name}"))))

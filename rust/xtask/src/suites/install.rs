@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::answers::{expect, QUICKSTART};
+use super::zig::Zig;
 use crate::builds;
 use crate::process::Cmd;
 use crate::suite::Run;
@@ -20,6 +21,8 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     }
     let outcome = subdirectory(run);
     run.check("add_subdirectory from cpp", outcome);
+    let outcome = lib64(run);
+    run.check("lib64: find_package, pkg-config, Zig", outcome);
     let outcome = absolute_directories(run);
     run.check("absolute directories in tensorlib.pc", outcome);
     Ok(())
@@ -34,6 +37,32 @@ fn subdirectory(run: &Run) -> Result<(), String> {
     run.step(cmd.args(["-DCMAKE_BUILD_TYPE=Release", "-DTENSORLIB_LEVELS=none"]))?;
     run.step(run.ws.cmd("cmake").arg("--build").arg(&build).arg("--parallel").arg(jobs()))?;
     prints_product(run, run.ws.cmd(build.join("consumer")))
+}
+
+/// The folder of 64-bit libraries on some systems; no binding looks for it by another name.
+fn lib64(run: &mut Run) -> Result<(), String> {
+    let build = builds::library(run, true)?;
+    let prefix = run.ws.out.join("install").join("lib64");
+    remove_dir(&prefix)?;
+    let to = |folder: &str| {
+        run.step(run.ws.cmd("cmake").arg(format!("-DCMAKE_INSTALL_LIBDIR={folder}")).arg(&build)).map(drop)
+    };
+    to("lib64")?;
+    let installed = run.step(run.ws.cmd("cmake").arg("--install").arg(&build).arg("--prefix").arg(&prefix));
+    to("lib")?; // what the other suites look into
+    installed?;
+    if prefix.join("lib").exists() {
+        return Err("there is a lib beside lib64".into());
+    }
+    let builds = prefix.join("builds");
+    // A system that has no lib64 of its own has find_package look elsewhere.
+    let place = format!("-Dtensorlib_DIR={}", prefix.join("lib64/cmake/tensorlib").display());
+    configure(run, &prefix, "c", &builds, &[&place])?;
+    prints_product(run, run.ws.cmd(builds.join("consumer")))?;
+    let program = pkg_config(run, false, &prefix, &builds, ("c", "tensorlib"))?;
+    prints_product(run, run.ws.cmd(program).env("LD_LIBRARY_PATH", prefix.join("lib64")))?;
+    let zig = Zig::new(run, &prefix)?;
+    run.step(zig.build("bindings/zig", &["test"])).map(drop)
 }
 
 /// Distributions give directories as absolute paths, which then are not those below the prefix.
@@ -76,7 +105,7 @@ fn programs(run: &mut Run, kind: &str, prefix: &Path) -> Result<(), String> {
     let build = prefix.with_file_name(format!("build-{place}"));
     for language in ["c", "cpp"] {
         let dir = build.join(language);
-        let outcome = configure(run, prefix, language, &dir);
+        let outcome = configure(run, prefix, language, &dir, &[]);
         let outcome = outcome.and_then(|()| prints_product(run, run.ws.cmd(dir.join("consumer"))));
         run.check(&title(&format!("find_package from {language}")), outcome);
     }
@@ -88,9 +117,10 @@ fn programs(run: &mut Run, kind: &str, prefix: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn configure(run: &Run, prefix: &Path, language: &str, build: &Path) -> Result<(), String> {
+fn configure(run: &Run, prefix: &Path, language: &str, build: &Path, more: &[&str]) -> Result<(), String> {
     let source = run.ws.root.join("tests/ffi/install").join(language);
-    let cmd = run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_BUILD_TYPE=Release");
+    let cmd =
+        run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(build).arg("-DCMAKE_BUILD_TYPE=Release").args(more);
     run.step(cmd.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())))?;
     run.step(run.ws.cmd("cmake").arg("--build").arg(build)).map(drop)
 }
@@ -107,7 +137,7 @@ fn pkg_config(
         ask = ask.arg("--static");
     }
     // Nothing but this prefix: a library that the system has must not stand in.
-    let flags = ask.arg(package).env("PKG_CONFIG_LIBDIR", prefix.join("lib/pkgconfig")).env_remove("PKG_CONFIG_PATH");
+    let flags = ask.arg(package).env("PKG_CONFIG_LIBDIR", package_folder(prefix)).env_remove("PKG_CONFIG_PATH");
     let flags = flags.capture()?;
     make_dir(build)?;
     let program = build.join(format!("{language}_by_pkg_config"));
@@ -120,6 +150,15 @@ fn pkg_config(
     let compile = run.ws.cmd(compiler).arg(standard).arg(source);
     run.step(compile.args(flags.split_whitespace()).arg("-o").arg(&program))?;
     Ok(program)
+}
+
+fn package_folder(prefix: &Path) -> PathBuf {
+    let folder = |lib: &str| prefix.join(lib).join("pkgconfig");
+    if folder("lib64").exists() {
+        folder("lib64")
+    } else {
+        folder("lib")
+    }
 }
 
 fn prints_product(run: &Run, cmd: Cmd) -> Result<(), String> {

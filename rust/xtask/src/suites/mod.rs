@@ -21,6 +21,7 @@ mod portable;
 pub mod rust;
 mod sanitize;
 mod simt;
+mod targets;
 mod training;
 pub mod zig;
 
@@ -84,6 +85,7 @@ pub const ALL: &[Suite] = &[
     ),
     deep("models-simt", "language models and encoders on the simulated GPU", models::simulated),
     deep("cuda-all", "the CUDA build for every architecture: no spills, its size", cuda::all),
+    deep("targets", "the library for Windows, under Wine; 32-bit targets are refused", targets::run),
     deep("tsan", "ThreadSanitizer under the C++ and C suites", deep::tsan),
     deep("valgrind", "memcheck under the C suites", deep::valgrind),
     deep("seeds", "the CUDA backend on the simulated GPU, in fifteen other orders", deep::seeds),
