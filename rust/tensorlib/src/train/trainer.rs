@@ -29,14 +29,16 @@ pub struct Report {
     pub rate: f64,
 }
 
-type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + 'a>;
-type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + 'a>;
-type BoxedLoss<'a> = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a>;
+type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + Send + 'a>;
+type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + Send + 'a>;
+type BoxedLoss<'a> = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + 'a>;
 
 /// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
+///
+/// A trainer may go to another thread, so its model and test samples are `Sync`, and its loss, schedule and callbacks `Send`.
 pub struct Trainer<'a> {
     backend: &'a Backend,
-    model: &'a dyn Module,
+    model: &'a (dyn Module + Sync),
     optimiser: Optimiser,
     loss: BoxedLoss<'a>,
     epochs: usize,
@@ -45,7 +47,7 @@ pub struct Trainer<'a> {
     graphs: GraphOptions,
     seed: u64,
     schedule: Factor<'a>,
-    test: Option<&'a dyn Samples>,
+    test: Option<&'a (dyn Samples + Sync)>,
     patience: Option<usize>,
     on_step: Option<Callback<'a>>,
     on_epoch: Option<Callback<'a>>,
@@ -70,9 +72,9 @@ impl<'a> Trainer<'a> {
     /// closure.
     pub fn new(
         backend: &'a Backend,
-        model: &'a dyn Module,
+        model: &'a (dyn Module + Sync),
         optimiser: Optimiser,
-        loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a,
+        loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + 'a,
     ) -> Self {
         Self {
             backend,
@@ -142,14 +144,14 @@ impl<'a> Trainer<'a> {
 
     /// A factor of the rate by a step's number, from 0 on, and the number of all steps: see [`schedule`](super::schedule).
     #[must_use]
-    pub fn schedule(mut self, factor: impl Fn(u64, u64) -> f64 + 'a) -> Self {
+    pub fn schedule(mut self, factor: impl Fn(u64, u64) -> f64 + Send + 'a) -> Self {
         self.schedule = Box::new(factor);
         self
     }
 
     /// Samples to evaluate the model by behind each epoch.
     #[must_use]
-    pub fn test(mut self, samples: &'a dyn Samples) -> Self {
+    pub fn test(mut self, samples: &'a (dyn Samples + Sync)) -> Self {
         self.test = Some(samples);
         self
     }
@@ -164,14 +166,14 @@ impl<'a> Trainer<'a> {
 
     /// Called behind each step; `Break` ends training.
     #[must_use]
-    pub fn on_step(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + 'a) -> Self {
+    pub fn on_step(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + Send + 'a) -> Self {
         self.on_step = Some(Box::new(callback));
         self
     }
 
     /// Called behind each epoch; `Break` ends training.
     #[must_use]
-    pub fn on_epoch(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + 'a) -> Self {
+    pub fn on_epoch(mut self, callback: impl FnMut(&Report) -> ControlFlow<()> + Send + 'a) -> Self {
         self.on_epoch = Some(Box::new(callback));
         self
     }
@@ -188,6 +190,9 @@ impl<'a> Trainer<'a> {
     /// Keeps a file from which the next [`Trainer::fit`] goes on, written behind each epoch and after each `steps` steps (0: behind
     /// epochs only). It is written beside the old one, which it then replaces. Where the file is there, training goes on from it: with
     /// the same samples, trainer and machine to the same bits as without an interruption.
+    ///
+    /// Rates, decays, clipping, the schedule and the number of epochs are the trainer's and not the file's: they may be others than
+    /// before. Another model, method, seed, batch size or number of samples is [`Error::Format`](crate::Error).
     #[cfg(feature = "safetensors")]
     #[cfg_attr(docsrs, doc(cfg(feature = "safetensors")))]
     #[must_use]
