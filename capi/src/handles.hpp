@@ -59,7 +59,7 @@ tl_status guarded(tl_error *err, F f) noexcept {
 inline std::size_t copy_text(std::string_view text, char *buf, std::size_t size) noexcept {
     if (buf && size > 0) {
         const std::size_t n = text.size() < size ? text.size() : size - 1;
-        std::memcpy(buf, text.data(), n);
+        if (n > 0) std::memcpy(buf, text.data(), n);  // an empty text may have no address
         buf[n] = '\0';
     }
     return text.size();
