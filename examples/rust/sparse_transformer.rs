@@ -7,10 +7,10 @@
 //! same answers. It reads all of it `--repeats` times; a character's fastest time counts. Of two devices the last one has the neurons that
 //! are active most often (Y. Song and others, PowerInfer, 2023).
 
-use std::cell::RefCell;
 use std::fmt::Display;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 use tensorlib::nn::{loss, Module, Parameters, Pass};
 use tensorlib::train::Trainer;
@@ -99,22 +99,23 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 /// Keeps the gates of what it computed last, for the penalty.
 struct Gated<'a> {
     llama: &'a Llama,
-    gates: RefCell<Vec<Tensor>>,
+    gates: Mutex<Vec<Tensor>>,
 }
 
 impl Module for Gated<'_> {
     fn forward(&self, tokens: &Tensor, pass: &Pass) -> Result<Tensor> {
         let (logits, gates) = self.llama.forward_and_gates(tokens, pass)?;
-        self.gates.replace(gates);
+        *self.gates.lock().unwrap_or_else(PoisonError::into_inner) = gates;
         Ok(logits)
     }
 }
 
 fn learn(options: &Options, cpu: &Backend, llama: &Llama, parameters: &Parameters, text: &[i32]) -> Result<()> {
-    let model = Gated { llama, gates: RefCell::default() };
+    let model = Gated { llama, gates: Mutex::default() };
     // The mean of what the gates let through: its gradient closes those that are open for little.
     let penalised = |output: &Tensor, target: &Tensor| {
-        model.gates.take().iter().try_fold(loss::cross_entropy(output, target)?, |sum, gate| {
+        let gates = std::mem::take(&mut *model.gates.lock().unwrap_or_else(PoisonError::into_inner));
+        gates.iter().try_fold(loss::cross_entropy(output, target)?, |sum, gate| {
             sum.add(&gate.sum()?.scale(options.penalty / gate.n_elements() as f64, ScaleOptions::new())?)
         })
     };

@@ -102,11 +102,15 @@ fn fingerprint(sources: &Path) -> String {
         hash_files(&sources.join(part), &mut hash);
     }
     let counts = |name: &str| {
-        ["CARGO_FEATURE_", "CMAKE", "CUDA", "CXX", "CC", "CFLAGS", "TENSORLIB_"].iter().any(|part| name.starts_with(part))
+        ["CARGO_FEATURE_", "CMAKE", "CUDA", "CXX", "CC", "CFLAGS", "TENSORLIB_"]
+            .iter()
+            .any(|part| name.starts_with(part))
     };
     let mut environment: Vec<_> = env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
-        .filter(|(name, _)| ["TARGET", "HOST", "PATH"].contains(&name.as_str()) || counts(name) || name.contains("CXXFLAGS"))
+        .filter(|(name, _)| {
+            ["TARGET", "HOST", "PATH"].contains(&name.as_str()) || counts(name) || name.contains("CXXFLAGS")
+        })
         .collect();
     environment.sort();
     environment.hash(&mut hash);
@@ -139,9 +143,7 @@ fn reused(fingerprint: &str) -> Option<PathBuf> {
         std::fs::read_dir(path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect()
     };
     let builds = folders(target).into_iter().flat_map(|profile| folders(&profile.join("build")));
-    let made = builds
-        .map(|build| build.join("out"))
-        .find(|made| is_same(made))?;
+    let made = builds.map(|build| build.join("out")).find(|made| is_same(made))?;
     ["lib", "include"].iter().try_for_each(|part| copy_all(&made.join(part), &out.join(part))).ok()?;
     Some(out)
 }
