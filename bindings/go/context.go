@@ -80,20 +80,9 @@ func NewContext(options ...ContextOption) (*Context, error) {
 	if err := check(C.tl_context_create(&params.c, &ptr, &cerr), &cerr); err != nil {
 		return nil, err
 	}
+	contexts.Lock()
+	defer contexts.Unlock()
 	return wrapContext(ptr), nil
-}
-
-// wrapContext wraps a context of which the caller has a reference.
-func wrapContext(ptr *C.tl_context) *Context {
-	h := &handle{what: "context"}
-	h.free = func() {
-		forget(ptr, h)
-		C.tl_context_free(ptr)
-	}
-	c := &Context{h: h, ptr: ptr, busy: new(patience)}
-	register(c)
-	runtime.AddCleanup(c, (*handle).close, h)
-	return c
 }
 
 // Close gives the context back: its tensors give errors from now on. Graphs and

@@ -5,6 +5,7 @@ package tensorlib
 import "C"
 
 import (
+	"runtime"
 	"sync"
 	"unsafe"
 	"weak"
@@ -22,10 +23,18 @@ type registered struct {
 	context weak.Pointer[Context]
 }
 
-func register(c *Context) {
-	contexts.Lock()
-	defer contexts.Unlock()
-	contexts.of[c.ptr] = registered{c.h, weak.Make(c)}
+// wrapContext wraps a context of which the caller has a reference; contexts is
+// locked.
+func wrapContext(ptr *C.tl_context) *Context {
+	h := &handle{what: "context"}
+	h.free = func() {
+		forget(ptr, h)
+		C.tl_context_free(ptr)
+	}
+	c := &Context{h: h, ptr: ptr, busy: new(patience)}
+	contexts.of[ptr] = registered{h, weak.Make(c)}
+	runtime.AddCleanup(c, (*handle).close, h)
+	return c
 }
 
 // forget is called before the context's pointer is freed: its address may be
@@ -43,8 +52,8 @@ func forget(ptr *C.tl_context, h *handle) {
 func contextOf(t *C.tl_tensor) *Context {
 	ptr := C.tl_tensor_context(t)
 	contexts.Lock()
+	defer contexts.Unlock()
 	c := contexts.of[ptr].context.Value()
-	contexts.Unlock()
 	if c != nil && c.enter() == nil {
 		C.tl_context_free(ptr)
 		return c

@@ -56,14 +56,7 @@ size_t tl_graph_n_nodes(const tl_graph *graph) { return graph ? unwrap(graph)->n
 size_t tl_graph_n_leafs(const tl_graph *graph) { return graph ? unwrap(graph)->leafs().size() : 0; }
 
 size_t tl_graph_nodes(const tl_graph *graph, tl_tensor **nodes, size_t n) {
-    if (!graph) return 0;
-    const auto all = unwrap(graph)->nodes();
-    for (size_t i = 0; nodes && i < n && i < all.size(); i++) {
-        // A node that is computed again is a tensor of the graph's own, which nobody knows.
-        const core::Tensor *original = all[i]->original ? all[i]->original : all[i];
-        nodes[i] = wrap(const_cast<core::Tensor *>(original));
-    }
-    return all.size();
+    return graph ? capi::copy_tensors(unwrap(graph)->nodes(), nodes, n) : 0;
 }
 
 size_t tl_graph_leafs(const tl_graph *graph, tl_tensor **leafs, size_t n) {

@@ -73,9 +73,9 @@ std::size_t copied_text(char *buf, std::size_t size, F f) noexcept {
     return length;
 }
 
-// As many of the tensors as there is room for; how many there are.
+// As many of the tensors as there is room for, NULL for one that was left out; how many there are.
 inline std::size_t copy_tensors(std::span<core::Tensor *const> all, tl_tensor **tensors, std::size_t n) noexcept {
-    for (std::size_t i = 0; tensors && i < n && i < all.size(); i++) tensors[i] = wrap(all[i]);
+    for (std::size_t i = 0; tensors && i < n && i < all.size(); i++) tensors[i] = all[i] ? wrap(all[i]->known()) : nullptr;
     return all.size();
 }
 

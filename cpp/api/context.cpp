@@ -95,7 +95,8 @@ namespace {
 void check_library(const char *what, const core::Context &context) {
     if (context.is_of_this_library()) return;
     core::fail(Status::invalid_argument,
-               "%s: it was made by another copy of the library in this process: one of the C functions of tensorlib::cpp is valid", what);
+               "%s: another copy of the library in this process has made it: one that the C functions of tensorlib::cpp made is valid",
+               what);
 }
 
 }  // namespace
@@ -112,7 +113,12 @@ Tensor Tensor::from(tl_tensor *tensor) {
     if (!t) core::fail(Status::invalid_argument, "tensor: the handle is NULL");
     if (t == core::left_out()) core::fail(Status::invalid_argument, "tensor: tl_none() is no tensor");
     check_library("tensor", *t->context);
-    return Tensor(share(core::Ref<core::Context>(t->context)), t);
+    return Nodes::handle(*t);
+}
+
+Tensor Nodes::handle(const core::Tensor &t) {
+    core::Tensor *known = t.known();
+    return Tensor(share(core::Ref<core::Context>(known->context)), known);
 }
 
 tl_tensor *Tensor::handle() const { return reinterpret_cast<tl_tensor *>(&get()); }

@@ -30,20 +30,13 @@ struct Graph::Impl {
             return false;
         }
     }
-    static Tensor tensor(const core::Tensor *t);
     static std::vector<Tensor> tensors(std::span<core::Tensor *const> all) {
         std::vector<Tensor> tensors;
         tensors.reserve(all.size());
-        for (const core::Tensor *t : all) tensors.push_back(tensor(t));
+        for (const core::Tensor *t : all) tensors.push_back(Nodes::handle(*t));
         return tensors;
     }
 };
-
-// A handle of one of the graph's tensors; of a node that is computed again the original's.
-Tensor Graph::Impl::tensor(const core::Tensor *t) {
-    auto *original = const_cast<core::Tensor *>(t->original ? t->original : t);
-    return Tensor(share(core::Ref<core::Context>(original->context)), original);
-}
 
 Graph::Graph(std::span<const Tensor> outputs, std::optional<std::size_t> memory, const char *what) : impl_(std::make_shared<Impl>()) {
     if (outputs.empty()) core::fail(Status::invalid_argument, "%s: no outputs: at least one is valid", what);

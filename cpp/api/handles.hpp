@@ -24,6 +24,8 @@ std::shared_ptr<T> share(core::Ref<T> ref) {
 
 // The functions of operations make their nodes by it.
 struct Nodes {
+    // A handle of a tensor that the engine names; of one that a graph computes again, the original's.
+    static Tensor handle(const core::Tensor &t);
     // Null where an operand is left out.
     static Tensor make(const ContextOps &context, core::Op op, std::initializer_list<const Tensor *> operands,
                        std::span<const core::Attr> attrs = {});

@@ -89,13 +89,7 @@ std::vector<std::optional<Tensor>> Tensor::sources() const {
     const core::Tensor &t = get();
     std::vector<std::optional<Tensor>> sources;
     for (std::size_t s = 0; s < t.n_src; s++) {
-        if (!t.src[s]) {
-            sources.emplace_back();
-        } else if (t.src[s]->context == context_.get()) {
-            sources.push_back(Tensor(context_, t.src[s]));
-        } else {
-            sources.push_back(Tensor(share(core::Ref<core::Context>(t.src[s]->context)), t.src[s]));
-        }
+        sources.push_back(t.src[s] ? std::optional(Nodes::handle(*t.src[s])) : std::nullopt);
     }
     return sources;
 }

@@ -19,13 +19,13 @@ Patience::Patience(std::uint64_t limit_ns) noexcept : limit_ns_(turns_held() == 
     deadline_ = begin_ + std::chrono::nanoseconds(std::min(limit_ns_, most));
 }
 
-bool Patience::wait() noexcept {
+bool Patience::pause() noexcept {
     using std::chrono::microseconds;
     if (!is_limited()) return false;
     const auto now = Clock::now();
     if (now >= deadline_) return false;
-    const auto pause = std::clamp<Clock::duration>((now - begin_) / 8, microseconds(20), microseconds(1000));
-    std::this_thread::sleep_for(std::min<Clock::duration>(pause, deadline_ - now));
+    const auto length = std::clamp<Clock::duration>((now - begin_) / 8, microseconds(20), microseconds(1000));
+    std::this_thread::sleep_for(std::min<Clock::duration>(length, deadline_ - now));
     return true;
 }
 

@@ -22,12 +22,21 @@ public:
 
     bool is_limited() const noexcept { return limit_ns_ != 0; }
     Clock::time_point deadline() const noexcept { return deadline_; }
-    // Sleeps, and says that it is time to try again; false, at once, where the limit is over or this thread may not wait.
-    bool wait() noexcept;
+    // Tries until it succeeds; false where it did not within the limit, at once where this thread may not wait.
+    template <class Try>
+    bool until(Try attempt) {
+        for (;;) {
+            if (attempt()) return true;
+            if (!pause()) return false;
+        }
+    }
     // What a message says behind "is in use": ", for longer than the busy timeout of 100 ms", or nothing.
     std::string text() const;
 
 private:
+    // Sleeps; false where the limit is over.
+    bool pause() noexcept;
+
     std::uint64_t limit_ns_;
     Clock::time_point begin_{}, deadline_{};
 };

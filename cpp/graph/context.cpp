@@ -356,11 +356,9 @@ void Context::allocate() {
 
 void Context::reset() {
     Patience patience(busy_timeout());
-    while (!try_reset(patience)) {
-        if (patience.wait()) continue;
-        fail(Status::busy, "context_reset: a view in %s of another context's tensor is mapped, or being read or written%s", text().c_str(),
-             patience.text().c_str());
-    }
+    if (patience.until([&] { return try_reset(patience); })) return;
+    fail(Status::busy, "context_reset: a view in %s of another context's tensor is mapped, or being read or written%s", text().c_str(),
+         patience.text().c_str());
 }
 
 bool Context::try_reset(const Patience &patience) {
@@ -506,9 +504,7 @@ std::size_t Context::peak_memory() const {
 }
 
 RunGuard::RunGuard(Context &context, bool exclusive, const char *what, Patience patience) : context_(nullptr), exclusive_(exclusive) {
-    while (!try_lock(context, exclusive)) {
-        if (!patience.wait()) refuse(context, what, patience);
-    }
+    if (!patience.until([&] { return try_lock(context, exclusive); })) refuse(context, what, patience);
     context_ = &context;
 }
 

@@ -71,6 +71,9 @@ struct Tensor {
     // Of a node that computes another one again, which is no context's but a graph's: that one. Else null.
     const Tensor *original = nullptr;
 
+    // What callers know it by: itself, or the node that it computes again.
+    Tensor *known() const noexcept { return const_cast<Tensor *>(original ? original : this); }
+
     // Of a node that computes something: the device that is to do it, by its memory; null where that is open.
     std::atomic<const DeviceMemory *> placed_on{nullptr};
 

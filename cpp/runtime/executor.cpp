@@ -48,14 +48,15 @@ public:
         check_devices(graph, backend, what);
         guards_.reserve(graph.contexts().size());
         Patience patience(graph.context().busy_timeout());
-        for (;;) {
+        const auto attempt = [&] {
             turn_.emplace(backend, what, patience);
-            if (try_all(graph)) return;
+            if (try_all(graph)) return true;
             guards_.clear();
             graph_guard_.reset();
             turn_.reset();
-            if (!patience.wait()) refuse(graph, what, patience);
-        }
+            return false;
+        };
+        if (!patience.until(attempt)) refuse(graph, what, patience);
     }
 
 private:
@@ -231,9 +232,7 @@ void place(Tensor &t, const DeviceMemory *memory) {
 
 GraphGuard::GraphGuard(Graph &graph, const char *what) : graph_(graph) {
     Patience patience(graph.context().busy_timeout());
-    while (!graph.busy().try_exclusive()) {
-        if (!patience.wait()) refuse_graph(what, patience);
-    }
+    if (!patience.until([&] { return graph.busy().try_exclusive(); })) refuse_graph(what, patience);
 }
 
 void set_progress(Graph &graph, Graph::Progress progress, void *user_data) {

@@ -131,18 +131,30 @@ impl Graph {
     /// # Panics
     /// If `progress` panics: the run is stopped and the panic goes on here.
     pub fn compute_with(&self, backend: &Backend, progress: impl FnMut(usize, usize) -> bool) -> Result<()> {
+        let trampoline = progress_of(&progress);
+        self.compute_calling(backend, progress, |is_set, user_data, err| {
+            // SAFETY: as compute_calling() promises.
+            unsafe { sys::tl_graph_set_progress(self.raw(), trampoline.filter(|_| is_set), user_data, err) }
+        })
+    }
+
+    /// Computes with a callback, which `set(true, user_data, error)` hands to the engine and `set(false, NULL, error)` takes from it. The data
+    /// are a [`Callback`] of this function, which lives until the callback is taken away; nobody else runs this graph meanwhile, as we hold
+    /// the lock.
+    fn compute_calling<F>(
+        &self,
+        backend: &Backend,
+        function: F,
+        set: impl Fn(bool, *mut c_void, *mut sys::tl_error) -> sys::tl_status,
+    ) -> Result<()> {
         let _running = self.lock()?;
-        let mut callback = Callback { function: progress, panic: None };
+        let mut callback = Callback { function, panic: None };
         let user_data: *mut c_void = (&raw mut callback).cast();
-        let trampoline = progress_of(&callback);
-        // SAFETY: graph and backend are live. The callback lives until it is removed below, and nobody else runs this
-        // graph meanwhile, as we hold the lock.
-        let result = unsafe {
-            check(|err| sys::tl_graph_set_progress(self.raw(), trampoline, user_data, err))
-                .and_then(|()| check(|err| sys::tl_graph_compute(self.raw(), backend.raw(), err)))
-        };
-        // SAFETY: as above. It cannot fail: nobody computes this graph now.
-        let removed = unsafe { check(|err| sys::tl_graph_set_progress(self.raw(), None, ptr::null_mut(), err)) };
+        // SAFETY: graph and backend are live.
+        let compute = |err| unsafe { sys::tl_graph_compute(self.raw(), backend.raw(), err) };
+        let result = check(|err| set(true, user_data, err)).and_then(|()| check(compute));
+        // It cannot fail: nobody computes this graph now.
+        let removed = check(|err| set(false, ptr::null_mut(), err));
         callback.end(result.and(removed))
     }
 
@@ -179,18 +191,11 @@ impl Graph {
         backend: &Backend,
         observe: impl FnMut(&Tensor, usize, usize) -> bool,
     ) -> Result<()> {
-        let _running = self.lock()?;
-        let mut callback = Callback { function: observe, panic: None };
-        let user_data: *mut c_void = (&raw mut callback).cast();
-        let trampoline = observer_of(&callback);
-        // SAFETY: as in compute_with().
-        let result = unsafe {
-            check(|err| sys::tl_graph_set_observer(self.raw(), trampoline, user_data, err))
-                .and_then(|()| check(|err| sys::tl_graph_compute(self.raw(), backend.raw(), err)))
-        };
-        // SAFETY: as in compute_with().
-        let removed = unsafe { check(|err| sys::tl_graph_set_observer(self.raw(), None, ptr::null_mut(), err)) };
-        callback.end(result.and(removed))
+        let trampoline = observer_of(&observe);
+        self.compute_calling(backend, observe, |is_set, user_data, err| {
+            // SAFETY: as compute_calling() promises.
+            unsafe { sys::tl_graph_set_observer(self.raw(), trampoline.filter(|_| is_set), user_data, err) }
+        })
     }
 
     /// Whether the coming runs look at each result and fail at the first one with a NaN, or with an infinity where no operand has
@@ -375,14 +380,14 @@ impl<F> Callback<F> {
     }
 }
 
-fn observer_of<F: FnMut(&Tensor, usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_observe_fn {
+fn observer_of<F: FnMut(&Tensor, usize, usize) -> bool>(_: &F) -> sys::tl_observe_fn {
     unsafe extern "C" fn trampoline<F: FnMut(&Tensor, usize, usize) -> bool>(
         user_data: *mut c_void,
         node: *mut sys::tl_tensor,
         done: usize,
         total: usize,
     ) -> bool {
-        // SAFETY: compute_observed set this function together with a pointer to a Callback<F> of its own, which it does not
+        // SAFETY: compute_calling set this function together with a pointer to a Callback<F> of its own, which it does not
         // touch until the run has ended.
         let callback = unsafe { &mut *user_data.cast::<Callback<F>>() };
         // SAFETY: the node is the graph's, which is being computed.
@@ -392,13 +397,13 @@ fn observer_of<F: FnMut(&Tensor, usize, usize) -> bool>(_: &Callback<F>) -> sys:
     Some(trampoline::<F>)
 }
 
-fn progress_of<F: FnMut(usize, usize) -> bool>(_: &Callback<F>) -> sys::tl_progress_fn {
+fn progress_of<F: FnMut(usize, usize) -> bool>(_: &F) -> sys::tl_progress_fn {
     unsafe extern "C" fn trampoline<F: FnMut(usize, usize) -> bool>(
         user_data: *mut c_void,
         done: usize,
         total: usize,
     ) -> bool {
-        // SAFETY: compute_with set this function together with a pointer to a Callback<F> of its own, which it does not
+        // SAFETY: compute_calling set this function together with a pointer to a Callback<F> of its own, which it does not
         // touch until the run has ended.
         let callback = unsafe { &mut *user_data.cast::<Callback<F>>() };
         callback.guarded(|progress| progress(done, total))
