@@ -78,7 +78,8 @@ int cgroup_cpus(const CgroupFiles &files) {
         take(quota_cpus(file));
     });
     for_each_group(files, "cpu", [&](const std::string &folder) { take(quota_cpus_v1(folder)); });
-    return least == most ? 0 : std::max(1, static_cast<int>(least + 0.999));
+    // One thread more than the quota has whole processors would be stopped for the rest of each period, and the others would wait for it.
+    return least == most ? 0 : std::max(1, static_cast<int>(least));
 }
 
 std::uint64_t cgroup_memory(const CgroupFiles &files) {

@@ -13,7 +13,7 @@ struct CgroupFiles {
     std::string self = "/proc/self/cgroup";  // in which group this process is
 };
 
-// Processors that the quota allows, rounded up; 0 where there is none.
+// Whole processors that the quota allows, at least 1 (2.5 are 2); 0 where there is no quota.
 int cgroup_cpus(const CgroupFiles &files = {});
 
 // Bytes that may still be taken, files' cache counted as free; ~0 where there is no limit, and at least 1, as 0 says unknown elsewhere.

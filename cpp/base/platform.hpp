@@ -18,7 +18,7 @@ constexpr std::size_t page_size = 4096;
 // system does not do that they stay as they are. The range may not be memory that others map as well.
 void discard_pages(void *begin, std::size_t size) noexcept;
 
-// Processors that this process may use at one time: affinity mask and cgroup quota (rounded up) honoured;
+// Processors that this process may use at one time: affinity mask and cgroup quota (whole processors) honoured;
 // at least 1.
 int usable_cpus() noexcept;
 

@@ -1,7 +1,7 @@
 //! What the examples on plays share: a small llama as a module, its characters as tokens, and windows of a text as samples.
 
 use tensorlib::nn::{Attention, AttentionOptions, Embedding, Init, Linear, Module, Parameters, Pass, RmsNorm};
-use tensorlib::train::{schedule, Form, Group, Method, Optimiser, OptimiserOptions, Random, Samples, Slot};
+use tensorlib::train::{schedule, Form, Forms, Group, Method, Optimiser, OptimiserOptions, Random, Samples, Slot};
 use tensorlib::{Context, Gguf, GgufWriter, Result, Tensor};
 
 pub const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/data/plays.txt");
@@ -241,18 +241,25 @@ impl Samples for Windows<'_> {
         (self.text.len() - 1 - TOKENS) / self.stride + 1
     }
 
-    fn forms(&self) -> (Form, Form) {
-        (Form::i32([TOKENS as i64]), Form::i32([TOKENS as i64]))
+    fn forms(&self) -> Forms {
+        Forms::new(Form::i32([TOKENS as i64]), Form::i32([TOKENS as i64]))
     }
 
-    fn write(&self, number: usize, random: Option<&mut Random>, input: Slot<'_>, target: Slot<'_>) {
+    fn write(
+        &self,
+        number: usize,
+        random: Option<&mut Random>,
+        inputs: &mut [Slot<'_>],
+        targets: &mut [Slot<'_>],
+    ) -> Result<()> {
         let last = self.text.len() - 1 - TOKENS;
         let shift = random.map_or(0, |random| random.below(self.stride));
         let first = (number * self.stride + shift).min(last);
-        if let (Slot::I32(input), Slot::I32(target)) = (input, target) {
+        if let ([Slot::I32(input)], [Slot::I32(target)]) = (inputs, targets) {
             input.copy_from_slice(&self.text[first..first + TOKENS]);
             target.copy_from_slice(&self.text[first + 1..first + 1 + TOKENS]);
         }
+        Ok(())
     }
 }
 

@@ -34,12 +34,27 @@ TEST_F(Cgroup, no_files_are_no_limits) {
 // A container: its own group is the root of what it sees.
 TEST_F(Cgroup, at_the_root) {
     put("self", "0::/\n");
-    put("tree/cpu.max", "150000 100000\n");
+    put("tree/cpu.max", "250000 100000\n");
     put("tree/memory.max", "1000\n");
     put("tree/memory.current", "700\n");
     put("tree/memory.stat", "anon 500\ninactive_file 200\n");
     EXPECT_EQ(cpus(), 2);
     EXPECT_EQ(memory(), 500u);
+}
+
+// A part of a processor is no thread: it would run for that part of each period only, and the others would wait for it.
+TEST_F(Cgroup, parts_of_processors) {
+    put("self", "0::/\n");
+    const auto cpus_of = [&](const std::string &quota) {
+        put("tree/cpu.max", quota + " 100000\n");
+        return cpus();
+    };
+    EXPECT_EQ(cpus_of("1000"), 1) << "at least one";
+    EXPECT_EQ(cpus_of("100000"), 1);
+    EXPECT_EQ(cpus_of("150000"), 1);
+    EXPECT_EQ(cpus_of("199999"), 1);
+    EXPECT_EQ(cpus_of("200000"), 2);
+    EXPECT_EQ(cpus_of("999999"), 9);
 }
 
 // A service under a service manager: the root has no limits, the groups on the way down have.

@@ -89,7 +89,8 @@ fn measure(options: &Bench, model: &Path, how: &How, backend: &Backend) -> Outco
 }
 
 fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
-    let (decoder, tokens) = (session.decoder(), models::some_tokens(session.decoder(), n));
+    let decoder = session.decoder().clone();
+    let tokens = models::some_tokens(&decoder, n);
     let seconds = best(|| {
         session.truncate(0);
         let begin = Instant::now();
@@ -102,11 +103,11 @@ fn prompt(session: &mut Session, n: usize) -> Outcome<Speed> {
 }
 
 fn generation(session: &mut Session, options: &Bench) -> Outcome<Speed> {
-    let (n, depth, decoder) = (options.tokens as usize, options.depth as usize, session.decoder());
-    let tokens = models::some_tokens(decoder, n);
+    let (n, depth, decoder) = (options.tokens as usize, options.depth as usize, session.decoder().clone());
+    let tokens = models::some_tokens(&decoder, n);
     session.truncate(0);
     if depth > 0 {
-        session.feed(&models::some_tokens(decoder, depth))?;
+        session.feed(&models::some_tokens(&decoder, depth))?;
     }
     let seconds = best(|| {
         session.truncate(depth);

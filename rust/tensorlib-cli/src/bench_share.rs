@@ -42,7 +42,7 @@ pub fn measure(options: &Bench, model: &Path, how: &How) -> Outcome<Shares> {
         None => std::env::remove_var(VARIABLE),
     }
     let backend = backend?;
-    let decoder = models::decoder_on(&options.place, &backend, model, how, options.cache)?;
+    let decoder = models::decoder_again(&options.place, &backend, model, how, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
     // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.

@@ -109,7 +109,8 @@ fn answer(
 
 /// Turn after turn, as long as there are lines.
 fn converse(options: &Generate, session: &mut Session, sampler: &mut Sampler, out: &mut dyn Write) -> Outcome<Exit> {
-    let tokenizer = session.decoder().tokenizer();
+    let decoder = session.decoder().clone();
+    let tokenizer = decoder.tokenizer();
     let chat = Chat::new(tokenizer).map_err(|e| Failure::from(e).hint("say a PROMPT that it is to continue"))?;
     let (mut turns, mut known): (Vec<Message>, Vec<u32>) = (system(options), Vec::new());
     let lines = Lines::new()?;

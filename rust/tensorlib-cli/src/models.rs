@@ -31,6 +31,13 @@ pub fn decoder(options: &Place, model: &Path, how: &How, cache: DType) -> Outcom
 
 /// The same on this backend: of several devices on those where it fits.
 pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
+    let decoder = decoder_again(options, backend, model, how, cache)?;
+    decoder.warnings().iter().for_each(warn);
+    Ok(decoder)
+}
+
+/// The same of a model whose warnings were printed when it was opened before.
+pub fn decoder_again(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
     how.check_devices(backend.devices().len())?;
     let mut opened = how.options.clone().expert_slots(options.expert_slots.into());
     // Patterns of --put are looked at in any case.
@@ -39,9 +46,7 @@ pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, c
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    let decoder = unsafe { Decoder::open_mapped(model, backend, &opened)? };
-    decoder.warnings().iter().for_each(warn);
-    Ok(decoder)
+    Ok(unsafe { Decoder::open_mapped(model, backend, &opened)? })
 }
 
 /// With --verbose: where it was computed, and what the weights took.

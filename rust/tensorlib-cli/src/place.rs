@@ -1,7 +1,7 @@
 //! `tensorlib place`: which device each tensor of a model would lie on, and what it takes of each.
 
 use crate::args::PlaceModel;
-use crate::failure::{Exit, Outcome};
+use crate::failure::{warn, Exit, Outcome};
 use crate::models;
 use crate::neurons::How;
 use crate::spread::{self, Fitted};
@@ -19,6 +19,7 @@ pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
     how.check_devices(backend.devices().len())?;
     let Fitted { outline, hot, .. } =
         spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
+    outline.warnings.iter().for_each(warn);
     let (devices, budgets) = (backend.devices(), spread::budgets(&options.place, &backend));
     let on = |i: usize| outline.tensors.iter().filter(move |placed| placed.device == i);
     let bytes_on = |i: usize| on(i).map(|placed| placed.bytes).sum::<usize>();

@@ -235,3 +235,30 @@ fn files_of_other_kinds_are_not_called_damaged() {
         tool(&args).expect(4, &[words]);
     }
 }
+
+#[test]
+fn every_command_that_opens_a_model_says_what_is_odd_once() {
+    let folder = Folder::new("everyday-odd");
+    let path = decoder(&folder, &[("llama.odd", Value::U32(1))], |_| ());
+    let (text, out) = (folder.path("text"), folder.path("out.json"));
+    std::fs::write(&text, "abcdefghijklmnopqrstuvwxyz").unwrap();
+    let commands: [&[&str]; 7] = [
+        &["generate", &path, "abc", "-n", "1"],
+        &["logits", &path, "--tokens", "1,2"],
+        &["perplexity", &path, &text, "--ctx", "8"],
+        &["activity", &path, &text, &out],
+        &["bench", &path, "--prompt", "2", "--tokens", "2"],
+        &["place", &path],
+        &["place", &path, "--json"],
+    ];
+    for command in commands {
+        let told = tool(command);
+        assert_eq!(
+            (told.code, told.err.matches("fields that are not known are ignored: odd").count()),
+            (Some(0), 1),
+            "{command:?}: {told:?}"
+        );
+    }
+    let told = tool(&["place", &path, "--ctx", "100000"]);
+    told.expect(0, &["warning: a context of 100000 tokens: the model was trained for"]);
+}

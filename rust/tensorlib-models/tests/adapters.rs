@@ -79,8 +79,7 @@ fn peft(more: &str) -> String {
 
 fn logits(path: &Path, options: &DecoderOptions) -> Vec<f32> {
     let decoder = Decoder::open(path, &backend(), options).unwrap_or_else(|e| panic!("{e}"));
-    let logits = decoder.session(DType::F32).unwrap().feed_all(&TOKENS).unwrap();
-    logits
+    decoder.session(DType::F32).unwrap().feed_all(&TOKENS).unwrap()
 }
 
 #[test]

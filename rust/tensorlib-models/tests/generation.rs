@@ -86,3 +86,35 @@ fn logits_that_are_not_numbers_end_generation() {
     };
     assert!(said.contains("keys or values of layer 0") && said.contains("--cache"), "{said}");
 }
+
+#[test]
+fn a_session_owns_its_share_of_the_model() {
+    let model = all().into_iter().find(|model| model.name == "llama").unwrap();
+    let (folder, tensors) = (Folder::new("generation-owned"), model.spec.tensors(2, DType::F32));
+    let path = folder.path("model.gguf");
+    tensors.write_gguf(&path, &model.metadata());
+    let decoder = Decoder::open(&path, &backend(), &DecoderOptions::new()).unwrap();
+    let computed = |decoder: &Decoder| decoder.session(DType::F16).unwrap().feed_all(&[4, 1, 5]).unwrap();
+    let want = computed(&decoder);
+
+    // Clones share the weights: what one computes is computed from the memory of the other.
+    let (clone, memory) = (decoder.clone(), decoder.memory());
+    assert_eq!(clone.memory(), memory);
+    drop(clone);
+
+    // A session without a handle beside it, in another thread.
+    let mut session = decoder.session(DType::F16).unwrap();
+    drop(decoder);
+    let (session, got) = std::thread::spawn(move || {
+        let got = session.feed_all(&[4, 1, 5]).unwrap();
+        (session, got)
+    })
+    .join()
+    .unwrap();
+    assert_eq!(got, want);
+
+    // It gives the model back, for another session.
+    let decoder = session.decoder().clone();
+    drop(session);
+    assert_eq!(computed(&decoder), want);
+}

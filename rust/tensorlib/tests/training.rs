@@ -2,11 +2,12 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use tensorlib::nn::{loss, Dropout, Linear, Module, Parameters, Pass, Sequential};
+use tensorlib::nn::{loss, Dropout, Embedding, Linear, Module, Parameters, Pass, Sequential};
 use tensorlib::train::{
-    evaluate, predict, Column, DataSet, Method, OptimiserOptions, Random, Samples, Stopped, Trainer,
+    evaluate, evaluate_fn, predict, predict_fn, Column, DataSet, Form, Forms, Method, OptimiserOptions, Random,
+    Samples, Slot, Stopped, Trainer,
 };
-use tensorlib::{safetensors, Backend, BackendOptions, Context, Error, Result, Tensor};
+use tensorlib::{safetensors, Backend, BackendOptions, Context, DType, Error, Result, Tensor};
 
 /// Points on two spirals: what one line does not part.
 fn spirals(n: usize) -> DataSet {
@@ -51,7 +52,7 @@ impl Net {
 fn refused<T>(result: Result<T>, what: &str) {
     match result {
         Ok(_) => panic!("taken: {what}"),
-        Err(error @ (Error::InvalidArgument(_) | Error::Format(_))) => {
+        Err(error @ (Error::InvalidArgument(_) | Error::Format(_) | Error::Custom(_))) => {
             assert!(error.to_string().contains(what), "{error}");
         }
         Err(error) => panic!("{error:?} for {what}"),
@@ -417,10 +418,13 @@ fn data_sets_are_read_cut_and_changed() {
     refused(data.chosen([0, 3]), "sample 3 of 3");
     assert_eq!(data.chosen([2, 0]).unwrap().inputs(), [-1., 1000., 1., 2.]);
     refused(DataSet::new(Column::f32([2], vec![0.; 3]), Column::i32([], vec![0])), "3 numbers of inputs [2]");
-    refused(DataSet::new(Column::f32([2], vec![0.; 4]), Column::i32([], vec![0])), "2 inputs, 1 targets");
+    refused(
+        DataSet::new(Column::f32([2], vec![0.; 4]), Column::i32([], vec![0])),
+        "1 samples of targets, 2 samples of the first input: as many are valid",
+    );
     refused(DataSet::new(Column::f32([0], vec![]), Column::i32([], vec![])), "a multiple");
     let shaped = data.with_input_shape([1, 2]).unwrap().map_inputs(|row| row[0] = 0.);
-    assert_eq!(shaped.forms().0.shape, [1, 2]);
+    assert_eq!(shaped.forms().inputs[0].shape, [1, 2]);
     assert_eq!(shaped.inputs()[2..4], [0., 4.5]);
     refused(shaped.with_input_shape([3]), "as many elements");
 }
@@ -463,4 +467,199 @@ fn a_step_with_a_gradient_that_is_no_number_is_not_taken() {
     let error = trainer.fit(&data).unwrap_err().to_string();
     assert!(error.contains("parameter 'l.") && error.contains("stays as it was before"), "{error}");
     assert!(!path.exists());
+}
+
+/// Two inputs of different types, and three targets: two labels and a number.
+struct Pairs {
+    len: usize,
+    /// Where reading fails.
+    fails_at: Option<usize>,
+}
+
+impl Samples for Pairs {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn forms(&self) -> Forms {
+        Forms {
+            inputs: vec![Form::i32([]), Form::f32([2])],
+            targets: vec![Form::i32([]), Form::f32([1]), Form::i32([])],
+        }
+    }
+
+    fn write(
+        &self,
+        number: usize,
+        _: Option<&mut Random>,
+        inputs: &mut [Slot<'_>],
+        targets: &mut [Slot<'_>],
+    ) -> Result<()> {
+        if self.fails_at == Some(number) {
+            return Err(Error::msg(format!("sample {number} cannot be read")));
+        }
+        let (token, x) = (number % 3, (number % 7) as f32 / 7.);
+        let ([Slot::I32(tokens), Slot::F32(point)], [Slot::I32(kind), Slot::F32(sum), Slot::I32(side)]) =
+            (inputs, targets)
+        else {
+            panic!("slots are not those of the forms");
+        };
+        tokens[0] = token as i32;
+        point.copy_from_slice(&[x, 1. - x]);
+        kind[0] = token as i32;
+        sum[0] = token as f32 + x;
+        side[0] = i32::from(x > 0.5);
+        Ok(())
+    }
+}
+
+struct Heads {
+    parameters: Parameters,
+    table: Embedding,
+    kind: Linear,
+    sum: Linear,
+    side: Linear,
+}
+
+impl Heads {
+    fn new(seed: u64) -> Self {
+        let parameters = Parameters::new(seed);
+        let head = |name: &str, n: i64| Linear::new(&parameters.scope(name), 6, n).unwrap();
+        let table = Embedding::new(&parameters.scope("table"), 3, 4, 1.).unwrap();
+        let (kind, sum, side) = (head("kind", 3), head("sum", 1), head("side", 2));
+        Self { parameters, table, kind, sum, side }
+    }
+
+    fn forward(&self, inputs: &[Tensor], pass: &Pass) -> Result<Vec<Tensor>> {
+        assert_eq!((inputs.len(), inputs[0].dtype(), inputs[1].dtype()), (2, DType::I32, DType::F32));
+        let both = self.table.forward(&inputs[0], pass)?.concat(&inputs[1], 0)?;
+        [&self.kind, &self.sum, &self.side].iter().map(|head| head.forward(&both, pass)).collect()
+    }
+
+    fn loss(outputs: &[Tensor], targets: &[Tensor]) -> Result<Tensor> {
+        let labels = |i: usize| loss::cross_entropy(&outputs[i], &targets[i]);
+        labels(0)?.add(&loss::mse(&outputs[1], &targets[1])?)?.add(&labels(2)?)
+    }
+
+    fn trainer<'a>(&'a self, cpu: &'a Backend) -> Trainer<'a> {
+        let optimiser = OptimiserOptions::adamw(0.05).build(&self.parameters).unwrap();
+        Trainer::from_fn(cpu, |inputs, pass| self.forward(inputs, pass), optimiser, Self::loss).batch(8)
+    }
+}
+
+#[test]
+fn a_network_of_two_inputs_and_three_outputs_learns() {
+    let cpu = Backend::cpu().unwrap();
+    let samples = Pairs { len: 42, fails_at: None };
+    let train = |parts: usize| {
+        let heads = Heads::new(3);
+        let history = heads.trainer(&cpu).epochs(60).micro_batches(parts).test(&samples).fit(&samples).unwrap();
+        let last = history.epochs.last().unwrap().test.unwrap();
+        // The trainer's scores are those of the function, whatever the batch.
+        let forward = |inputs: &[Tensor], pass: &Pass| heads.forward(inputs, pass);
+        let scores = evaluate_fn(&cpu, forward, Heads::loss, &samples, 5).unwrap();
+        assert!((scores.loss - last.loss).abs() < 1e-5, "{scores:?}, {last:?}");
+        assert_eq!(scores.accuracy, Some(1.), "all 84 labels of both targets");
+        let outputs = predict_fn(&cpu, forward, &samples, 5).unwrap();
+        assert_eq!(outputs.iter().map(Vec::len).collect::<Vec<_>>(), [3 * 42, 42, 2 * 42]);
+        for (i, sum) in outputs[1].iter().enumerate() {
+            let wanted = (i % 3) as f32 + (i % 7) as f32 / 7.;
+            assert!((sum - wanted).abs() < 0.1, "{i}: {sum}, {wanted}");
+        }
+        history.epochs[0].loss
+    };
+    let (whole, in_parts) = (train(1), train(3));
+    assert!((whole - in_parts).abs() < 1e-5, "{whole} {in_parts}");
+}
+
+#[test]
+fn a_label_counts_for_its_own_output() {
+    let cpu = Backend::cpu().unwrap();
+    // The first output is right for both samples, the second for one of them.
+    let samples = DataSet::from_columns(
+        vec![Column::f32([2], vec![1., 0., 0., 1.])],
+        vec![Column::i32([], vec![0, 1]), Column::i32([], vec![0, 0])],
+    )
+    .unwrap();
+    let twice = |inputs: &[Tensor], _: &Pass| Ok(vec![inputs[0].clone(), inputs[0].clone()]);
+    let both = |outputs: &[Tensor], targets: &[Tensor]| {
+        loss::cross_entropy(&outputs[0], &targets[0])?.add(&loss::cross_entropy(&outputs[1], &targets[1])?)
+    };
+    assert_eq!(evaluate_fn(&cpu, twice, both, &samples, 2).unwrap().accuracy, Some(0.75));
+}
+
+#[test]
+fn samples_without_targets_train_an_autoencoder() {
+    let cpu = Backend::cpu().unwrap();
+    let samples = DataSet::from_columns(vec![Column::f32([3], vec![0.5; 24])], vec![]).unwrap();
+    assert_eq!((samples.targets(), samples.labels()), (&[][..], &[][..]));
+    let parameters = Parameters::new(1);
+    let layer = Linear::new(&parameters, 3, 3).unwrap();
+    let optimiser = OptimiserOptions::adamw(0.05).build(&parameters).unwrap();
+    let network = |inputs: &[Tensor], pass: &Pass| Ok(vec![layer.forward(&inputs[0], pass)?, inputs[0].clone()]);
+    let loss = |outputs: &[Tensor], targets: &[Tensor]| {
+        assert!(targets.is_empty());
+        loss::mse(&outputs[0], &outputs[1])
+    };
+    let history = Trainer::from_fn(&cpu, network, optimiser, loss).epochs(80).batch(8).fit(&samples).unwrap();
+    assert!(history.epochs.last().unwrap().loss < 0.01, "{history:?}");
+}
+
+#[test]
+fn bad_networks_and_samples_of_several_inputs_are_refused() {
+    let cpu = Backend::cpu().unwrap();
+    let samples = Pairs { len: 20, fails_at: None };
+    let n = net(1, 4, 0.);
+    refused(n.trainer(&cpu).fit(&samples), "samples of 2 inputs, of which a module reads one: Trainer::from_fn");
+    refused(predict(&cpu, &n.model, &samples, 4), "samples of 2 inputs");
+    let two_targets =
+        DataSet::from_columns(vec![Column::f32([2], vec![0.; 8])], vec![Column::i32([], vec![0; 4]); 2]).unwrap();
+    refused(n.trainer(&cpu).fit(&two_targets), "samples of 2 targets, of which this loss reads one");
+    assert_eq!(predict(&cpu, &n.model, &two_targets, 4).unwrap().len(), 8, "targets are not read");
+
+    let heads = Heads::new(1);
+    let optimiser = || OptimiserOptions::adamw(0.05).build(&heads.parameters).unwrap();
+    let none = Trainer::from_fn(&cpu, |_, _| Ok(vec![]), optimiser(), Heads::loss).fit(&samples);
+    refused(none, "the network has no outputs: at least one is valid");
+    let own = Trainer::from_fn(&cpu, |_, _| Err(Error::msg("my own error")), optimiser(), Heads::loss).fit(&samples);
+    refused(own, "my own error");
+
+    refused(heads.trainer(&cpu).fit(&Pairs { len: 20, fails_at: Some(7) }), "sample 7 cannot be read");
+    let forward = |inputs: &[Tensor], pass: &Pass| heads.forward(inputs, pass);
+    refused(evaluate_fn(&cpu, forward, Heads::loss, &Pairs { len: 8, fails_at: Some(7) }, 3), "sample 7");
+
+    refused(
+        DataSet::from_columns(vec![], vec![Column::i32([], vec![1])]),
+        "no columns of inputs: at least one is valid",
+    );
+    let uneven = vec![Column::f32([2], vec![0.; 8]), Column::f32([2], vec![0.; 6])];
+    refused(
+        DataSet::from_columns(uneven, vec![]),
+        "3 samples of inputs, 4 samples of the first input: as many are valid",
+    );
+}
+
+struct NoInputs;
+
+impl Samples for NoInputs {
+    fn len(&self) -> usize {
+        4
+    }
+
+    fn forms(&self) -> Forms {
+        Forms { inputs: vec![], targets: vec![Form::i32([])] }
+    }
+
+    fn write(&self, _: usize, _: Option<&mut Random>, _: &mut [Slot<'_>], _: &mut [Slot<'_>]) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn samples_without_inputs_are_refused() {
+    let cpu = Backend::cpu().unwrap();
+    let heads = Heads::new(1);
+    refused(heads.trainer(&cpu).fit(&NoInputs), "Samples: no inputs: at least one is valid");
+    assert_eq!(Form::f32([i64::MAX, 4]).n_elements(), 0, "more than memory can have");
+    assert_eq!((Form::f32([]).n_elements(), Form::f32([3, -1]).n_elements()), (1, 0));
 }

@@ -142,7 +142,13 @@ impl DecoderOptions {
 }
 
 /// A language model. It never changes: any number of sessions, in any threads, may use it.
-pub struct Decoder {
+///
+/// A `Decoder` is a handle: a clone shares the weights, which are freed with the last clone and the last session.
+#[derive(Clone)]
+pub struct Decoder(Arc<Opened>);
+
+/// What the handles of a model share.
+struct Opened {
     architecture: String,
     network: Network,
     cost: Cost,
@@ -159,8 +165,8 @@ pub struct Decoder {
 impl fmt::Debug for Decoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Decoder");
-        all.field("architecture", &self.architecture).field("vocabulary", &self.vocabulary());
-        all.field("context", &self.context()).field("backend", &self.backend).finish_non_exhaustive()
+        all.field("architecture", &self.architecture()).field("vocabulary", &self.vocabulary());
+        all.field("context", &self.context()).field("backend", self.backend()).finish_non_exhaustive()
     }
 }
 
@@ -181,7 +187,7 @@ impl Decoder {
     /// As [`Decoder::open`].
     ///
     /// # Safety
-    /// Nobody may change the file while the decoder exists.
+    /// Nobody may change the file while the decoder, a clone or a session of it exists.
     pub unsafe fn open_mapped(path: impl AsRef<Path>, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         // SAFETY: as the caller promises.
         Self::from_package(unsafe { Package::open_mapped(path.as_ref())? }, backend, options)
@@ -198,7 +204,7 @@ impl Decoder {
         let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
         let (expert_slots, backend) = (options.expert_slots, backend.clone());
         let (is_sparse, warnings) = (options.activity.is_some(), warnings.list());
-        let made = Decoder {
+        let opened = Opened {
             architecture,
             network,
             cost,
@@ -210,7 +216,7 @@ impl Decoder {
             warnings,
             backend,
         };
-        Ok(made)
+        Ok(Decoder(Arc::new(opened)))
     }
 
     /// What a model would take of each of the backend's devices, with a session whose cache is of this type: nothing is loaded for it.
@@ -230,6 +236,7 @@ impl Decoder {
         let package = unsafe { Package::open_mapped(path.as_ref())? };
         let (shape, names) = architectures::read(&package.settings)?;
         let home = Home::new(backend, &options.placement).outline();
+        let warnings = package.warnings.clone();
         let (weights, network) = options.load(package, shape, names, &home)?;
         let mut cache = Cache::new(&network.shape, network.context as i64, cache, &home)?;
         // A full prompt at the end of the context takes the most.
@@ -245,72 +252,72 @@ impl Decoder {
         }
         let graph = graph_of(&runs)?;
         let tensors = weights.loaded().iter().map(Loaded::placed).collect();
-        Ok(Outline { tensors, bytes: graph.plan_bytes(backend)? })
+        Ok(Outline { tensors, bytes: graph.plan_bytes(backend)?, warnings: warnings.list() })
     }
 
     /// The model's tokenizer.
     pub fn tokenizer(&self) -> &Tokenizer {
-        &self.tokenizer
+        &self.0.tokenizer
     }
 
     /// The name of the model's architecture, as its files say it.
     pub fn architecture(&self) -> &str {
-        &self.architecture
+        &self.0.architecture
     }
 
     /// What is odd about the model's files and stops nothing, a line each.
     pub fn warnings(&self) -> &[String] {
-        &self.warnings
+        &self.0.warnings
     }
 
     /// Layers, and neurons of each one's feed-forward part, of a model that can be observed.
     pub(crate) fn neurons(&self) -> Result<(usize, usize)> {
-        if self.is_sparse {
+        if self.0.is_sparse {
             let message = "the model was opened with an activity, by which neurons are left out";
             return Err(Error::unsupported(message).with_hint("open it without one"));
         }
-        self.network.shape.neurons()
+        self.0.network.shape.neurons()
     }
 
     /// Whether gates go through a ReLU.
     pub(crate) fn has_relu(&self) -> bool {
-        self.network.shape.activation == Activation::Relu
+        self.0.network.shape.activation == Activation::Relu
     }
 
     /// How many tokens there are, and logits.
     pub fn vocabulary(&self) -> usize {
-        usize::try_from(self.network.vocabulary).unwrap_or(0)
+        usize::try_from(self.0.network.vocabulary).unwrap_or(0)
     }
 
     /// The most tokens of a session.
     pub fn context(&self) -> usize {
-        self.network.context
+        self.0.network.context
     }
 
     /// Where it computes.
     pub fn backend(&self) -> &Backend {
-        &self.backend
+        &self.0.backend
     }
 
     /// What a token costs.
     pub fn cost(&self) -> &Cost {
-        &self.cost
+        &self.0.cost
     }
 
     /// What the weights take now; less once something was computed, as originals of packed weights are given back.
     pub fn memory(&self) -> Memory {
-        self.originals.memory()
+        self.0.originals.memory()
     }
 
-    /// A session without tokens, with room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
+    /// A session without tokens, which keeps the model alive: it may outlive this handle and go to another thread. It has room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
     ///
     /// # Errors
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for one whose blocks do not divide a head,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
-    pub fn session(&self, cache: DType) -> Result<Session<'_>> {
-        let cache = Cache::new(&self.network.shape, self.network.context as i64, cache, &self.home)?;
-        let experts = self.network.expert_cache(self.expert_slots, &self.home)?;
-        Ok(Session::new(self, cache, experts))
+    pub fn session(&self, cache: DType) -> Result<Session> {
+        let cache = Cache::new(&self.0.network.shape, self.0.network.context as i64, cache, &self.0.home)?;
+        let experts = self.0.network.expert_cache(self.0.expert_slots, &self.0.home)?;
+        Ok(Session::new(self.clone(), cache, experts))
     }
 }
 

@@ -9,9 +9,10 @@ use crate::{Error, Result};
 use std::fmt;
 use tensorlib::Context;
 
-/// A text in the making: the keys and values of its tokens so far.
-pub struct Session<'a> {
-    decoder: &'a Decoder,
+/// A text in the making: the keys and values of its tokens so far. It owns its share of the model ([`Decoder`] is a handle), so it may be
+/// kept and sent to other threads on its own.
+pub struct Session {
+    decoder: Decoder,
     cache: Cache,
     experts: ExpertCache,
     ctx: Context,
@@ -21,22 +22,23 @@ pub struct Session<'a> {
     overflow: Option<(usize, i64)>,
 }
 
-impl fmt::Debug for Session<'_> {
+impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = f.debug_struct("Session");
-        all.field("decoder", self.decoder).field("tokens", &self.len()).field("cache_memory", &self.cache_memory());
+        all.field("decoder", &self.decoder).field("tokens", &self.len()).field("cache_memory", &self.cache_memory());
         all.finish_non_exhaustive()
     }
 }
 
-impl<'a> Session<'a> {
-    pub(super) fn new(decoder: &'a Decoder, cache: Cache, experts: ExpertCache) -> Self {
-        Session { decoder, cache, experts, ctx: Context::on(&decoder.backend), checked: 0, overflow: None }
+impl Session {
+    pub(super) fn new(decoder: Decoder, cache: Cache, experts: ExpertCache) -> Self {
+        let ctx = Context::on(decoder.backend());
+        Session { decoder, cache, experts, ctx, checked: 0, overflow: None }
     }
 
     /// The model.
-    pub fn decoder(&self) -> &'a Decoder {
-        self.decoder
+    pub fn decoder(&self) -> &Decoder {
+        &self.decoder
     }
 
     /// Tokens so far.
@@ -107,12 +109,12 @@ impl<'a> Session<'a> {
 
     /// Whether [`Session::feed`] would take these.
     pub(crate) fn check(&self, tokens: &[u32]) -> Result<()> {
-        let (n, used, most) = (tokens.len(), self.len(), self.decoder.network.context);
+        let (n, used, most) = (tokens.len(), self.len(), self.decoder.0.network.context);
         if n == 0 {
             return Err(Error::invalid("no tokens: at least one is valid"));
         }
-        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.network.vocabulary) {
-            let last = self.decoder.network.vocabulary - 1;
+        if let Some(token) = tokens.iter().find(|token| i64::from(**token) >= self.decoder.0.network.vocabulary) {
+            let last = self.decoder.0.network.vocabulary - 1;
             return Err(Error::invalid(format!("token {token}: 0 to {last} are valid")));
         }
         if n > most - used.min(most) {
@@ -127,7 +129,7 @@ impl<'a> Session<'a> {
     /// An error about logits that were computed last.
     pub(crate) fn not_finite(&self, what: &str) -> Error {
         let position = self.len().saturating_sub(1);
-        let weight = self.decoder.originals.not_finite();
+        let weight = self.decoder.0.originals.not_finite();
         let because = weight.map_or(String::new(), |weight| format!("; {weight}"));
         let message = format!("position {position}: {what}, and nothing can be drawn from that{because}");
         let error = Error::invalid(message);
@@ -158,7 +160,7 @@ impl<'a> Session<'a> {
     /// Looks at the rows of the cache that were not looked at. On a GPU each look takes time: some rows at once.
     fn look_at_cache(&mut self) -> Result<()> {
         const ROWS: i64 = 64;
-        let (used, on_cpu) = (self.cache.used(), self.decoder.backend.devices().iter().all(|device| device == "cpu"));
+        let (used, on_cpu) = (self.cache.used(), self.decoder.0.backend.devices().iter().all(|device| device == "cpu"));
         self.checked = self.checked.min(used);
         if self.overflow.is_some() || (!on_cpu && used - self.checked < ROWS) {
             return Ok(());
@@ -170,18 +172,18 @@ impl<'a> Session<'a> {
 
     fn compute(&mut self, tokens: &[u32], wanted: Wanted, observe: &mut dyn FnMut(usize, &[f32])) -> Result<Vec<f32>> {
         self.ctx.reset()?;
-        let network = &self.decoder.network;
+        let network = &self.decoder.0.network;
         let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
         let graph = graph_of(std::slice::from_ref(&run))?;
         let experts = &mut self.experts;
-        let values = self.decoder.originals.keep(|| {
-            graph.compute(&self.decoder.backend)?;
+        let values = self.decoder.0.originals.keep(|| {
+            graph.compute(&self.decoder.0.backend)?;
             for (layer, ids) in &run.chosen {
                 network.used(experts, *layer, &ids.to_vec::<i32>()?)?;
             }
             Ok(run.logits.to_vec::<f32>()?)
         })?;
-        self.decoder.originals.give_back();
+        self.decoder.0.originals.give_back();
         for (layer, neurons) in &run.neurons {
             observe(*layer, &neurons.to_vec::<f32>()?);
         }

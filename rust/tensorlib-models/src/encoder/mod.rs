@@ -99,7 +99,8 @@ impl Encoder {
             let hidden = encoder.hidden(&ctx, &lines, &batch.with_two_columns())?;
             bytes = Graph::new(&[&hidden])?.plan_bytes(backend)?;
         }
-        Ok(Outline { tensors: encoder.loaded, bytes })
+        let warnings = encoder.warnings.list();
+        Ok(Outline { tensors: encoder.loaded, bytes, warnings })
     }
 
     fn from_package(package: Package, backend: &Backend, options: &EncoderOptions) -> Result<Self> {

@@ -89,7 +89,7 @@ pub fn generate(
     stops: &[String],
     mut show: impl FnMut(Piece) -> bool,
 ) -> Result<Totals> {
-    let decoder = session.decoder();
+    let decoder = session.decoder().clone();
     let begin = Instant::now();
     session.check(prompt)?;
     let (mut logits, mut fed) = (Vec::new(), 0);

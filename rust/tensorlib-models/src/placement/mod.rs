@@ -71,6 +71,8 @@ pub struct Outline {
     pub tensors: Vec<Placed>,
     /// Of each device, in the order of joining: weights, keys and values, intermediates, copies.
     pub bytes: Vec<usize>,
+    /// What is odd about the model's files and stops nothing, as [`Decoder::warnings`](crate::Decoder::warnings): a line each.
+    pub warnings: Vec<String>,
 }
 
 /// Finds a placement by which no device takes more than its budget.

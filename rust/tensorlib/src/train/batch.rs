@@ -1,16 +1,14 @@
 //! A model's graphs for batches of one size: nodes made once, leafs written for each batch.
 
+use super::network::{Forward, Loss};
 use super::{Form, Optimiser, Random, Samples, Slot};
-use crate::nn::{invalid, Module, Pass};
+use crate::nn::{invalid, Pass};
 use crate::{Backend, Context, DType, Graph, Result, Tensor};
-
-/// What a loss is computed by: of an output and its target a tensor of one element.
-pub(super) type Loss<'a> = &'a (dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + 'a);
 
 /// The leafs of a batch: inputs and targets.
 pub(super) struct Leafs {
-    input: Room,
-    target: Room,
+    inputs: Vec<Room>,
+    targets: Vec<Room>,
 }
 
 /// A leaf, and memory in which a batch is put together.
@@ -60,32 +58,62 @@ impl Room {
 
 impl Leafs {
     fn new(ctx: &Context, samples: &dyn Samples, n: usize) -> Result<Self> {
-        let (input, target) = samples.forms();
-        Ok(Self { input: Room::new(ctx, &input, n, "input")?, target: Room::new(ctx, &target, n, "target")? })
+        let forms = samples.forms();
+        if forms.inputs.is_empty() {
+            return Err(invalid("Samples: no inputs: at least one is valid".into()));
+        }
+        let rooms = |forms: &[Form], what: &str| {
+            let name = |i: usize| if forms.len() == 1 { what.to_string() } else { format!("{what}.{i}") };
+            forms.iter().enumerate().map(|(i, form)| Room::new(ctx, form, n, &name(i))).collect::<Result<Vec<_>>>()
+        };
+        Ok(Self { inputs: rooms(&forms.inputs, "input")?, targets: rooms(&forms.targets, "target")? })
     }
 
     /// Writes these samples, as many as the batch has; in training changed by the random numbers of the seed.
     pub(super) fn write(&mut self, samples: &dyn Samples, numbers: &[usize], seed: Option<u64>) -> Result<()> {
         for (i, number) in numbers.iter().enumerate() {
             let mut random = seed.map(|seed| Random::new(seed, *number as u64));
-            samples.write(*number, random.as_mut(), self.input.slot(i), self.target.slot(i));
+            let mut inputs: Vec<_> = self.inputs.iter_mut().map(|room| room.slot(i)).collect();
+            let mut targets: Vec<_> = self.targets.iter_mut().map(|room| room.slot(i)).collect();
+            samples.write(*number, random.as_mut(), &mut inputs, &mut targets)?;
         }
-        self.input.write()?;
-        self.target.write()
+        self.inputs.iter().chain(&self.targets).try_for_each(Room::write)
     }
 
-    pub(super) fn labels(&self) -> Option<&[i32]> {
-        match &self.target.values {
-            Values::I32(labels) => Some(labels),
+    /// The labels of each target; `None` for a target of F32.
+    pub(super) fn labels(&self) -> impl Iterator<Item = Option<&[i32]>> {
+        self.targets.iter().map(|room| match &room.values {
+            Values::I32(labels) => Some(labels.as_slice()),
             Values::F32(_) => None,
+        })
+    }
+
+    fn outputs(&self, forward: Forward<'_>, pass: &Pass) -> Result<Vec<Tensor>> {
+        let outputs = forward(&tensors(&self.inputs), pass)?;
+        if outputs.is_empty() {
+            return Err(invalid("Trainer: the network has no outputs: at least one is valid".into()));
         }
+        Ok(outputs)
+    }
+
+    fn loss(&self, loss: Loss<'_>, outputs: &[Tensor]) -> Result<Tensor> {
+        let loss = loss(outputs, &tensors(&self.targets))?;
+        if loss.n_elements() != 1 {
+            let shape = loss.shape();
+            return Err(invalid(format!("Trainer: the loss is {shape:?}: one element is valid, such as a mean")));
+        }
+        loss.reshape([1])
     }
 }
 
-/// Output and loss of a batch.
+fn tensors(rooms: &[Room]) -> Vec<Tensor> {
+    rooms.iter().map(|room| room.leaf.clone()).collect()
+}
+
+/// Outputs and loss of a batch.
 pub(super) struct Evaluation {
     pub(super) leafs: Leafs,
-    pub(super) output: Tensor,
+    pub(super) outputs: Vec<Tensor>,
     loss: Option<Tensor>,
     graph: Graph,
 }
@@ -93,18 +121,17 @@ pub(super) struct Evaluation {
 impl Evaluation {
     pub(super) fn new(
         backend: &Backend,
-        model: &dyn Module,
+        forward: Forward<'_>,
         loss: Option<Loss<'_>>,
         samples: &dyn Samples,
         n: usize,
     ) -> Result<Self> {
         let ctx = Context::on(backend);
         let leafs = Leafs::new(&ctx, samples, n)?;
-        let output = model.forward(&leafs.input.leaf, &Pass::evaluation())?;
-        let loss = loss.map(|loss| scalar(loss(&output, &leafs.target.leaf)?)).transpose()?;
-        let outputs: Vec<&Tensor> = [&output].into_iter().chain(&loss).collect();
-        let graph = Graph::new(&outputs)?;
-        Ok(Self { leafs, output, loss, graph })
+        let outputs = leafs.outputs(forward, &Pass::evaluation())?;
+        let loss = loss.map(|loss| leafs.loss(loss, &outputs)).transpose()?;
+        let graph = Graph::new(&outputs.iter().chain(&loss).collect::<Vec<_>>())?;
+        Ok(Self { leafs, outputs, loss, graph })
     }
 
     /// The loss of what the leafs hold; 0 without one.
@@ -147,8 +174,7 @@ pub(super) struct Training {
 impl Training {
     /// `random` is the state of random operations.
     pub(super) fn new(
-        model: &dyn Module,
-        loss: Loss<'_>,
+        (forward, loss): (Forward<'_>, Loss<'_>),
         samples: &dyn Samples,
         n: usize,
         (random, ctx): (&Tensor, Context),
@@ -156,8 +182,8 @@ impl Training {
         options: GraphOptions,
     ) -> Result<Self> {
         let leafs = Leafs::new(&ctx, samples, n)?;
-        let output = model.forward(&leafs.input.leaf, &Pass::training(random)?)?;
-        let loss = scalar(loss(&output, &leafs.target.leaf)?)?;
+        let outputs = leafs.outputs(forward, &Pass::training(random)?)?;
+        let loss = leafs.loss(loss, &outputs)?;
         let graph = |steps: &[Tensor]| options.graph(&[&loss].into_iter().chain(steps).collect::<Vec<_>>());
         optimiser.check_paths(&loss)?;
         let weight = ctx.zeros(DType::F32, loss.shape())?;
@@ -179,12 +205,4 @@ impl Training {
         graph.compute(backend)?;
         self.loss.get(&[0]).map(f64::from)
     }
-}
-
-fn scalar(loss: Tensor) -> Result<Tensor> {
-    if loss.n_elements() != 1 {
-        let shape = loss.shape();
-        return Err(invalid(format!("Trainer: the loss is {shape:?}: one element is valid, such as a mean")));
-    }
-    loss.reshape([1])
 }

@@ -1,64 +1,11 @@
-//! Samples: what a model learns from.
+//! Samples in memory.
 
-use super::Random;
+use super::csv::{format_error, read_table};
+use super::{Form, Forms, Random, Samples, Slot};
 use crate::nn::invalid;
-use crate::{DType, Error, Result};
+use crate::Result;
 use std::fmt;
 use std::path::Path;
-use tensorlib_sys as sys;
-
-/// What a sample's input, or its target, is: a type, F32 or I32, and a shape of up to 3 dimensions. A batch has one more, the last.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Form {
-    /// F32 or I32.
-    pub dtype: DType,
-    /// Elements in each dimension, the contiguous one first; empty for a number.
-    pub shape: Vec<i64>,
-}
-
-impl Form {
-    /// F32 numbers.
-    pub fn f32(shape: impl Into<Vec<i64>>) -> Self {
-        Self { dtype: DType::F32, shape: shape.into() }
-    }
-
-    /// I32 numbers: labels, tokens.
-    pub fn i32(shape: impl Into<Vec<i64>>) -> Self {
-        Self { dtype: DType::I32, shape: shape.into() }
-    }
-
-    /// How many numbers they are.
-    pub fn n_elements(&self) -> usize {
-        self.shape.iter().map(|n| usize::try_from(*n).unwrap_or(0)).product()
-    }
-}
-
-/// Room for one sample's numbers, as many as its form has.
-#[derive(Debug)]
-pub enum Slot<'a> {
-    /// Of F32.
-    F32(&'a mut [f32]),
-    /// Of I32.
-    I32(&'a mut [i32]),
-}
-
-/// Samples by number: a [`DataSet`], or whatever can give them, such as windows into a long text.
-pub trait Samples {
-    /// How many there are.
-    fn len(&self) -> usize;
-
-    /// Whether there is none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// What inputs and targets look like, the same for all samples.
-    fn forms(&self) -> (Form, Form);
-
-    /// Writes a sample. In training there are random numbers, the same whenever this sample comes in this epoch, to change it by; in
-    /// evaluation none.
-    fn write(&self, number: usize, random: Option<&mut Random>, input: Slot<'_>, target: Slot<'_>);
-}
 
 /// The numbers of many samples, one behind the other.
 #[derive(Clone, Debug)]
@@ -71,6 +18,24 @@ pub struct Column {
 enum Values {
     F32(Vec<f32>),
     I32(Vec<i32>),
+}
+
+impl Values {
+    /// Empty for I32.
+    fn as_f32(&self) -> &[f32] {
+        match self {
+            Values::F32(values) => values,
+            Values::I32(_) => &[],
+        }
+    }
+
+    /// Empty for F32.
+    fn as_i32(&self) -> &[i32] {
+        match self {
+            Values::I32(values) => values,
+            Values::F32(_) => &[],
+        }
+    }
 }
 
 impl Column {
@@ -103,7 +68,7 @@ impl Column {
         Self { values, form: self.form.clone() }
     }
 
-    fn write(&self, number: usize, slot: Slot<'_>) {
+    fn write(&self, number: usize, slot: &mut Slot<'_>) {
         let size = self.form.n_elements();
         let place = number * size..(number + 1) * size;
         match (&self.values, slot) {
@@ -126,17 +91,39 @@ type Changes = Box<dyn Fn(&mut [f32], &mut Random) + Send + Sync>;
 /// assert_eq!((train.len(), test.len()), (3, 1));
 /// # Ok::<(), tensorlib::Error>(())
 /// ```
+///
+/// Samples of several inputs or targets are made by [`DataSet::from_columns`].
 pub struct DataSet {
-    inputs: Column,
-    targets: Column,
+    inputs: Vec<Column>,
+    targets: Vec<Column>,
     len: usize,
     changes: Option<Changes>,
 }
 
 impl DataSet {
+    /// One input and one target a sample.
+    ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where numbers are left over, or there are not as many targets as inputs.
+    /// [`Error::InvalidArgument`](crate::Error) where numbers are left over, or there are not as many targets as inputs.
     pub fn new(inputs: Column, targets: Column) -> Result<Self> {
+        Self::from_columns(vec![inputs], vec![targets])
+    }
+
+    /// Any number of inputs and targets a sample, a column for each: at least one input.
+    ///
+    /// ```
+    /// use tensorlib::train::{Column, DataSet, Samples};
+    /// let questions = Column::i32([4], vec![0; 8]);
+    /// let images = Column::f32([16, 16, 3], vec![0.; 2 * 768]);
+    /// let answers = Column::i32([], vec![1, 0]);
+    /// let pairs = DataSet::from_columns(vec![questions, images], vec![answers])?;
+    /// assert_eq!(pairs.len(), 2);
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`](crate::Error) for no inputs, where numbers are left over, or columns have not as many samples as the first.
+    pub fn from_columns(inputs: Vec<Column>, targets: Vec<Column>) -> Result<Self> {
         let count = |column: &Column, what: &str| {
             let (values, size) = (column.n_values(), column.form.n_elements());
             if size == 0 || values % size != 0 {
@@ -145,9 +132,18 @@ impl DataSet {
             }
             Ok(values / size)
         };
-        let (len, of_targets) = (count(&inputs, "inputs")?, count(&targets, "targets")?);
-        if len != of_targets {
-            return Err(invalid(format!("DataSet: {len} inputs, {of_targets} targets: as many are valid")));
+        let Some(first) = inputs.first() else {
+            return Err(invalid("DataSet: no columns of inputs: at least one is valid".into()));
+        };
+        let len = count(first, "inputs")?;
+        for (columns, what) in [(&inputs, "inputs"), (&targets, "targets")] {
+            for column in columns {
+                let found = count(column, what)?;
+                if found != len {
+                    let first = "samples of the first input: as many are valid";
+                    return Err(invalid(format!("DataSet: {found} samples of {what}, {len} {first}")));
+                }
+            }
         }
         Ok(Self { inputs, targets, len, changes: None })
     }
@@ -156,7 +152,7 @@ impl DataSet {
     /// empty or begin with `#` do not count, nor does a first line of names.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::Format`] naming the line.
+    /// [`Error::Io`](crate::Error); [`Error::Format`](crate::Error) naming the line.
     pub fn read_labelled(path: impl AsRef<Path>) -> Result<Self> {
         let table = read_table(path.as_ref())?;
         let labels = table.last.iter().map(|(line, x)| {
@@ -183,7 +179,7 @@ impl DataSet {
     /// The first n samples, and the others.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] where there are not as many.
+    /// [`Error::InvalidArgument`](crate::Error) where there are not as many.
     pub fn split_at(&self, n: usize) -> Result<(Self, Self)> {
         if n > self.len {
             return Err(invalid(format!("DataSet::split_at: {n} of {} samples: as many or fewer are valid", self.len)));
@@ -194,69 +190,61 @@ impl DataSet {
     /// Those with these numbers, in this order.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a number that there is not.
+    /// [`Error::InvalidArgument`](crate::Error) for a number that there is not.
     pub fn chosen(&self, numbers: impl IntoIterator<Item = usize>) -> Result<Self> {
         let numbers: Vec<usize> = numbers.into_iter().collect();
         if let Some(beyond) = numbers.iter().find(|i| **i >= self.len) {
             return Err(invalid(format!("DataSet::chosen: sample {beyond} of {}: a lower number is valid", self.len)));
         }
-        let (inputs, targets) = (self.inputs.chosen(&numbers), self.targets.chosen(&numbers));
-        Ok(Self { inputs, targets, len: numbers.len(), changes: None })
+        let chosen = |columns: &[Column]| columns.iter().map(|column| column.chosen(&numbers)).collect();
+        Ok(Self { inputs: chosen(&self.inputs), targets: chosen(&self.targets), len: numbers.len(), changes: None })
     }
 
-    /// Another shape of inputs, of as many numbers: `[8, 8, 1]` for images of one channel.
+    /// Another shape of the first input, of as many numbers: `[8, 8, 1]` for images of one channel.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for another number of elements.
+    /// [`Error::InvalidArgument`](crate::Error) for another number of elements.
     pub fn with_input_shape(mut self, shape: impl Into<Vec<i64>>) -> Result<Self> {
-        let form = Form { dtype: self.inputs.form.dtype, shape: shape.into() };
-        if form.n_elements() != self.inputs.form.n_elements() {
-            let (old, new) = (&self.inputs.form.shape, &form.shape);
+        let column = &mut self.inputs[0];
+        let form = Form { dtype: column.form.dtype, shape: shape.into() };
+        if form.n_elements() != column.form.n_elements() {
+            let (old, new) = (&column.form.shape, &form.shape);
             return Err(invalid(format!("DataSet: inputs {old:?} as {new:?}: a shape of as many elements is valid")));
         }
-        self.inputs.form = form;
+        column.form = form;
         Ok(self)
     }
 
-    /// Changes each input in training at random: shifts, noise. F32 inputs only; others stay as they are.
+    /// Changes each sample's first input in training at random: shifts, noise. Inputs of I32 stay as they are.
     #[must_use]
     pub fn with_changes(mut self, changes: impl Fn(&mut [f32], &mut Random) + Send + Sync + 'static) -> Self {
         self.changes = Some(Box::new(changes));
         self
     }
 
-    /// Inputs of F32, one sample behind the other; empty for others.
+    /// The first input of all samples, one sample behind the other; empty for I32.
     pub fn inputs(&self) -> &[f32] {
-        match &self.inputs.values {
-            Values::F32(values) => values,
-            Values::I32(_) => &[],
-        }
+        self.inputs[0].values.as_f32()
     }
 
-    /// Changes the inputs of F32 in place, by functions of a sample's numbers: to scale them.
+    /// Changes the first input of each sample in place, by a function of its numbers: to scale them. Inputs of I32 stay as they are.
     #[must_use]
     pub fn map_inputs(mut self, mut change: impl FnMut(&mut [f32])) -> Self {
-        let size = self.inputs.form.n_elements();
-        if let Values::F32(values) = &mut self.inputs.values {
+        let size = self.inputs[0].form.n_elements();
+        if let Values::F32(values) = &mut self.inputs[0].values {
             values.chunks_mut(size).for_each(&mut change);
         }
         self
     }
 
-    /// Targets of F32, one sample behind the other; empty for others.
+    /// The first target of all samples, one sample behind the other; empty for I32, and where there are no targets.
     pub fn targets(&self) -> &[f32] {
-        match &self.targets.values {
-            Values::F32(values) => values,
-            Values::I32(_) => &[],
-        }
+        self.targets.first().map_or(&[], |column| column.values.as_f32())
     }
 
-    /// Targets of I32, one sample behind the other; empty for others.
+    /// The first target of all samples, one sample behind the other; empty for F32, and where there are no targets.
     pub fn labels(&self) -> &[i32] {
-        match &self.targets.values {
-            Values::I32(values) => values,
-            Values::F32(_) => &[],
-        }
+        self.targets.first().map_or(&[], |column| column.values.as_i32())
     }
 }
 
@@ -265,106 +253,33 @@ impl Samples for DataSet {
         self.len
     }
 
-    fn forms(&self) -> (Form, Form) {
-        (self.inputs.form.clone(), self.targets.form.clone())
+    fn forms(&self) -> Forms {
+        let forms = |columns: &[Column]| columns.iter().map(|column| column.form.clone()).collect();
+        Forms { inputs: forms(&self.inputs), targets: forms(&self.targets) }
     }
 
-    fn write(&self, number: usize, random: Option<&mut Random>, mut input: Slot<'_>, target: Slot<'_>) {
-        self.inputs.write(
-            number,
-            match &mut input {
-                Slot::F32(to) => Slot::F32(to),
-                Slot::I32(to) => Slot::I32(to),
-            },
-        );
-        self.targets.write(number, target);
-        if let (Some(changes), Some(random), Slot::F32(values)) = (&self.changes, random, input) {
+    fn write(
+        &self,
+        number: usize,
+        random: Option<&mut Random>,
+        inputs: &mut [Slot<'_>],
+        targets: &mut [Slot<'_>],
+    ) -> Result<()> {
+        self.inputs.iter().zip(&mut *inputs).for_each(|(column, slot)| column.write(number, slot));
+        self.targets.iter().zip(targets).for_each(|(column, slot)| column.write(number, slot));
+        if let (Some(changes), Some(random), Some(Slot::F32(values))) = (&self.changes, random, inputs.first_mut()) {
             changes(values, random);
         }
+        Ok(())
     }
 }
 
 impl fmt::Debug for DataSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (inputs, targets) = (&self.inputs.form, &self.targets.form);
-        let of = |form: &Form| format!("{:?} {}", form.shape, form.dtype);
-        write!(f, "DataSet({} samples of {} to {})", self.len, of(inputs), of(targets))
-    }
-}
-
-/// Means and deviations of columns, to give all of them the mean 0 and the deviation 1.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Standardiser {
-    /// Of each column.
-    pub means: Vec<f64>,
-    /// Of each column, the root of the mean square; 1 where all numbers are the same.
-    pub deviations: Vec<f64>,
-}
-
-impl Standardiser {
-    /// Those of a set's inputs, or of rows of so many numbers.
-    pub fn of(values: &[f32], width: usize) -> Self {
-        let rows = || values.chunks_exact(width.max(1));
-        let n = rows().len().max(1) as f64;
-        let mean_of = |term: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {
-            (0..width).map(|c| rows().map(|row| term(c, f64::from(row[c]))).sum::<f64>() / n).collect()
+        let texts = |columns: &[Column]| {
+            let text = |Column { form, .. }: &Column| format!("{:?} {}", form.shape, form.dtype);
+            columns.iter().map(text).collect::<Vec<_>>().join(", ")
         };
-        let means = mean_of(&|_, x| x);
-        let squares = mean_of(&|c, x| (x - means[c]).powi(2));
-        let deviations = squares.into_iter().map(|v| if v > 0. { v.sqrt() } else { 1. }).collect();
-        Self { means, deviations }
+        write!(f, "DataSet({} samples of {} to {})", self.len, texts(&self.inputs), texts(&self.targets))
     }
-
-    /// Changes a row.
-    pub fn apply(&self, row: &mut [f32]) {
-        for (x, (mean, deviation)) in row.iter_mut().zip(self.means.iter().zip(&self.deviations)) {
-            *x = ((f64::from(*x) - mean) / deviation) as f32;
-        }
-    }
-}
-
-/// A file's numbers: all but the last of each line, and the last ones with the lines' numbers.
-struct Table {
-    width: i64,
-    values: Vec<f32>,
-    last: Vec<(usize, f32)>,
-}
-
-fn read_table(path: &Path) -> Result<Table> {
-    let text = std::fs::read_to_string(path).map_err(|e| {
-        let message = format!("DataSet: {}: cannot be read: {e}", path.display());
-        Error::new(sys::TL_STATUS_IO.0, message, Vec::new())
-    })?;
-    let mut table = Table { width: 0, values: Vec::new(), last: Vec::new() };
-    let mut may_be_names = true;
-    for (i, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#')) {
-        let fields: Vec<_> = line.split(',').map(str::trim).collect();
-        let numbers: std::result::Result<Vec<f32>, _> = fields.iter().map(|field| field.parse()).collect();
-        let is_first = std::mem::take(&mut may_be_names);
-        let Ok(mut numbers) = numbers else {
-            if is_first && fields.iter().all(|field| field.parse::<f32>().is_err()) {
-                continue;
-            }
-            return Err(format_error(path, &format!("line {}: numbers between commas are valid", i + 1)));
-        };
-        let last = numbers.pop().unwrap_or_default();
-        let width = numbers.len() as i64;
-        if table.last.is_empty() {
-            table.width = width;
-        }
-        if width != table.width || width == 0 {
-            let (found, wanted) = (width + 1, table.width.max(1) + 1);
-            return Err(format_error(path, &format!("line {}: {found} numbers: {wanted} are valid", i + 1)));
-        }
-        table.values.extend(numbers);
-        table.last.push((i + 1, last));
-    }
-    if table.last.is_empty() {
-        return Err(format_error(path, "no samples"));
-    }
-    Ok(table)
-}
-
-fn format_error(path: &Path, what: &str) -> Error {
-    Error::new(sys::TL_STATUS_FORMAT.0, format!("DataSet: {}: {what}", path.display()), Vec::new())
 }

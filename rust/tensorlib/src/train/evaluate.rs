@@ -1,8 +1,9 @@
 //! How good a model is.
 
-use super::batch::{Evaluation, Loss};
+use super::batch::Evaluation;
+use super::network::{forward_of, loss_of, Forward, Loss};
 use super::Samples;
-use crate::nn::{invalid, Module};
+use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Result, Tensor};
 
 /// How good a model is on some samples.
@@ -10,14 +11,16 @@ use crate::{Backend, Result, Tensor};
 pub struct Scores {
     /// The mean loss of all samples.
     pub loss: f64,
-    /// Which part of the labels has the largest output of its row; for targets of I32, one for each row of outputs.
+    /// The part of the labels that have the largest output of their row. Labels are the targets of I32 with one number for each row of the
+    /// output of the same number: the first target's rows are the first output's. `None` where there are no labels.
     pub accuracy: Option<f64>,
 }
 
 /// A model's scores on all samples, `batch` at once.
 ///
 /// # Errors
-/// [`Error::InvalidArgument`](crate::Error) for no samples or a batch of 0; as the model's operations.
+/// [`Error::InvalidArgument`](crate::Error) for no samples, a batch of 0, and samples of several inputs or targets; as the model's
+/// operations and [`Samples::write`].
 pub fn evaluate(
     backend: &Backend,
     model: &dyn Module,
@@ -25,17 +28,49 @@ pub fn evaluate(
     samples: &dyn Samples,
     batch: usize,
 ) -> Result<Scores> {
-    Evaluator::new(batch)?.scores(backend, model, &loss, samples)
+    evaluate_fn(backend, |inputs, pass| forward_of(model, inputs, pass), loss_of(loss), samples, batch)
 }
 
-/// A model's outputs for all samples, one behind the other, `batch` computed at once.
+/// The scores on all samples of a network with any number of inputs and outputs, `batch` samples at once. Arguments are those of
+/// [`Trainer::from_fn`](super::Trainer::from_fn).
+///
+/// # Errors
+/// [`Error::InvalidArgument`](crate::Error) for no samples and a batch of 0; as the network's operations and [`Samples::write`].
+pub fn evaluate_fn(
+    backend: &Backend,
+    network: impl Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>>,
+    loss: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor>,
+    samples: &dyn Samples,
+    batch: usize,
+) -> Result<Scores> {
+    Evaluator::new(batch)?.scores(backend, &network, &loss, samples)
+}
+
+/// A model's outputs for all samples, one behind the other, `batch` computed at once. Targets are not read.
 ///
 /// # Errors
 /// As [`evaluate`].
 pub fn predict(backend: &Backend, model: &dyn Module, samples: &dyn Samples, batch: usize) -> Result<Vec<f32>> {
+    let outputs = predict_fn(backend, |inputs, pass| forward_of(model, inputs, pass), samples, batch)?;
+    Ok(outputs.into_iter().next().unwrap_or_default())
+}
+
+/// Each output of a network for all samples, one behind the other, `batch` computed at once. Targets are not read.
+///
+/// # Errors
+/// As [`evaluate_fn`].
+pub fn predict_fn(
+    backend: &Backend,
+    network: impl Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>>,
+    samples: &dyn Samples,
+    batch: usize,
+) -> Result<Vec<Vec<f32>>> {
     let mut outputs = Vec::new();
-    Evaluator::new(batch)?.each(backend, model, None, samples, |batch, _, _| {
-        outputs.extend(batch.output.to_f32_vec()?);
+    Evaluator::new(batch)?.each(backend, &network, None, samples, |batch, _, _| {
+        outputs.resize(batch.outputs.len(), Vec::new());
+        for (values, output) in outputs.iter_mut().zip(&batch.outputs) {
+            values.extend(output.to_f32_vec()?);
+        }
         Ok(())
     })?;
     Ok(outputs)
@@ -58,22 +93,20 @@ impl Evaluator {
     pub(super) fn scores(
         &mut self,
         backend: &Backend,
-        model: &dyn Module,
+        forward: Forward<'_>,
         loss: Loss<'_>,
         samples: &dyn Samples,
     ) -> Result<Scores> {
         let (mut sum, mut right, mut labelled) = (0., 0, 0);
-        self.each(backend, model, Some(loss), samples, |batch, n, loss| {
+        self.each(backend, forward, Some(loss), samples, |batch, n, loss| {
             sum += loss * n as f64;
-            let Some(labels) = batch.leafs.labels() else { return Ok(()) };
-            let classes = usize::try_from(batch.output.shape()[0]).unwrap_or(0);
-            if classes < 2 || batch.output.n_elements() != labels.len() * classes {
-                return Ok(());
+            for (output, labels) in batch.outputs.iter().zip(batch.leafs.labels()) {
+                if let Some((correct, all)) = labels.map(|labels| count_correct(output, labels)).transpose()?.flatten()
+                {
+                    right += correct;
+                    labelled += all;
+                }
             }
-            let outputs = batch.output.to_f32_vec()?;
-            let is_right = |(row, label): (&[f32], &i32)| usize::try_from(*label) == Ok(largest(row));
-            right += outputs.chunks_exact(classes).zip(labels).filter(|pair| is_right(*pair)).count();
-            labelled += labels.len();
             Ok(())
         })?;
         let accuracy = (labelled > 0).then(|| right as f64 / labelled as f64);
@@ -83,7 +116,7 @@ impl Evaluator {
     fn each(
         &mut self,
         backend: &Backend,
-        model: &dyn Module,
+        forward: Forward<'_>,
         loss: Option<Loss<'_>>,
         samples: &dyn Samples,
         mut see: impl FnMut(&Evaluation, usize, f64) -> Result<()>,
@@ -97,7 +130,7 @@ impl Evaluator {
             let place = match self.graphs.iter().position(|(size, _)| *size == n) {
                 Some(place) => place,
                 None => {
-                    self.graphs.push((n, Evaluation::new(backend, model, loss, samples, n)?));
+                    self.graphs.push((n, Evaluation::new(backend, forward, loss, samples, n)?));
                     self.graphs.len() - 1
                 }
             };
@@ -108,6 +141,18 @@ impl Evaluator {
         }
         Ok(())
     }
+}
+
+/// How many labels have the largest output of their row, and how many labels there are; `None` where the output has no row for each.
+fn count_correct(output: &Tensor, labels: &[i32]) -> Result<Option<(usize, usize)>> {
+    let classes = usize::try_from(output.shape()[0]).unwrap_or(0);
+    if classes < 2 || output.n_elements() != labels.len() * classes {
+        return Ok(None);
+    }
+    let outputs = output.to_f32_vec()?;
+    let is_right = |(row, label): &(&[f32], &i32)| usize::try_from(**label) == Ok(largest(row));
+    let correct = outputs.chunks_exact(classes).zip(labels).filter(is_right).count();
+    Ok(Some((correct, labels.len())))
 }
 
 /// The first of the largest.

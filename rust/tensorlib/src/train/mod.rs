@@ -33,26 +33,32 @@ mod batch;
 mod chart;
 #[cfg(feature = "safetensors")]
 mod checkpoint;
+mod csv;
 mod data;
 mod evaluate;
 mod history;
 mod lbfgs;
 mod method;
+mod network;
 mod optimiser;
 #[cfg(feature = "progress")]
 mod progress;
 mod random;
+mod samples;
 pub mod schedule;
+mod standardiser;
 mod state;
 mod trainer;
 
 pub use accumulator::Accumulator;
 pub use chart::Chart;
-pub use data::{Column, DataSet, Form, Samples, Slot, Standardiser};
-pub use evaluate::{evaluate, predict, Scores};
+pub use data::{Column, DataSet};
+pub use evaluate::{evaluate, evaluate_fn, predict, predict_fn, Scores};
 pub use history::{Epoch, History, Stopped};
 pub use lbfgs::{Lbfgs, Minimum, Reason};
 pub use method::Method;
 pub use optimiser::{Group, Optimiser, OptimiserOptions};
 pub use random::Random;
+pub use samples::{Form, Forms, Samples, Slot};
+pub use standardiser::Standardiser;
 pub use trainer::{Report, Trainer};

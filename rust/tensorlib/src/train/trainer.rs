@@ -2,9 +2,10 @@
 
 use super::batch::{GraphOptions, Training};
 use super::evaluate::Evaluator;
+use super::network::{forward_of, loss_of, Forward, Loss};
 use super::state::{bytes_of, Best, State};
 use super::{Accumulator, Epoch, History, Optimiser, Random, Samples, Scores, Stopped};
-use crate::nn::{invalid, Module};
+use crate::nn::{invalid, Module, Pass};
 use crate::{Backend, Context, DType, Graph, Result, ScaleOptions, Tensor};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -31,14 +32,15 @@ pub struct Report {
 
 type Callback<'a> = Box<dyn FnMut(&Report) -> ControlFlow<()> + Send + 'a>;
 type Factor<'a> = Box<dyn Fn(u64, u64) -> f64 + Send + 'a>;
-type BoxedLoss<'a> = Box<dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + 'a>;
+type BoxedForward<'a> = Box<dyn Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>> + Send + 'a>;
+type BoxedLoss<'a> = Box<dyn Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + 'a>;
 
 /// Trains a model: [`Trainer::fit`]. What is not said: one epoch, batches of 32 samples, seed 0, a constant rate.
 ///
-/// A trainer may go to another thread, so its model and test samples are `Sync`, and its loss, schedule and callbacks `Send`.
+/// A trainer may go to another thread, so its model and test samples are `Sync`, and its closures `Send`.
 pub struct Trainer<'a> {
     backend: &'a Backend,
-    model: &'a (dyn Module + Sync),
+    forward: BoxedForward<'a>,
     optimiser: Optimiser,
     loss: BoxedLoss<'a>,
     epochs: usize,
@@ -68,17 +70,65 @@ impl fmt::Debug for Trainer<'_> {
 }
 
 impl<'a> Trainer<'a> {
-    /// Of a model whose parameters the optimiser has, by a loss of its output and the target: one of [`nn::loss`](crate::nn::loss), or a
-    /// closure.
+    /// Trains a model whose parameters the optimiser has. The loss is a function of the model's output and the target: one of
+    /// [`nn::loss`](crate::nn::loss), or a closure.
     pub fn new(
         backend: &'a Backend,
         model: &'a (dyn Module + Sync),
         optimiser: Optimiser,
         loss: impl Fn(&Tensor, &Tensor) -> Result<Tensor> + Send + 'a,
     ) -> Self {
+        Self::from_fn(backend, move |inputs, pass| forward_of(model, inputs, pass), optimiser, loss_of(loss))
+    }
+
+    /// Trains a network with any number of inputs and outputs. `network` gets a tensor for each input of the samples, and the loss a
+    /// tensor for each of the network's outputs and for each target of the samples, all in the order of [`Forms`](super::Forms). A tensor
+    /// of samples has the shape of its form, with the samples of the batch as the last dimension. Both closures are called once for each
+    /// size of batch, and build the nodes of its graph.
+    ///
+    /// Two numbers by two rows, a sum and a label; the loss is the sum of the losses of both heads:
+    ///
+    /// ```
+    /// use tensorlib::nn::{loss, Linear, Module, Parameters};
+    /// use tensorlib::train::{evaluate_fn, Column, DataSet, OptimiserOptions, Trainer};
+    /// use tensorlib::Backend;
+    ///
+    /// let numbers = |seed: usize| (0..192).map(|i| ((i * seed) % 17) as f32 / 17.).collect::<Vec<_>>();
+    /// let (left, right) = (numbers(3), numbers(5));
+    /// let sums: Vec<f32> = left.chunks(3).zip(right.chunks(3)).map(|(a, b)| a[0] + b[0]).collect();
+    /// let labels = sums.iter().map(|sum| i32::from(*sum > 1.)).collect();
+    /// let samples = DataSet::from_columns(
+    ///     vec![Column::f32([3], left), Column::f32([3], right)],
+    ///     vec![Column::f32([1], sums), Column::i32([], labels)],
+    /// )?;
+    ///
+    /// let parameters = Parameters::new(1);
+    /// let number = Linear::new(&parameters.scope("number"), 6, 1)?;
+    /// let label = Linear::new(&parameters.scope("label"), 6, 2)?;
+    /// let network = |inputs: &[tensorlib::Tensor], pass: &tensorlib::nn::Pass| {
+    ///     let both = inputs[0].concat(&inputs[1], 0)?;
+    ///     Ok(vec![number.forward(&both, pass)?, label.forward(&both, pass)?])
+    /// };
+    /// let loss = |outputs: &[tensorlib::Tensor], targets: &[tensorlib::Tensor]| {
+    ///     let numbers = loss::mse(&outputs[0], &targets[0])?;
+    ///     numbers.add(&loss::cross_entropy(&outputs[1], &targets[1])?)
+    /// };
+    /// let cpu = Backend::cpu()?;
+    /// let optimiser = OptimiserOptions::adamw(0.05).build(&parameters)?;
+    /// Trainer::from_fn(&cpu, network, optimiser, loss).epochs(40).batch(8).fit(&samples)?;
+    /// let scores = evaluate_fn(&cpu, network, loss, &samples, 64)?;
+    /// assert!(scores.accuracy > Some(0.9), "{scores:?}");
+    /// # Ok::<(), tensorlib::Error>(())
+    /// ```
+    pub fn from_fn(
+        backend: &'a Backend,
+        network: impl Fn(&[Tensor], &Pass) -> Result<Vec<Tensor>> + Send + 'a,
+        optimiser: Optimiser,
+        loss: impl Fn(&[Tensor], &[Tensor]) -> Result<Tensor> + Send + 'a,
+    ) -> Self {
         Self {
             backend,
-            model,
+            forward: Box::new(network),
             optimiser,
             loss: Box::new(loss),
             epochs: 1,
@@ -207,7 +257,7 @@ impl<'a> Trainer<'a> {
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for no samples, numbers out of their range, a loss that is no scalar, parameters that it
     /// does not depend on, and where the loss, a gradient or a parameter becomes infinite or NaN; [`Error::Format`](crate::Error) and
-    /// [`Error::Io`](crate::Error) of a checkpoint; as the model's operations.
+    /// [`Error::Io`](crate::Error) of a checkpoint; as the model's operations and [`Samples::write`].
     pub fn fit(&mut self, samples: &dyn Samples) -> Result<History> {
         self.check(samples)?;
         let mut state = State::default();
@@ -267,7 +317,7 @@ impl<'a> Trainer<'a> {
                 break;
             }
             let test =
-                self.test.map(|test| evaluator.scores(self.backend, self.model, &*self.loss, test)).transpose()?;
+                self.test.map(|test| evaluator.scores(self.backend, &*self.forward, &*self.loss, test)).transpose()?;
             stopped = self.end_epoch(&mut state, test)?;
             #[cfg(feature = "safetensors")]
             {
@@ -444,7 +494,8 @@ impl Machine {
         }
         let place = (&self.random, Context::on(trainer.backend));
         let sums = (&trainer.optimiser, &self.sums, self.parts);
-        let training = Training::new(trainer.model, &*trainer.loss, samples, n, place, sums, trainer.graphs)?;
+        let functions = (&*trainer.forward as Forward<'_>, &*trainer.loss as Loss<'_>);
+        let training = Training::new(functions, samples, n, place, sums, trainer.graphs)?;
         self.graphs.push((n, training));
         Ok(self.graphs.len() - 1)
     }
