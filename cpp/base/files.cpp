@@ -2,6 +2,7 @@
 
 #include "base/fail.hpp"
 #include "base/platform.hpp"
+#include "base/utf8.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -31,8 +32,15 @@ namespace {
     fail(Status::io, "%s: %s: %s: %s", what, path.c_str(), doing, std::generic_category().message(reason).c_str());
 }
 
-// Paths are UTF-8 everywhere; a string alone would be taken for the process' code page on Windows.
-std::filesystem::path system_path(const std::string &path) { return std::u8string(path.begin(), path.end()); }
+// Paths are UTF-8 everywhere; a string alone would be taken for the process' code page on Windows, whose names are UTF-16. Elsewhere a name
+// may be any bytes.
+std::filesystem::path system_path(const std::string &path) {
+#if defined(_WIN32)
+    if (valid_utf8(path) != path.size())
+        fail(Status::invalid_argument, "the path '%s' is not UTF-8: a path in UTF-8 is valid", shown(path).c_str());
+#endif
+    return std::u8string(path.begin(), path.end());
+}
 
 std::string folder_of(const std::string &path) {
     const std::u8string folder = system_path(path).parent_path().u8string();

@@ -27,7 +27,13 @@ int main(void) {
     tl_gguf_free(file);
     if (tl_gguf_open_copy(PATH, &file, &err)) return failed("tl_gguf_open_copy");
     tl_gguf_free(file);
-#ifndef _WIN32
+#ifdef _WIN32
+    /* Names are UTF-16 there, and bytes that are not UTF-8 name nothing. */
+    const char *broken = "tensorlib_\xff.gguf";
+    if (tl_gguf_open(broken, &file, &err) != TL_STATUS_INVALID_ARGUMENT || !strstr(err.message, "is not UTF-8")) return failed("no UTF-8");
+    if (tl_gguf_open_copy(broken, &file, &err) != TL_STATUS_INVALID_ARGUMENT) return failed("no UTF-8, copied");
+    if (tl_gguf_writer_create(broken, NULL, &writer, &err) != TL_STATUS_INVALID_ARGUMENT) return failed("no UTF-8, written");
+#else
     /* The C library takes names as the system has them, which is UTF-8 elsewhere. */
     if (remove(PATH) != 0) return failed("no file has the name");
 #endif
