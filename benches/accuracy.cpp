@@ -60,7 +60,7 @@ double error(const std::vector<T> &got, const std::vector<double> &want) {
     return std::sqrt(off / size);
 }
 
-// By the kernels of this level.
+// By the kernels of this ISA.
 Floats computed(core::Context &context, core::Tensor *a, core::Tensor *b, bool exact) {
     std::array<core::Tensor *, 2> src{a, b};
     const std::array<std::int64_t, 1> one{1};

@@ -1,5 +1,5 @@
 // The integer micro-kernels alone, on one thread, beside the peak of byte dots: what a product could reach if nothing else cost
-// anything, and what it costs to get there (unpacking, expanding, quantising columns). Checked in tests/cpp, on every level.
+// anything, and what it costs to get there (unpacking, expanding, quantising columns). Checked in tests/cpp, on every ISA.
 #include "dtype/dtype.hpp"
 #include "sections.hpp"
 #include "support.hpp"
@@ -11,7 +11,7 @@ namespace tensorlib::bench {
 
 namespace {
 
-namespace leaf = core::leaf;
+namespace simd = core::simd;
 
 // A panel of the second-level cache with a group of columns of the first, as in a product of many columns; and both in the first.
 constexpr std::int64_t depth = 4096, near_depth = 512;
@@ -29,9 +29,9 @@ struct Lines {
 
 // A panel of weights of one type, stored, packed and unpacked, and a group of columns.
 struct Operands {
-    const leaf::LeafTable &leaf;
-    const leaf::LeafTable::IntegerFormat &format;
-    const leaf::LeafTable::PanelFormat &panels;
+    const simd::SimdTable &simd;
+    const simd::SimdTable::IntegerFormat &format;
+    const simd::SimdTable::PanelFormat &panels;
     const int rows, columns;
     Lines<char> stored, packed;
     std::ptrdiff_t row_bytes;
@@ -41,8 +41,8 @@ struct Operands {
     Lines<std::int32_t> starts;
     Lines<std::int16_t> sum_pairs;
 
-    Operands(const leaf::LeafTable &l, const core::DTypeTraits &type, std::size_t index)
-        : leaf(l),
+    Operands(const simd::SimdTable &l, const core::DTypeTraits &type, std::size_t index)
+        : simd(l),
           format(l.integer.formats[index]),
           panels(l.panels[index]),
           rows(l.integer.rows),
@@ -55,7 +55,7 @@ struct Operands {
           offsets(rows * depth / format.scale_group),
           values(depth),
           sums(depth / format.scale_group * columns),
-          column_scales(depth / leaf::scaled_bytes * columns),
+          column_scales(depth / simd::scaled_bytes * columns),
           c(rows * columns),
           bytes(depth * columns * format.column_bytes),
           starts(depth / format.scale_group * columns),
@@ -68,12 +68,12 @@ struct Operands {
         unpack();
         quantize();
     }
-    leaf::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data, sum_pairs.data}; }
-    leaf::PackedPanel panel() const { return {packed.data, format.levels, leaf.integer.fetched_ahead[columns - 1]}; }
+    simd::ByteColumns group() const { return {bytes.data, column_scales.data, starts.data, sums.data, sum_pairs.data}; }
+    simd::PackedPanel panel() const { return {packed.data, format.codebook, simd.integer.prefetch_distance[columns - 1]}; }
     void unpack() { format.unpack(depth, stored.data, row_bytes, rows, codes.data, scales.data, offsets.data); }
     void expand() { format.expand(0, depth, panel(), codes.data, scales.data, offsets.data); }
     void quantize() {
-        for (int j = 0; j < columns; j++) leaf.integer.quantize_column(depth, values.data, format, group(), columns, j);
+        for (int j = 0; j < columns; j++) simd.integer.quantize_column(depth, values.data, format, group(), columns, j);
     }
     void multiply_packed(std::int64_t k) { format.gemm_packed[columns - 1](k, panel(), group(), c.data, rows, rows); }
     void multiply(std::int64_t k) {
@@ -119,14 +119,14 @@ void report_row(const Bench &bench, const core::DTypeTraits &type, std::size_t i
 
 void report_codes(const Bench &bench) {
     if (!bench.limits.byte_dots) return;
-    const leaf::LeafTable &leaf = bench.isa.kernels;
-    std::printf("\ninteger micro-kernels %d x %d, one thread, best; GOP/s%32s codes or elements a ns\n", leaf.integer.rows,
-                leaf.integer.columns, "");
+    const simd::SimdTable &simd = bench.isa.kernels;
+    std::printf("\ninteger micro-kernels %d x %d, one thread, best; GOP/s%32s codes or elements a ns\n", simd.integer.rows,
+                simd.integer.columns, "");
     std::printf("  %-8s %8s  %15s %15s %15s %15s %7s %7s %8s\n", "type", "peak", "packed, near", "packed", "unpacked, near", "unpacked",
                 "unpack", "expand", "quantise");
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const core::DTypeTraits &type = core::dtype_at(i);
-        if (bench.wants(type) && leaf.integer.formats[i].unpack) report_row(bench, type, i);
+        if (bench.wants(type) && simd.integer.formats[i].unpack) report_row(bench, type, i);
     }
 }
 

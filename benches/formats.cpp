@@ -29,7 +29,7 @@ std::vector<float> weights(std::int64_t n) {
     return values;
 }
 
-// All levels write the same bytes; checked before anything is timed.
+// All ISAs write the same bytes; checked before anything is timed.
 std::vector<unsigned char> encoded(const Bench &bench, const DTypeTraits &type, const std::vector<float> &values) {
     const std::size_t index = core::dtype_index(type.type);
     std::vector<unsigned char> blocks(values.size() / static_cast<std::size_t>(type.block_size) * type.size), other(blocks.size());
@@ -88,7 +88,7 @@ void report_formats(const Bench &bench) {
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         if (core::dtype_at(i).kind != core::Kind::integer) report_format(bench, core::dtype_at(i), values);
     }
-    // Minutes on slower levels, and nothing new there.
+    // Minutes on slower ISAs, and nothing new there.
     if (bench.isa.name != core::isa_at(0).name) return;
     std::printf("\nA file's worth of floats\n");
     const std::vector<float> matrix = weights(n_rows * n_per_row);

@@ -1,4 +1,4 @@
-// Leaf kernels alone, on one thread, beside what bounds them.
+// SIMD kernels alone, on one thread, beside what bounds them.
 #include "sections.hpp"
 #include "support.hpp"
 
@@ -9,7 +9,7 @@ namespace tensorlib::bench {
 
 namespace {
 
-namespace leaf = core::leaf;
+namespace simd = core::simd;
 
 // In floats. Streams are longer than 256 MB, caches are not that large.
 constexpr std::int64_t stream_floats = std::int64_t{72} << 20;
@@ -39,10 +39,10 @@ void print(const Row &row, double limit, bool disturbed) {
 }
 
 // A micro-kernel gives the right sums: checked once, before it is timed.
-void check_gemm(const leaf::LeafTable &leaf, const float *a, const float *b) {
-    const int rows = leaf.gemm.rows, columns = leaf.gemm.columns;
+void check_gemm(const simd::SimdTable &simd, const float *a, const float *b) {
+    const int rows = simd.gemm.rows, columns = simd.gemm.columns;
     std::vector<float> c(static_cast<std::size_t>(rows * columns));
-    leaf.gemm.f32.from_cache[columns - 1](l1_depth, a, b, c.data(), rows, rows, false);
+    simd.gemm.f32.from_cache[columns - 1](l1_depth, a, b, c.data(), rows, rows, false);
     for (int j = 0; j < columns; j++) {
         for (int i = 0; i < rows; i++) {
             float sum = 0;
@@ -52,11 +52,11 @@ void check_gemm(const leaf::LeafTable &leaf, const float *a, const float *b) {
     }
 }
 
-void check_dot(const leaf::LeafTable &leaf, const float *a, const float *b) {
-    const int rows = leaf.dot.rows, columns = leaf.dot.columns;
-    float c[leaf::max_dot_rows * leaf::max_dot_columns];
+void check_dot(const simd::SimdTable &simd, const float *a, const float *b) {
+    const int rows = simd.dot.rows, columns = simd.dot.columns;
+    float c[simd::max_dot_rows * simd::max_dot_columns];
     constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
-    leaf.dot.f32[rows - 1][columns - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b), stride, c,
+    simd.dot.f32[rows - 1][columns - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b), stride, c,
                                         rows);
     for (int j = 0; j < columns; j++) {
         for (int i = 0; i < rows; i++) {
@@ -67,9 +67,9 @@ void check_dot(const leaf::LeafTable &leaf, const float *a, const float *b) {
     }
 }
 
-void check_pack(const leaf::LeafTable &leaf, const float *rows, float *panel) {
-    const int width = leaf.gemm.rows;
-    leaf.pack.f32(l1_depth, reinterpret_cast<const char *>(rows), sizeof(float), row_floats * sizeof(float), width, width, panel);
+void check_pack(const simd::SimdTable &simd, const float *rows, float *panel) {
+    const int width = simd.gemm.rows;
+    simd.pack.f32(l1_depth, reinterpret_cast<const char *>(rows), sizeof(float), row_floats * sizeof(float), width, width, panel);
     for (std::int64_t k = 0; k < l1_depth; k++) {
         for (int i = 0; i < width; i++) check(panel[k * width + i] == rows[i * row_floats + k], "pack_f32");
     }
@@ -78,27 +78,27 @@ void check_pack(const leaf::LeafTable &leaf, const float *rows, float *panel) {
 }  // namespace
 
 void report_kernels(const Bench &bench) {
-    const leaf::LeafTable &leaf = bench.isa.kernels;
-    const int MR = leaf.gemm.rows, NR = leaf.gemm.columns;
+    const simd::SimdTable &simd = bench.isa.kernels;
+    const int MR = simd.gemm.rows, NR = simd.gemm.columns;
     core::ThreadPool pool(1);
     std::vector<float> stream(stream_floats), panels(block_rows * block_depth), c(block_rows * static_cast<std::size_t>(NR));
     fill(stream, 1);
     fill(panels, 2);
     const float *a = stream.data(), *b = stream.data() + (std::int64_t{1} << 20);
-    check_gemm(leaf, a, b);
-    check_dot(leaf, a, b);
-    check_pack(leaf, a, panels.data());
+    check_gemm(simd, a, b);
+    check_dot(simd, a, b);
+    check_pack(simd, a, panels.data());
 
     constexpr std::int64_t repeats = 2000;
     const auto l1_flops = static_cast<double>(2 * MR * NR * l1_depth * repeats);
     const double block_flops = 2.0 * block_rows * block_depth * NR * 20;
-    const int DR = leaf.dot.rows, DC = leaf.dot.columns;
+    const int DR = simd.dot.rows, DC = simd.dot.columns;
     const auto dot_flops = static_cast<double>(2 * DR * DC * dot_depth * repeats);
     constexpr std::ptrdiff_t row_stride = row_floats * sizeof(float);
     // Packs a block of A out of a [4096, m] matrix, as one chunk of the product does for one block of k.
     const auto pack_block = [&](std::int64_t first_row, std::int64_t k) {
         for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
-            leaf.pack.f32(block_depth, reinterpret_cast<const char *>(a + (first_row + m) * row_floats + k), sizeof(float), row_stride, MR,
+            simd.pack.f32(block_depth, reinterpret_cast<const char *>(a + (first_row + m) * row_floats + k), sizeof(float), row_stride, MR,
                           MR, panels.data() + m * block_depth);
         }
     };
@@ -113,7 +113,7 @@ void report_kernels(const Bench &bench) {
          Unit::gflops},
         {{"gemm_f32 " + std::to_string(MR) + "x" + std::to_string(NR) + ", panels in the first-level cache",
           [&] {
-              for (std::int64_t i = 0; i < repeats; i++) leaf.gemm.f32.from_cache[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
+              for (std::int64_t i = 0; i < repeats; i++) simd.gemm.f32.from_cache[NR - 1](l1_depth, a, b, c.data(), MR, MR, false);
           }},
          l1_flops,
          Unit::gflops},
@@ -121,7 +121,7 @@ void report_kernels(const Bench &bench) {
           [&] {
               for (int i = 0; i < 20; i++) {
                   for (std::int64_t m = 0; m + MR <= block_rows; m += MR) {
-                      leaf.gemm.f32.from_cache[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
+                      simd.gemm.f32.from_cache[NR - 1](block_depth, panels.data() + m * block_depth, b, c.data() + m, block_rows, MR, true);
                   }
               }
           }},
@@ -131,7 +131,7 @@ void report_kernels(const Bench &bench) {
           [&] {
               constexpr std::ptrdiff_t stride = dot_depth * sizeof(float);
               for (std::int64_t i = 0; i < repeats; i++) {
-                  leaf.dot.f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
+                  simd.dot.f32[DR - 1][DC - 1](dot_depth, reinterpret_cast<const char *>(a), stride, reinterpret_cast<const char *>(b),
                                                stride, c.data(), DR);
               }
           }},
@@ -142,7 +142,7 @@ void report_kernels(const Bench &bench) {
         {{"dot_f32 " + std::to_string(DR) + "x1 over 288 MiB",
           [&] {
               for (std::int64_t m = 0; m + DR <= stream_rows; m += DR) {
-                  leaf.dot.f32[DR - 1][0](row_floats, reinterpret_cast<const char *>(a + m * row_floats), row_stride,
+                  simd.dot.f32[DR - 1][0](row_floats, reinterpret_cast<const char *>(a + m * row_floats), row_stride,
                                           reinterpret_cast<const char *>(panels.data()), row_stride, c.data(), DR);
               }
           }},

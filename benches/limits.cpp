@@ -1,13 +1,13 @@
-// The limits of one level: see limits.hpp. TL_LEVEL and TL_LEVEL_VEC are those of the level's leaf kernels.
+// The limits of one ISA: see limits.hpp. TL_ISA and TL_ISA_VEC are those of the ISA's SIMD kernels.
 #include "limits.hpp"
 
-#include TL_LEVEL_VEC
+#include TL_ISA_VEC
 
-namespace tensorlib::bench::TL_LEVEL {
+namespace tensorlib::bench::TL_ISA {
 
 namespace {
 
-using Vec = core::leaf::TL_LEVEL::Vec;
+using Vec = core::simd::TL_ISA::Vec;
 constexpr int W = Vec::width;
 
 // As many chains as the micro-kernel has accumulators: 24 or 12. Two multiply-adds a cycle with 4 cycles of latency need
@@ -46,7 +46,7 @@ void multiply_add(int64_t rounds, float *sink) {
 }
 
 #if defined(TL_HAS_INTS)
-using Ints = core::leaf::TL_LEVEL::Ints;
+using Ints = core::simd::TL_ISA::Ints;
 
 void byte_dots(int64_t rounds, float *sink) {
     // Twelve chains: two dot products a cycle with 5 cycles of latency need 10.
@@ -129,4 +129,4 @@ void limits(Limits &all) {
 #endif
 }
 
-}  // namespace tensorlib::bench::TL_LEVEL
+}  // namespace tensorlib::bench::TL_ISA

@@ -1,4 +1,4 @@
-// What bounds every kernel of a level: multiply-adds and reading, each alone. Compiled once per level from the same
+// What bounds every kernel of an ISA: multiply-adds and reading, each alone. Compiled once per ISA from the same
 // vectors as the kernels themselves.
 #pragma once
 
@@ -11,7 +11,7 @@ struct Limits {
     int64_t flops_per_round;
     void (*multiply_add)(int64_t rounds, float *sink);
     // The same of dot products of bytes (sums of 32 bits, or of 16 before they are widened), and of pairs of BF16; null where the
-    // level has none.
+    // ISA has none.
     int64_t byte_ops_per_round, bf16_flops_per_round;
     void (*byte_dots)(int64_t rounds, float *sink);
     void (*bf16_dots)(int64_t rounds, float *sink);

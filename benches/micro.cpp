@@ -1,12 +1,12 @@
-// tl_bench_micro: what the machine can do and what the engine makes of it, at one instruction-set level.
+// tl_bench_micro: what the machine can do and what the engine makes of it, on one ISA.
 //
-//   tl_bench_micro --levels                names the levels that this CPU can run
+//   tl_bench_micro --isas                names the ISAs that this CPU can run
 //   TENSORLIB_ISA=avx2 tl_bench_micro      measures one of them; without the variable the best one
 //     --only chain                         a section; again for another: `sections` below
 //     --types q4_0,q6_K                    of the sections packing, weights, codes, experts, sparse and accuracy these alone
 //     --seconds S                          for each row, default 1.5
 //     --json FILE                          the rows of products and weights for programs too, an object a line
-//     --openblas-core NAME                 other kernels than those of the level's instruction set; "default": its own
+//     --openblas-core NAME                 other kernels than those of the ISA; "default": its own
 //                                          choice
 //
 // Every row's limits and contenders run in turn, again and again: the machine may be shared and change its clock, but
@@ -29,20 +29,20 @@
 
 namespace tensorlib::bench {
 
-#define TL_LEVEL_ENTRY(level) \
-    namespace level {         \
+#define TL_ISA_ENTRY(isa)     \
+    namespace isa {           \
     void limits(Limits &all); \
     }
-#include "leaf_levels.inc"
-#undef TL_LEVEL_ENTRY
+#include "simd_isas.inc"
+#undef TL_ISA_ENTRY
 
 Limits limits_of(const char *name) {
     Limits all{};
-#define TL_LEVEL_ENTRY(level) \
-    if (std::strcmp(name, #level) == 0) level::limits(all);
-#include "leaf_levels.inc"
-#undef TL_LEVEL_ENTRY
-    if (!all.multiply_add) die(std::string("no limits for the level ") + name);
+#define TL_ISA_ENTRY(isa) \
+    if (std::strcmp(name, #isa) == 0) isa::limits(all);
+#include "simd_isas.inc"
+#undef TL_ISA_ENTRY
+    if (!all.multiply_add) die(std::string("no limits for the ISA ") + name);
     return all;
 }
 
@@ -100,7 +100,7 @@ Options read_options(int argc, char **argv) {
     Options options;
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
-        if (word == "--levels") {
+        if (word == "--isas") {
             for (std::size_t l = 0; l < core::isa_count(); l++) std::printf("%s\n", core::isa_at(l).name);
             std::exit(0);
         } else if (word == "--only" && i + 1 < argc) {
@@ -115,7 +115,7 @@ Options read_options(int argc, char **argv) {
         } else if (word == "--seconds" && i + 1 < argc && std::atof(argv[i + 1]) > 0) {
             options.seconds = std::atof(argv[++i]);
         } else {
-            die("'" + word + "' is no option: --levels, --only " + section_names() +
+            die("'" + word + "' is no option: --isas, --only " + section_names() +
                 ", --types LIST, --seconds S, --json FILE, --openblas-core NAME");
         }
     }
@@ -123,7 +123,7 @@ Options read_options(int argc, char **argv) {
 }
 
 void report(const Options &options) {
-    const core::IsaLevel &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
+    const core::Isa &isa = core::choose_isa(core::platform::environment("TENSORLIB_ISA"));
     const std::unique_ptr<Rows> rows = options.json.empty() ? std::make_unique<Rows>() : std::make_unique<Rows>(options.json);
     Bench bench{isa, limits_of(isa.name), {}, {1}, options.seconds, options.types, *rows};
     if (const int all = core::platform::usable_cpus(); all > 1) bench.threads.push_back(all);
@@ -135,7 +135,7 @@ void report(const Options &options) {
                 memory_hierarchy().c_str());
     std::printf("compiler: " __VERSION__ ", " TENSORLIB_FLAGS "; load average %s\n", load_average().c_str());
     rows->add({{"section", std::string("run")},
-               {"level", std::string(isa.name)},
+               {"isa", std::string(isa.name)},
                {"date", std::string(date)},
                {"cpu", core::cpu_name()},
                {"load", load_average()}});

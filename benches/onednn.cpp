@@ -23,7 +23,7 @@ constexpr int sse41 = 0x1, avx2 = 0x7, any_isa = 0;
 }  // namespace
 
 #if __has_include(<dlfcn.h>)
-OneDnn::OneDnn(const std::string &level) {
+OneDnn::OneDnn(const std::string &isa) {
     void *library = dlopen("libdnnl.so.3", RTLD_NOW | RTLD_LOCAL);
     const bool primitives = library != nullptr;
     if (!library) library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
@@ -62,15 +62,15 @@ OneDnn::OneDnn(const std::string &level) {
         description_ = "absent (libdnnl is there but lacks some functions)";
         return;
     }
-    set_isa(level == "avx512" ? any_isa : level == "avx2" ? avx2 : sse41);
+    set_isa(isa == "avx512" ? any_isa : isa == "avx2" ? avx2 : sse41);
     // Its threads are OpenMP's, where it is built with that: the library's own dependency.
     omp_set_threads_ = reinterpret_cast<void (*)(int)>(dlsym(library, "omp_set_num_threads"));
     if (primitives) check(f_.engine_create(&engine_, cpu, 0) == 0 && f_.stream_create(&stream_, engine_, in_order) == 0, "oneDNN's engine");
     there_ = true;
-    char isa[16];
-    std::snprintf(isa, sizeof isa, "%#x", get_isa());
+    char effective[16];
+    std::snprintf(effective, sizeof effective, "%#x", get_isa());
     description_ = "oneDNN " + std::to_string(version()->major) + "." + std::to_string(version()->minor) + "." +
-                   std::to_string(version()->patch) + (primitives ? ", matmul" : ", sgemm") + ", effective ISA " + isa +
+                   std::to_string(version()->patch) + (primitives ? ", matmul" : ", sgemm") + ", effective ISA " + effective +
                    (omp_set_threads_ ? "" : "; its threads cannot be set");
 }
 #else

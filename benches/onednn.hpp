@@ -9,8 +9,8 @@ namespace tensorlib::bench {
 // oneDNN 3 by its primitive of products, oneDNN 2 (whose descriptors are structs of the version's own) by dnnl_sgemm.
 class OneDnn final : public Peer {
 public:
-    // Loads it, with no instructions beyond those of `level`.
-    explicit OneDnn(const std::string &level);
+    // Loads it, with no instructions beyond those of `isa`.
+    explicit OneDnn(const std::string &isa);
     ~OneDnn() override;
     OneDnn(const OneDnn &) = delete;
     OneDnn &operator=(const OneDnn &) = delete;

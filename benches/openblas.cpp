@@ -12,17 +12,17 @@ namespace {
 
 constexpr int column_major = 102, no_trans = 111, trans = 112;
 
-const char *core_type(const std::string &level) {
-    if (level == "avx512") return "SkylakeX";
-    if (level == "avx2") return "Haswell";
+const char *core_type(const std::string &isa) {
+    if (isa == "avx512") return "SkylakeX";
+    if (isa == "avx2") return "Haswell";
     return "Nehalem";  // SSE4.2, the oldest that the usual packages have beside Prescott
 }
 
 }  // namespace
 
 #if __has_include(<dlfcn.h>)
-OpenBlas::OpenBlas(const std::string &level, const std::string &core) {
-    const std::string asked = core.empty() ? core_type(level) : core;
+OpenBlas::OpenBlas(const std::string &isa, const std::string &core) {
+    const std::string asked = core.empty() ? core_type(isa) : core;
     if (asked == "default") {
         unsetenv("OPENBLAS_CORETYPE");
     } else {

@@ -7,9 +7,9 @@ namespace tensorlib::bench {
 class OpenBlas final : public Peer {
 public:
     // Loads it with OPENBLAS_CORETYPE set to `core`; where that is empty, to the kernels of the same instruction set
-    // as `level`: its own choice on processors younger than itself is Haswell's, and some environments set that too,
+    // as `isa`: its own choice on processors younger than itself is Haswell's, and some environments set that too,
     // which would flatter us. "default" leaves the choice to it.
-    OpenBlas(const std::string &level, const std::string &core);
+    OpenBlas(const std::string &isa, const std::string &core);
 
     const char *name() const override { return "OpenBLAS"; }
     void set_threads(int n) override;

@@ -2,7 +2,7 @@
 //!
 //!     cargo bench --package tensorlib-benches                     # all; report in target/criterion/report/index.html
 //!     cargo bench --package tensorlib-benches -- mul_mat/n1       # those whose names have it
-//!     TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches  # another level
+//!     TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches  # another ISA
 //!
 //! The shapes are those of shapes.txt. Each benchmark checks its result before it is timed. For fractions of the
 //! machine's limits and for OpenBLAS beside ours: `cargo xtask bench`.
@@ -212,7 +212,7 @@ fn main() -> Result<()> {
         .measurement_time(Duration::from_secs(3))
         .sample_size(20)
         .configure_from_args();
-    println!("level {}", Backend::cpu()?.isa());
+    println!("ISA {}", Backend::cpu()?.isa());
     mul_mat(&mut criterion)?;
     add(&mut criterion)?;
     chain(&mut criterion)?;

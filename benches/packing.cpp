@@ -80,7 +80,7 @@ void report_packing(const Bench &bench) {
     fill_normal(rows, 1, 1e-2f);
     for (std::size_t i = 0; i < core::dtype_count(); i++) {
         const core::DTypeTraits &type = core::dtype_at(i);
-        const core::leaf::LeafTable::PanelFormat &format = bench.isa.kernels.panels[i];
+        const core::simd::SimdTable::PanelFormat &format = bench.isa.kernels.panels[i];
         // Without a way back there is nothing to check a copy by.
         if (format.rows == 0 || !format.rebuild || !bench.wants(type)) continue;
         const Ref<core::Context> context = core::Context::create({});

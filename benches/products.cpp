@@ -114,7 +114,7 @@ void report_product(const Bench &bench, Product &p, int threads) {
                 100 * ours.spread, 100 * flops / ours.best * 1e-9 / roof, 100 * flops / ours.median * 1e-9 / roof);
     const auto row = [&](const char *who, const Times &times) {
         bench.rows.add({{"section", std::string("products")},
-                        {"level", std::string(bench.isa.name)},
+                        {"isa", std::string(bench.isa.name)},
                         {"who", std::string(who)},
                         {"type", std::string("f32")},
                         {"constant", false},

@@ -18,7 +18,7 @@ namespace tensorlib::bench {
 
 // What all sections measure on.
 struct Bench {
-    const core::IsaLevel &isa;
+    const core::Isa &isa;
     Limits limits;
     std::vector<std::unique_ptr<Peer>> peers;  // those that the system has
     std::vector<int> threads;                  // 1, and all that this process may use
@@ -31,8 +31,8 @@ struct Bench {
     }
 };
 
-// The limits of a level that this build has.
-Limits limits_of(const char *level);
+// The limits of an ISA that this build has.
+Limits limits_of(const char *isa);
 
 // Rounds of one of the limits' chains, on all threads of a pool: 400 million operations a thread, some milliseconds, cut into chunks so
 // that a thread that starts late takes fewer. Returns the number of operations.

@@ -13,7 +13,7 @@ namespace tensorlib::bench {
 namespace {
 
 using core::TileOp;
-using core::leaf::TileArgs;
+using core::simd::TileArgs;
 
 // 8 KiB: with two operands and the result 24 KiB of at least 32.
 constexpr std::int64_t n_values = 2048;

@@ -1,5 +1,5 @@
 // mul_mat with weights of each storage type, beside its roof: min(peak, 2 n x bandwidth / bytes a weight). The peak is that of the
-// level's dot products of bytes (for BF16 of pairs, for F16 multiply-adds), where it has any; the bandwidth, of reading the weights as
+// ISA's dot products of bytes (for BF16 of pairs, for F16 multiply-adds), where it has any; the bandwidth, of reading the weights as
 // they are stored.
 #include "api/devices.hpp"
 #include "dtype/dtype.hpp"
@@ -119,7 +119,7 @@ void report_row(const Bench &bench, const Weights &w, std::int64_t n, int thread
                 kernel_of(*graphs[0], *cpu).c_str());
     std::fflush(stdout);
     bench.rows.add({{"section", std::string("weights")},
-                    {"level", std::string(bench.isa.name)},
+                    {"isa", std::string(bench.isa.name)},
                     {"who", std::string("tensorlib")},
                     {"type", std::string(w.type.name)},
                     {"constant", w.constant},

@@ -45,7 +45,7 @@ function(tensorlib_precompile target)
   if(CMAKE_CXX_COMPILER_LAUNCHER OR TENSORLIB_CUDA)
     return()
   endif()
-  if(target MATCHES "_leaf_")
+  if(target MATCHES "_simd_")
     return() # they include none
   elseif(NOT target STREQUAL "tensorlib_base")
     target_precompile_headers(${target} REUSE_FROM tensorlib_base)

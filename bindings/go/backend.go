@@ -42,7 +42,7 @@ func Devices() ([]Device, error) {
 	return devices, nil
 }
 
-// ISAs lists the instruction-set levels that this CPU can run, best first: the
+// ISAs lists the instruction sets that this CPU can run, best first: the
 // values that the environment variable TENSORLIB_ISA accepts here.
 func ISAs() []string {
 	isas := make([]string, C.tl_isa_count())
@@ -92,10 +92,10 @@ func WithTF32() BackendOption {
 // use.
 //
 // The environment variable TENSORLIB_ISA, read here, chooses a lower
-// instruction-set level than the best: see [ISAs]. TENSORLIB_TRACE names a file
+// instruction set than the best: see [ISAs]. TENSORLIB_TRACE names a file
 // for a timeline of the backend's runs (docs/performance.md).
 //
-// Errors: [StatusInvalidArgument] for an unknown device, thread count or level,
+// Errors: [StatusInvalidArgument] for an unknown device, thread count or instruction set,
 // [StatusUnavailable] for one that this machine does not have, [StatusIO] for a
 // trace that cannot be written, [StatusOutOfMemory].
 func NewBackend(device string, options ...BackendOption) (*Backend, error) {
@@ -199,7 +199,7 @@ func (b *Backend) Device() string { return b.orNil().device }
 // joining: one, unless it was joined.
 func (b *Backend) Devices() []string { return slices.Clone(b.orNil().devices) }
 
-// ISA is the instruction-set level of the CPU kernels: "avx512".
+// ISA is the instruction set of the CPU kernels: "avx512".
 func (b *Backend) ISA() string { return b.orNil().isa }
 
 // Threads is the number of threads that compute, the calling one included.

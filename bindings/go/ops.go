@@ -34,7 +34,7 @@ func (c *Context) MulMat(a, b *Tensor) (*Tensor, error) {
 
 // MulMatExact is MulMat of operands as they are: nothing is rounded but sums, in
 // F32. Shapes and types are the same. It is slower where MulMat rounds b (on the
-// CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512);
+// CPU with weights in blocks on avx512 and avx2, BF16 on avx512);
 // elsewhere the two are one.
 func (c *Context) MulMatExact(a, b *Tensor) (*Tensor, error) {
 	return c.construct("mul_mat", []*Tensor{a, b}, func() *C.tl_tensor {

@@ -169,7 +169,7 @@ func TestDevices(t *testing.T) {
 	}
 	isas := ISAs()
 	if len(isas) == 0 || isas[len(isas)-1] != "baseline" {
-		t.Errorf("the levels are %v, the last must be baseline", isas)
+		t.Errorf("the instruction sets are %v, the last must be baseline", isas)
 	}
 	cpu := must(NewBackend("CPU", WithThreads(3), WithTF32()))
 	defer cpu.Close()

@@ -36,10 +36,10 @@ public:
         std::uint32_t number = 0;
         if (lock()) {
             number = ++last_ != 0 ? last_ : ++last_;
-            Kept &place = kept_[number % kept_.size()];
-            copy = std::exchange(place.text, copy);
-            place.number = number;
-            place.size = text.size();
+            StoredText &slot = kept_[number % kept_.size()];
+            copy = std::exchange(slot.text, copy);
+            slot.number = number;
+            slot.size = text.size();
             taken_.clear(std::memory_order_release);
         }
         delete[] copy;
@@ -49,14 +49,14 @@ public:
     // As much of the message as fits, and a NUL; how long all of it is, or 0 where it is kept no more.
     std::size_t copy(std::uint32_t number, char *buf, std::size_t size) noexcept {
         if (!lock()) return 0;
-        const Kept &place = kept_[number % kept_.size()];
-        const std::size_t length = place.number == number ? copy_text({place.text, place.size}, buf, size) : 0;
+        const StoredText &slot = kept_[number % kept_.size()];
+        const std::size_t length = slot.number == number ? copy_text({slot.text, slot.size}, buf, size) : 0;
         taken_.clear(std::memory_order_release);
         return length;
     }
 
 private:
-    struct Kept {
+    struct StoredText {
         char *text = nullptr;
         std::size_t size = 0;
         std::uint32_t number = 0;
@@ -70,7 +70,7 @@ private:
     }
     std::atomic_flag taken_;
     std::uint32_t last_ = 0;
-    std::array<Kept, 64> kept_{};
+    std::array<StoredText, 64> kept_{};
 };
 
 constinit LongMessages long_messages;

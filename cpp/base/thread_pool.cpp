@@ -62,16 +62,16 @@ void ThreadPool::stop() noexcept {
 
 void ThreadPool::run(std::int64_t n_chunks, Task task, void *context, std::int64_t most) noexcept {
     if (n_chunks <= most) return run_part(n_chunks, task, context);
-    struct Part {
+    struct Range {
         Task task;
         void *context;
         std::int64_t first;
-    } part{task, context, 0};
-    const Task run_one = [](void *of_part, std::int64_t chunk, int thread) noexcept {
-        const Part &p = *static_cast<const Part *>(of_part);
-        p.task(p.context, p.first + chunk, thread);
+    } range{task, context, 0};
+    const Task run_one = [](void *of_range, std::int64_t chunk, int thread) noexcept {
+        const Range &r = *static_cast<const Range *>(of_range);
+        r.task(r.context, r.first + chunk, thread);
     };
-    for (; part.first < n_chunks; part.first += most) run_part(std::min(most, n_chunks - part.first), run_one, &part);
+    for (; range.first < n_chunks; range.first += most) run_part(std::min(most, n_chunks - range.first), run_one, &range);
 }
 
 void ThreadPool::run_part(std::int64_t n_chunks, Task task, void *context) noexcept {

@@ -197,26 +197,26 @@ void CpuBackend::execute(const Step &step) {
 void CpuBackend::execute_all(std::span<const Step> steps, std::unique_ptr<Recording> &recording) {
     // A trace has each step by itself.
     if (trace()) return Backend::execute_all(steps, recording);
-    if (!recording) recording = std::make_unique<Together>(steps);
+    if (!recording) recording = std::make_unique<StepBatches>(steps);
     std::size_t next = 0;
-    for (const Together::Group &group : static_cast<const Together &>(*recording).groups()) {
-        for (; next < group.begin; next++) execute(steps[next]);
-        execute_together(steps, group);
-        next = group.end;
+    for (const StepBatches::Batch &batch : static_cast<const StepBatches &>(*recording).batches()) {
+        for (; next < batch.begin; next++) execute(steps[next]);
+        execute_batch(steps, batch);
+        next = batch.end;
     }
     for (; next < steps.size(); next++) execute(steps[next]);
 }
 
-void CpuBackend::execute_together(std::span<const Step> steps, const Together::Group &group) {
-    const std::int64_t n_chunks = chunks_for(group.n_chunks(), static_cast<std::int64_t>(group.bytes), n_threads());
-    const auto &kernel = static_cast<const CpuKernel &>(*steps[group.begin].kernel);
+void CpuBackend::execute_batch(std::span<const Step> steps, const StepBatches::Batch &batch) {
+    const std::int64_t n_chunks = chunks_for(batch.n_chunks(), static_cast<std::int64_t>(batch.bytes), n_threads());
+    const auto &kernel = static_cast<const CpuKernel &>(*steps[batch.begin].kernel);
     auto run = [&](std::int64_t part, int thread) noexcept {
-        const Range chunks = part_of(group.n_chunks(), part, n_chunks);
-        const auto above = std::ranges::upper_bound(group.first_chunk, chunks.begin);
-        auto s = static_cast<std::size_t>(above - group.first_chunk.begin()) - 1;
+        const Range chunks = part_of(batch.n_chunks(), part, n_chunks);
+        const auto above = std::ranges::upper_bound(batch.first_chunk, chunks.begin);
+        auto s = static_cast<std::size_t>(above - batch.first_chunk.begin()) - 1;
         for (std::int64_t chunk = chunks.begin; chunk < chunks.end; chunk++) {
-            while (chunk >= group.first_chunk[s + 1]) s++;
-            kernel.run(steps[group.begin + s], slice_of(Stage::compute, 0, chunk - group.first_chunk[s], thread));
+            while (chunk >= batch.first_chunk[s + 1]) s++;
+            kernel.run(steps[batch.begin + s], slice_of(Stage::compute, 0, chunk - batch.first_chunk[s], thread));
         }
     };
     pool_.run(n_chunks, run);

@@ -5,7 +5,7 @@
 #include "cpu/cpu_kernel.hpp"
 #include "cpu/dispatch.hpp"
 #include "cpu/packed_constants.hpp"
-#include "cpu/together.hpp"
+#include "cpu/step_batch.hpp"
 #include "runtime/backend.hpp"
 
 namespace tensorlib::core {
@@ -22,7 +22,7 @@ public:
 
     int n_threads() const noexcept override { return pool_.size(); }
     const char *isa() const noexcept override { return isa_.name; }
-    const leaf::LeafTable &leaf() const noexcept { return isa_.kernels; }
+    const simd::SimdTable &simd() const noexcept { return isa_.kernels; }
     // For the holder of the backend's turn.
     ThreadPool &pool() noexcept { return pool_; }
     unsigned make_copies(const Tensor &node, KernelPlan &plan) noexcept override;
@@ -43,7 +43,7 @@ private:
     static std::size_t most_packed_bytes();
     static Ref<PackedConstants> new_packed_constants(DeviceMemory &memory);
     void rebuild(const Rebuilt &leaf);
-    void execute_together(std::span<const Step> steps, const Together::Group &group);
+    void execute_batch(std::span<const Step> steps, const StepBatches::Batch &batch);
 
     // Of all threads. Pages that nothing has touched take no memory.
     class Scratch {
@@ -62,7 +62,7 @@ private:
         return {stage, round, chunk, thread, isa_.kernels, scratch_.of(thread)};
     }
 
-    const IsaLevel &isa_;
+    const Isa &isa_;
     ThreadPool pool_;
     const Scratch scratch_;
     const Ref<PackedConstants> packed_;

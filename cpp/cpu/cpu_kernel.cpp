@@ -11,9 +11,9 @@ std::int64_t chunks_for(std::int64_t units, std::int64_t bytes, int n_threads) n
 }
 
 void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values,
-              const leaf::LeafTable &leaf) noexcept {
+              const simd::SimdTable &simd) noexcept {
     const DTypeTraits &type = traits(t.type);
-    const auto decode = leaf.formats[dtype_index(t.type)].decode;
+    const auto decode = simd.formats[dtype_index(t.type)].decode;
     const std::byte *from = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     if (t.nb[0] == type.size) {
         decode(from, values, n);
@@ -23,9 +23,9 @@ void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::in
 }
 
 void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values,
-               const leaf::LeafTable &leaf) noexcept {
+               const simd::SimdTable &simd) noexcept {
     const DTypeTraits &type = traits(t.type);
-    const auto encode = leaf.formats[dtype_index(t.type)].encode;
+    const auto encode = simd.formats[dtype_index(t.type)].encode;
     std::byte *to = row + static_cast<std::size_t>(i0 / type.block_size) * t.nb[0];
     if (t.nb[0] == type.size) {
         encode(values, nullptr, to, n);
@@ -35,9 +35,9 @@ void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t
 }
 
 const float *floats_of(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *stage,
-                       const leaf::LeafTable &leaf) noexcept {
+                       const simd::SimdTable &simd) noexcept {
     if (t.type == DType::f32 && t.nb[0] == sizeof(float)) return reinterpret_cast<const float *>(row) + i0;
-    load_row(t, row, i0, n, stage, leaf);
+    load_row(t, row, i0, n, stage, simd);
     return stage;
 }
 

@@ -1,7 +1,7 @@
 // A row of the CPU's kernel table: what every kernel says of itself, and how one runs.
 #pragma once
 
-#include "cpu/leaf/leaf_table.hpp"
+#include "cpu/simd/simd_table.hpp"
 #include "cpu/tile_scratch.hpp"
 #include "runtime/kernel.hpp"
 
@@ -16,7 +16,7 @@ struct Slice {
     std::int64_t round;  // of its prepare or compute
     std::int64_t chunk;
     int thread;
-    const leaf::LeafTable &leaf;
+    const simd::SimdTable &simd;
     ThreadScratch &scratch;  // the thread's
 };
 
@@ -25,7 +25,7 @@ struct CpuKernel : Kernel {
     void (*run)(const Step &step, const Slice &slice) noexcept;
     // Whether steps of it may run at the same time as others of it that touch other memory: it has the stage compute alone, of one round,
     // and no workspace.
-    bool together = false;
+    bool batchable = false;
 };
 
 // The table of kernels, a family of operations per part, in cpu/kernels/; for each operation in order of preference, the
@@ -64,12 +64,12 @@ inline bool is_row_of_floats(const TensorRef &t) noexcept { return t.type == DTy
 // whole blocks. And back; an element that the type cannot hold is left as it was (arithmetic never meets one: it
 // writes float types only).
 void load_row(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *values,
-              const leaf::LeafTable &leaf) noexcept;
+              const simd::SimdTable &simd) noexcept;
 void store_row(const TensorRef &t, std::byte *row, std::int64_t i0, std::int64_t n, const float *values,
-               const leaf::LeafTable &leaf) noexcept;
+               const simd::SimdTable &simd) noexcept;
 
 // n floats of a row from i0 on: where they lie, or decoded into `stage`.
 const float *floats_of(const TensorRef &t, const std::byte *row, std::int64_t i0, std::int64_t n, float *stage,
-                       const leaf::LeafTable &leaf) noexcept;
+                       const simd::SimdTable &simd) noexcept;
 
 }  // namespace tensorlib::core

@@ -9,25 +9,25 @@
 
 namespace tensorlib::core {
 
-// The build writes leaf_levels.inc: TL_LEVEL_ENTRY(level) for each level that it has compiled, best first.
-#define TL_LEVEL_ENTRY(level)    \
-    namespace leaf::level {      \
-    void fill(LeafTable &table); \
+// The build writes simd_isas.inc: TL_ISA_ENTRY(isa) for each ISA that it has compiled, best first.
+#define TL_ISA_ENTRY(isa)        \
+    namespace simd::isa {        \
+    void fill(SimdTable &table); \
     }
-#include "leaf_levels.inc"
-#undef TL_LEVEL_ENTRY
+#include "simd_isas.inc"
+#undef TL_ISA_ENTRY
 
 namespace {
 
-constexpr std::size_t max_levels = 4;
+constexpr std::size_t max_isas = 4;
 
-// Every level that a build might have, so that a misspelt name and a missing processor are told apart.
-constexpr const char *known_levels[] = {"avx512", "avx2", "baseline"};
+// Every ISA that a build might have, so that a misspelt name and a missing processor are told apart.
+constexpr const char *known_isas[] = {"avx512", "avx2", "baseline"};
 
-bool runs(std::string_view level, const CpuFeatures &features) {
-    if (level == "avx512") return features.avx512;
-    if (level == "avx2") return features.avx2;
-    return level == "baseline";
+bool runs(std::string_view isa, const CpuFeatures &features) {
+    if (isa == "avx512") return features.avx512;
+    if (isa == "avx2") return features.avx2;
+    return isa == "baseline";
 }
 
 // How far ahead of its reading a product with packed panels asks for lines, by the number of columns that it has at a time. Measured:
@@ -53,11 +53,11 @@ const Fetching &fetching_of(const CpuFeatures &features) {
     return features.avx512 ? fetching_of_zen4 : fetching_of_streams;
 }
 
-void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
-    for (int n = 1; n <= leaf::max_integer_columns; n++) {
-        table.integer.fetched_ahead[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
+void enter_fetching(simd::SimdTable &table, const Fetching &fetching) {
+    for (int n = 1; n <= simd::max_integer_columns; n++) {
+        table.integer.prefetch_distance[n - 1] = n <= fetching.few ? fetching.ahead_few : fetching.ahead_many;
     }
-    for (leaf::LeafTable::Gemm *gemm : {&table.gemm.f32, &table.gemm.bf16, &table.gemm.f16_by_f32, &table.gemm.bf16_by_f32}) {
+    for (simd::SimdTable::Gemm *gemm : {&table.gemm.f32, &table.gemm.bf16, &table.gemm.f16_by_f32, &table.gemm.bf16_by_f32}) {
         for (int n = 1; n <= fetching.floats_from_cache; n++) gemm->from_memory[n - 1] = gemm->from_cache[n - 1];
     }
     for (int rows = 1; fetching.halves_as_stream && rows <= table.dot.rows; rows++) {
@@ -66,29 +66,29 @@ void enter_fetching(leaf::LeafTable &table, const Fetching &fetching) {
     }
 }
 
-struct Levels {
-    IsaLevel level[max_levels] = {};
+struct Isas {
+    Isa isa[max_isas] = {};
     std::size_t count = 0;
 
-    Levels() {
-        void (*const fills[])(leaf::LeafTable &) = {
-#define TL_LEVEL_ENTRY(level) leaf::level::fill,
-#include "leaf_levels.inc"
-#undef TL_LEVEL_ENTRY
+    Isas() {
+        void (*const fills[])(simd::SimdTable &) = {
+#define TL_ISA_ENTRY(isa) simd::isa::fill,
+#include "simd_isas.inc"
+#undef TL_ISA_ENTRY
         };
         const char *const names[] = {
-#define TL_LEVEL_ENTRY(level) #level,
-#include "leaf_levels.inc"
-#undef TL_LEVEL_ENTRY
+#define TL_ISA_ENTRY(isa) #isa,
+#include "simd_isas.inc"
+#undef TL_ISA_ENTRY
         };
         constexpr std::size_t n = sizeof names / sizeof names[0];
-        static_assert(n <= max_levels);
+        static_assert(n <= max_isas);
         const CpuFeatures features = cpu_features();
         for (std::size_t i = 0; i < n; i++) {
             if (!runs(names[i], features)) continue;
-            IsaLevel &entry = level[count++];
+            Isa &entry = isa[count++];
             entry.name = names[i];
-            // The baseline fills first, tuned kernels override: a level may leave to it what it does no better.
+            // The baseline fills first, tuned kernels override: an ISA may leave to it what it does no better.
             fills[n - 1](entry.kernels);
             fills[i](entry.kernels);
             enter_fetching(entry.kernels, fetching_of(features));
@@ -96,31 +96,30 @@ struct Levels {
     }
 };
 
-const Levels &levels() noexcept {
-    static const Levels all;
+const Isas &isas() noexcept {
+    static const Isas all;
     return all;
 }
 
 }  // namespace
 
-std::size_t isa_count() noexcept { return levels().count; }
-const IsaLevel &isa_at(std::size_t index) noexcept { return levels().level[index]; }
+std::size_t isa_count() noexcept { return isas().count; }
+const Isa &isa_at(std::size_t index) noexcept { return isas().isa[index]; }
 
-const IsaLevel &choose_isa(const std::string &name, const char *what) {
+const Isa &choose_isa(const std::string &name, const char *what) {
     if (name.empty()) return isa_at(0);
     std::string available;
     for (std::size_t i = 0; i < isa_count(); i++) {
         if (equal_ignoring_case(name, isa_at(i).name)) return isa_at(i);
         available += (i ? ", " : "") + std::string(isa_at(i).name);
     }
-    for (const char *known : known_levels) {
+    for (const char *known : known_isas) {
         if (equal_ignoring_case(name, known)) {
             fail(Status::unavailable, "%s: TENSORLIB_ISA asks for %s, which this CPU or this build lacks: it has %s", what, known,
                  available.c_str());
         }
     }
-    fail(Status::invalid_argument, "%s: TENSORLIB_ISA is '%.64s', which is no level: this CPU has %s", what, name.c_str(),
-         available.c_str());
+    fail(Status::invalid_argument, "%s: TENSORLIB_ISA is '%.64s', which is no ISA: this CPU has %s", what, name.c_str(), available.c_str());
 }
 
 }  // namespace tensorlib::core

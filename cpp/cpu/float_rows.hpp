@@ -1,5 +1,5 @@
-// Rows of an operand as floats and rows of the result as they are made, for operations that take a row at a time. The step's head makes a
-// row of the first operand just before it is read; what follows the operation runs on each row as soon as it is there.
+// Rows of an operand as floats and rows of the result as they are made, for operations that take a row at a time. The step's prologue makes
+// a row of the first operand just before it is read; what follows the operation runs on each row as soon as it is there.
 #pragma once
 
 #include "base/checked.hpp"
@@ -26,7 +26,7 @@ public:
 
     // may_stream: not where making a row takes longer than its lines take to come into the cache.
     FloatRows(const Step &step, const Slice &slice, bool may_stream = true) noexcept
-        : leaf_(slice.leaf),
+        : simd_(slice.simd),
           a_(step.src[0]),
           c_(step.dst),
           streams_(may_stream && streams_rows(step)),
@@ -37,21 +37,22 @@ public:
         other_ = reinterpret_cast<float *>(own + row);
         // Where every row is made that is not made in the result.
         const TensorRef one{DType::f32, c_.ne, {sizeof(float), 0, 0, 0}, own};
-        if (!step.head.empty()) head_.emplace(step.head, in_place_ ? c_ : one, slice.leaf, slice.scratch.head, ProgramRun::How{});
+        if (!step.prologue.empty())
+            prologue_.emplace(step.prologue, in_place_ ? c_ : one, slice.simd, slice.scratch.prologue, ProgramRun::How{});
         if (step.program.empty()) return;
-        program_.emplace(step.program, c_, slice.leaf, slice.scratch.program, ProgramRun::How{.stream = streams_});
+        program_.emplace(step.program, c_, slice.simd, slice.scratch.program, ProgramRun::How{.stream = streams_});
         if (streams_) program_->read_instead(c_.data, one);
     }
     ~FloatRows() {
-        if (streams_) leaf_.copies.stream_end();
+        if (streams_) simd_.copies.stream_end();
     }
     FloatRows(const FloatRows &) = delete;
     FloatRows &operator=(const FloatRows &) = delete;
 
-    // Row `at` of the first operand, which is of the result's shape. With a head to be called once for each row.
+    // Row `at` of the first operand, which is of the result's shape. With a prologue to be called once for each row.
     const float *read(const RowIndex &at) noexcept {
-        if (!head_) return read(a_, at, to(at));
-        head_->row(at, 0, c_.ne[0]);
+        if (!prologue_) return read(a_, at, to(at));
+        prologue_->row(at, 0, c_.ne[0]);
         return to(at);
     }
     // Row `at` of another one, as long; until the next one is read.
@@ -60,7 +61,7 @@ public:
     float *to(const RowIndex &at) const noexcept { return in_place_ ? reinterpret_cast<float *>(row_address(c_, at)) : row_; }
     // Row `at` of the result is x, less center, times factor; and it is done.
     void normalised(const float *x, float center, float factor, const RowIndex &at) noexcept {
-        const auto normalise = leaf_.norms.normalise;
+        const auto normalise = simd_.norms.normalise;
         if (program_) {
             // What is made is still in the first-level cache.
             for (std::int64_t i = 0, n = c_.ne[0]; i < n; i += tile_floats) {
@@ -82,9 +83,9 @@ public:
         if (program_) {
             program_->row(at, 0, c_.ne[0]);
         } else if (streams_) {
-            leaf_.copies.stream(c_.ne[0] * static_cast<std::int64_t>(sizeof(float)), row_, row_address(c_, at));
+            simd_.copies.stream(c_.ne[0] * static_cast<std::int64_t>(sizeof(float)), row_, row_address(c_, at));
         } else if (!in_place_) {
-            store_row(c_, row_address(c_, at), 0, c_.ne[0], row_, leaf_);
+            store_row(c_, row_address(c_, at), 0, c_.ne[0], row_, simd_);
         }
     }
 
@@ -98,22 +99,22 @@ private:
         const std::size_t row = step.dst.nb[1], line = 64;
         const auto is_result = [&](const TensorRef &t) { return t.data == step.dst.data; };
         return is_row_of_floats(step.dst) && streams(*step.result) && (row >= shortest_stream || row % line == 0) && row <= longest_row &&
-               !std::ranges::any_of(step.src, is_result) && !std::ranges::any_of(step.head.inputs, is_result);
+               !std::ranges::any_of(step.src, is_result) && !std::ranges::any_of(step.prologue.inputs, is_result);
     }
     static constexpr std::size_t longest_row = std::size_t{256} << 10;
 
     const float *read(const TensorRef &t, const RowIndex &at, float *buffer) const noexcept {
         const std::byte *row = row_address(t, at);
         if (is_row_of_floats(t)) return reinterpret_cast<const float *>(row);
-        load_row(t, row, 0, t.ne[0], buffer, leaf_);
+        load_row(t, row, 0, t.ne[0], buffer, simd_);
         return buffer;
     }
 
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     const TensorRef &a_, &c_;
     const bool streams_, in_place_;
     float *row_, *other_;
-    std::optional<ProgramRun> head_, program_;
+    std::optional<ProgramRun> prologue_, program_;
 };
 
 }  // namespace tensorlib::core

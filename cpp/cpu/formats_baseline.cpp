@@ -1,14 +1,14 @@
-// The storage formats' loops of the level baseline: those of cpp/dtype, which are compiled for the same processor. They are the
-// slowest objects of a build, and compiling cpu/leaf/formats.cpp for it too would give the same machine code again.
-#include "cpu/leaf/leaf_table.hpp"
+// The storage formats' loops of the ISA baseline: those of cpp/dtype, which are compiled for the same processor. They are the
+// slowest objects of a build, and compiling cpu/simd/formats.cpp for it too would give the same machine code again.
+#include "cpu/simd/simd_table.hpp"
 #include "dtype/dtype.hpp"
 
-namespace tensorlib::core::leaf::baseline {
+namespace tensorlib::core::simd::baseline {
 
-void fill_formats(LeafTable &table);
+void fill_formats(SimdTable &table);
 
-void fill_formats(LeafTable &table) {
+void fill_formats(SimdTable &table) {
     for (std::size_t i = 0; i < dtype_count(); i++) table.formats[i] = {dtype_at(i).decode, dtype_at(i).encode};
 }
 
-}  // namespace tensorlib::core::leaf::baseline
+}  // namespace tensorlib::core::simd::baseline

@@ -11,13 +11,13 @@ namespace {
 
 bool same(const Layout &a, const Layout &b) noexcept { return a.type == b.type && a.ne == b.ne && a.nb == b.nb; }
 
-using Format = leaf::LeafTable::PanelFormat;
+using Format = simd::SimdTable::PanelFormat;
 
-const Format &format_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept {
+const Format &format_of(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept {
     const std::size_t type = dtype_index(a.type);
-    return as == PackedAs::panels ? leaf.panels[type] : leaf.strips[type].copy;
+    return as == PackedAs::panels ? simd.panels[type] : simd.packed_rows[type].copy;
 }
-const char *text_of(PackedAs as) noexcept { return as == PackedAs::panels ? "packed copy" : "packed copy in strips"; }
+const char *text_of(PackedAs as) noexcept { return as == PackedAs::panels ? "packed copy" : "packed rows"; }
 std::size_t panel_bytes(const Layout &a, const Format &format) noexcept { return static_cast<std::size_t>(format.bytes(a.ne[0])); }
 std::int64_t panels_per_slice(const Layout &a, const Format &format) noexcept { return ceil_div(a.ne[1], format.rows); }
 
@@ -57,25 +57,25 @@ private:
 
 }  // namespace
 
-PackedPanels::PackedPanels(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept
+PackedPanels::PackedPanels(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept
     : layout_(a),
-      format_(format_of(a, as, leaf)),
+      format_(format_of(a, as, simd)),
       per_slice_(panels_per_slice(a, format_)),
       bytes_each_(panel_bytes(a, format_)),
-      bytes_(bytes(a, as, leaf)),
+      bytes_(bytes(a, as, simd)),
       data_(static_cast<std::byte *>(platform::allocate_pages(bytes_))) {}
 
 PackedPanels::~PackedPanels() { platform::free_pages(data_, bytes_); }
 
-std::size_t PackedPanels::bytes(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept {
+std::size_t PackedPanels::bytes(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept {
     std::size_t all;
-    const Format &format = format_of(a, as, leaf);
+    const Format &format = format_of(a, as, simd);
     const std::int64_t count = panels_per_slice(a, format) * a.ne[2] * a.ne[3];
     return checked_mul(panel_bytes(a, format), static_cast<std::size_t>(count), all) ? all : 0;
 }
 
-bool PackedPanels::are_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
-    return same(a, layout_) && &format_of(a, as, leaf) == &format_;
+bool PackedPanels::are_of(const Layout &a, PackedAs as, const simd::SimdTable &simd) const noexcept {
+    return same(a, layout_) && &format_of(a, as, simd) == &format_;
 }
 
 void PackedPanels::pack(const Tensor &a, ThreadPool &pool) {
@@ -119,46 +119,47 @@ const PackedConstants::Entry *PackedConstants::find_entry(const Tensor &a, Accep
     return at == of_root->second.end() ? nullptr : &*at;
 }
 
-const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept {
+const std::byte *PackedConstants::find(const Tensor &a, PackedAs as, const simd::SimdTable &simd) const noexcept {
     // All that a stand-in has is the whole leaf.
     const auto *kept = dynamic_cast<const PackedPanels *>(a.root->stand_in.load(std::memory_order_acquire));
-    if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, leaf)) return kept->data();
+    if (kept && a.root_offset == 0 && kept->are_of(a.layout, as, simd)) return kept->data();
     const std::lock_guard guard(lock_);
-    const Entry *e = find_entry(a, [&](const PackedPanels &panels) { return panels.are_of(a.layout, as, leaf); });
+    const Entry *e = find_entry(a, [&](const PackedPanels &panels) { return panels.are_of(a.layout, as, simd); });
     return e ? e->panels->data() : nullptr;
 }
 
-const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept {
+const char *PackedConstants::refuse(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory) noexcept {
     if (!a.root->is_leaf() || !a.root->constant.load(std::memory_order_acquire)) return "not constant";
     if (&a.root->context->memory() != &memory) return "a constant of another device";
-    const Format &format = format_of(a.layout, as, leaf);
-    if (format.rows == 0) return "no packed copies of this type at this level";
-    if (format.bytes(a.layout.ne[0]) == 0) return as == PackedAs::panels ? "rows of a are no whole pairs" : "rows too short for strips";
+    const Format &format = format_of(a.layout, as, simd);
+    if (format.rows == 0) return "no packed copies of this type on this ISA";
+    if (format.bytes(a.layout.ne[0]) == 0)
+        return as == PackedAs::panels ? "rows of a are no whole pairs" : "rows too short to be packed alone";
     // Panels are whole: of fewer rows most of a copy would be padding.
     if (a.layout.ne[1] * 2 < format.rows) return "too few rows for a packed copy";
-    return PackedPanels::bytes(a.layout, as, leaf) == 0 ? "nothing to pack, or more bytes than can be counted" : nullptr;
+    return PackedPanels::bytes(a.layout, as, simd) == 0 ? "nothing to pack, or more bytes than can be counted" : nullptr;
 }
 
-ConstantCopy PackedConstants::plan(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory,
+ConstantCopy PackedConstants::plan(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory,
                                    bool missing) noexcept {
     ConstantCopy copy;
     copy.form = static_cast<std::uint8_t>(as);
-    copy.text = refuse(a, as, leaf, memory);
+    copy.text = refuse(a, as, simd, memory);
     if (copy.text) return copy;
     copy.state = missing ? ConstantCopy::State::missing : ConstantCopy::State::planned;
     copy.text = missing ? "no memory for a packed copy" : text_of(as);
-    if (!missing) copy.bytes = PackedPanels::bytes(a.layout, as, leaf);
+    if (!missing) copy.bytes = PackedPanels::bytes(a.layout, as, simd);
     return copy;
 }
 
-const std::byte *PackedConstants::find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept {
-    if (const std::byte *found = find(a, as, leaf)) return found;
-    const std::size_t bytes = PackedPanels::bytes(a.layout, as, leaf);
+const std::byte *PackedConstants::find_or_make(const Tensor &a, PackedAs as, const simd::SimdTable &simd, ThreadPool &pool) noexcept {
+    if (const std::byte *found = find(a, as, simd)) return found;
+    const std::size_t bytes = PackedPanels::bytes(a.layout, as, simd);
     const std::uint64_t available = platform::available_memory();
     const std::size_t kept = this->bytes();
     if ((available != 0 && bytes > available / 2) || kept > most_bytes_ || bytes > most_bytes_ - kept) return nullptr;
     try {
-        auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, as, leaf));
+        auto panels = Ref<PackedPanels>::adopt(new PackedPanels(a.layout, as, simd));
         if (!panels->data()) return nullptr;
         panels->pack(a, pool);
         Context *context = a.root->context;

@@ -1,13 +1,13 @@
 // Packed copies of constant weights, one for each constant that products of this backend read, whatever graph they are in: in panels for
-// products of all rows, in strips for those of some (cpu/leaf/strips_i8.hpp). A constant that both read has both.
+// products of all rows, packed rows for products of some (cpu/simd/packed_rows_i8.hpp). A constant that both read has both.
 //
 // A copy is made by all threads once a plan that uses it is to run, and exists until the backend or the constant's context goes. Plans keep
 // its address alone: they run only on the backend that they were made for, and their graph keeps the constant's context. When a constant's
-// original is dropped its copy becomes the context's, and serves all backends of the level.
+// original is dropped its copy becomes the context's, and serves all backends of the ISA.
 #pragma once
 
 #include "base/thread_pool.hpp"
-#include "cpu/leaf/leaf_table.hpp"
+#include "cpu/simd/simd_table.hpp"
 #include "graph/context.hpp"
 #include "runtime/kernel.hpp"
 
@@ -20,18 +20,18 @@
 
 namespace tensorlib::core {
 
-enum class PackedAs : std::uint8_t { panels, strips };
+enum class PackedAs : std::uint8_t { panels, rows };
 
-// The panels of all slices of a constant, or of a view of one, and the way back to its rows. A strip counts as a panel of one row.
+// The panels of all slices of a constant, or of a view of one, and the way back to its rows. A packed row counts as a panel of one row.
 class PackedPanels final : public StandIn {
 public:
     // data() is null where there is no memory for them.
-    PackedPanels(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept;
+    PackedPanels(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept;
 
     std::byte *data() const noexcept { return data_; }
-    // Whether they are the panels of such a tensor at that level.
-    bool are_of(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
-    // Of which level, and in which form.
+    // Whether they are the panels of such a tensor on that ISA.
+    bool are_of(const Layout &a, PackedAs as, const simd::SimdTable &simd) const noexcept;
+    // Of which ISA, and in which form.
     bool same_format(const PackedPanels &other) const noexcept { return &format_ == &other.format_; }
     void pack(const Tensor &a, ThreadPool &pool);
 
@@ -40,13 +40,13 @@ public:
     const char *refusal() const noexcept override;
 
     // 0 where they are too many to count.
-    static std::size_t bytes(const Layout &a, PackedAs as, const leaf::LeafTable &leaf) noexcept;
+    static std::size_t bytes(const Layout &a, PackedAs as, const simd::SimdTable &simd) noexcept;
 
 private:
     ~PackedPanels() override;
 
     const Layout layout_;
-    const leaf::LeafTable::PanelFormat &format_;  // the level's own
+    const simd::SimdTable::PanelFormat &format_;  // the ISA's own
     const std::int64_t per_slice_;
     const std::size_t bytes_each_, bytes_;
     std::byte *data_;
@@ -55,17 +55,17 @@ private:
 class PackedConstants final : public TensorWatcher {
 public:
     // Why there is never a copy of the first operand of a product, whose rows are contiguous, or nullptr; a static text.
-    static const char *refuse(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory) noexcept;
+    static const char *refuse(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory) noexcept;
 
     // The copy that a kernel plans for such an operand, or why it plans none. Nothing is made. missing: there is no memory for it.
-    static ConstantCopy plan(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, const DeviceMemory &memory, bool missing) noexcept;
+    static ConstantCopy plan(const Tensor &a, PackedAs as, const simd::SimdTable &simd, const DeviceMemory &memory, bool missing) noexcept;
 
     // most_bytes: what all copies together may take.
     PackedConstants(const DeviceMemory &memory, std::size_t most_bytes) noexcept : memory_(memory), most_bytes_(most_bytes) {}
 
     // The panels of a planned copy, slice after slice; null if there is no memory: a copy may take half of what the machine has left, and
     // no more than is left of most_bytes. For the holder of the backend's turn, to which the pool belongs.
-    const std::byte *find_or_make(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf, ThreadPool &pool) noexcept;
+    const std::byte *find_or_make(const Tensor &a, PackedAs as, const simd::SimdTable &simd, ThreadPool &pool) noexcept;
 
     // Of all copies that are the backend's.
     std::size_t bytes() const noexcept;
@@ -86,7 +86,7 @@ private:
         bool is_of(const Tensor &a) const noexcept;
     };
 
-    const std::byte *find(const Tensor &a, PackedAs as, const leaf::LeafTable &leaf) const noexcept;
+    const std::byte *find(const Tensor &a, PackedAs as, const simd::SimdTable &simd) const noexcept;
     // The first one that is accepted(its panels).
     template <class Accepted>
     const Entry *find_entry(const Tensor &a, Accepted accepted) const noexcept;

@@ -19,8 +19,8 @@ std::int64_t wrapped(std::int64_t i, std::int64_t n) noexcept { return i < n ? i
 
 }  // namespace
 
-ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, TileScratch &scratch, How how) noexcept
-    : leaf_(leaf),
+ProgramRun::ProgramRun(const Program &program, const TensorRef &dst, const simd::SimdTable &simd, TileScratch &scratch, How how) noexcept
+    : simd_(simd),
       instructions_(program.instructions),
       n_inputs_(program.inputs.size()),
       stream_(how.stream),
@@ -37,7 +37,7 @@ int ProgramRun::taken_over(std::size_t i) const noexcept {
     const Instruction &now = instructions_[i];
     const int operands = traits(now.op).operands, before = instructions_[i - 1].to + max_program_inputs;
     if (operands > 0 && now.from[0] == before) return 0;
-    return operands == 2 && now.from[1] == before && leaf_.tiles.second[static_cast<std::size_t>(now.op)].one ? 1 : -1;
+    return operands == 2 && now.from[1] == before && simd_.tiles.second[static_cast<std::size_t>(now.op)].one ? 1 : -1;
 }
 
 // Whether an instruction's result is read by others than the next, or twice by that.
@@ -54,9 +54,9 @@ bool ProgramRun::is_kept(std::size_t i) const noexcept {
 }
 
 void ProgramRun::make_chains() noexcept {
-    const leaf::LeafTable::Tiles &tiles = leaf_.tiles;
-    leaf::Link *link = links_;
-    const auto add = [&](const leaf::LinkStep &step) -> leaf::Link & {
+    const simd::SimdTable::Tiles &tiles = simd_.tiles;
+    simd::Link *link = links_;
+    const auto add = [&](const simd::LinkStep &step) -> simd::Link & {
         link->step = step;
         return *link++;
     };
@@ -71,7 +71,7 @@ void ProgramRun::make_chains() noexcept {
             add(tiles.load).from[0] = instruction.from[0];
         }
         const auto op = static_cast<std::size_t>(instruction.op);
-        leaf::Link &formula = add(own == 1 ? tiles.second[op] : tiles.first[op]);
+        simd::Link &formula = add(own == 1 ? tiles.second[op] : tiles.first[op]);
         for (int k = 0, read = 0; k < operands; k++) {
             if (k != own) formula.from[read++] = instruction.from[static_cast<std::size_t>(k)];
         }
@@ -80,7 +80,7 @@ void ProgramRun::make_chains() noexcept {
         begins = last || rounds(i);
         if (last) {
             last_store_ = &add(tiles.store);
-            last_store_->to = result_place;
+            last_store_->to = result_slot;
         } else if (begins || is_kept(i)) {
             add(tiles.store).to = static_cast<std::uint8_t>(max_program_inputs + instruction.to);
         }
@@ -90,9 +90,9 @@ void ProgramRun::make_chains() noexcept {
     }
     for (std::size_t r = 0; r < max_program_registers; r++) {
         if (n_chains_ > 1) {
-            places_[max_program_inputs + r] = {scratch_.registers[r], -1, true};
+            slots_[max_program_inputs + r] = {scratch_.registers[r], -1, true};
         } else {
-            places_[max_program_inputs + r] = {scratch_.registers[0] + r * leaf::max_block, 0, false};
+            slots_[max_program_inputs + r] = {scratch_.registers[0] + r * simd::max_block, 0, false};
         }
     }
 }
@@ -104,14 +104,14 @@ ProgramRun::Source ProgramRun::read(const TensorRef &input, const std::byte *row
     const bool floats = is_row_of_floats(input);
     if (period == 1 && dst_.ne[0] != 1) {
         if (floats) return {reinterpret_cast<const float *>(row), true};
-        load_row(input, row, 0, 1, buffer, leaf_);
+        load_row(input, row, 0, 1, buffer, simd_);
         return {buffer, true};
     }
     std::int64_t at = wrapped(i0, period);
     if (floats && at + n <= period) return {reinterpret_cast<const float *>(row) + at, false};
     for (std::int64_t done = 0, count; done < n; done += count, at = 0) {
         count = std::min(n - done, period - at);
-        load_row(input, row, at, count, buffer + done, leaf_);
+        load_row(input, row, at, count, buffer + done, simd_);
     }
     return {buffer, false};
 }
@@ -123,38 +123,38 @@ void ProgramRun::tile(const std::byte *const *rows, std::byte *to, std::int64_t 
     const bool long_enough = is_row_of_floats(dst_) && static_cast<std::size_t>(n) * sizeof(float) >= shortest_stream;
     const bool streams = stream_ && long_enough && reinterpret_cast<std::uintptr_t>(floats) % 64 == 0;
     float *const result = in_place_ || streams ? reinterpret_cast<float *>(floats) : scratch_.result;
-    last_store_->step = streams ? leaf_.tiles.stream : leaf_.tiles.store;
+    last_store_->step = streams ? simd_.tiles.stream : simd_.tiles.store;
     run_chains(result, n);
     if (result != scratch_.result) return;
     if (stream_ && long_enough) {
-        leaf_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
+        simd_.copies.stream(n * static_cast<std::int64_t>(sizeof(float)), result, floats);
     } else {
-        store_row(dst_, to, i0, n, result, leaf_);
+        store_row(dst_, to, i0, n, result, simd_);
     }
 }
 
 void ProgramRun::place_input(std::size_t i, Source source) noexcept {
     if (source.repeated) {
         std::ranges::fill(scratch_.blocks[i], *source.values);
-        places_[i] = {scratch_.blocks[i], 0, false};
+        slots_[i] = {scratch_.blocks[i], 0, false};
     } else {
         // Not written.
-        places_[i] = {const_cast<float *>(source.values), -1, false};
+        slots_[i] = {const_cast<float *>(source.values), -1, false};
     }
 }
 
 // All instructions over n elements of the inputs that are in their places.
 void ProgramRun::run_chains(float *result, std::int64_t n) noexcept {
-    places_[result_place] = {result, -1, true};
+    slots_[result_slot] = {result, -1, true};
     for (int c = 0; c < n_chains_; c++) {
         const Chain &chain = chains_[c];
-        leaf_.tiles.run(chain.first, places_, n_places, n);
+        simd_.tiles.run(chain.first, slots_, n_slots, n);
         if (!rounds(chain.last)) continue;
-        // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a head's.)
+        // As the node's own memory would have rounded it: two bytes an element. (The last one goes to floats where it is a prologue's.)
         const Instruction &instruction = instructions_[chain.last];
         float *values = chain.last + 1 == instructions_.size() ? result : scratch_.registers[instruction.to];
         std::uint16_t rounded[tile_floats];
-        const auto &format = leaf_.formats[dtype_index(instruction.type)];
+        const auto &format = simd_.formats[dtype_index(instruction.type)];
         format.encode(values, nullptr, rounded, n);
         format.decode(rounded, values, n);
     }
@@ -204,7 +204,7 @@ ProgramRun::Source ProgramRun::gather(const TensorRef &input, const RowIndex &fi
 }
 
 void ProgramRun::rows(const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n) noexcept {
-    constexpr std::int64_t few = 2 * leaf::max_block;
+    constexpr std::int64_t few = 2 * simd::max_block;
     const std::int64_t most = tile_floats / std::max<std::int64_t>(n, 1);
     if (n > few || stream_) {
         for (std::int64_t j = 0; j < rows; j++) row({first.i1 + j, first.i2, first.i3}, i0, n);
@@ -220,7 +220,7 @@ void ProgramRun::rows(const RowIndex &first, std::int64_t rows, std::int64_t i0,
             if (in_place_) {
                 copy_floats(scratch_.result + k * n, n, reinterpret_cast<float *>(to) + i0);
             } else {
-                store_row(dst_, to, i0, n, scratch_.result + k * n, leaf_);
+                store_row(dst_, to, i0, n, scratch_.result + k * n, simd_);
             }
         }
     }
@@ -253,7 +253,7 @@ void fetch_tile(const Step &step, std::int64_t batch, std::int64_t row, std::int
 void finish_tile(const Step &step, const Slice &slice, std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t column,
                  std::int64_t columns) noexcept {
     if (step.program.empty()) return;
-    ProgramRun run(step.program, step.dst, slice.leaf, slice.scratch.program, {});
+    ProgramRun run(step.program, step.dst, slice.simd, slice.scratch.program, {});
     const TensorRef &c = step.dst;
     run.rows({column, batch % c.ne[2], batch / c.ne[2]}, columns, row, rows);
 }

@@ -15,7 +15,7 @@ public:
         bool flat = false, stream = false;
     };
     // scratch: nobody else's until the run is gone.
-    ProgramRun(const Program &program, const TensorRef &dst, const leaf::LeafTable &leaf, TileScratch &scratch, How how) noexcept;
+    ProgramRun(const Program &program, const TensorRef &dst, const simd::SimdTable &simd, TileScratch &scratch, How how) noexcept;
     ProgramRun(const ProgramRun &) = delete;
     ProgramRun &operator=(const ProgramRun &) = delete;
 
@@ -31,7 +31,7 @@ public:
     // costs more to begin a run than to copy some vectors.
     void rows(const RowIndex &first, std::int64_t rows, std::int64_t i0, std::int64_t n) noexcept;
     void end() noexcept {
-        if (stream_) leaf_.copies.stream_end();
+        if (stream_) simd_.copies.stream_end();
     }
 
 private:
@@ -49,29 +49,29 @@ private:
 
     // The instructions as chains of links: one, or one up to each result that is rounded before the next takes it. Places are those of
     // the inputs, of the registers and of the result.
-    static constexpr int result_place = max_program_inputs + max_program_registers, n_places = result_place + 1;
-    static_assert(n_places <= leaf::max_places);
+    static constexpr int result_slot = max_program_inputs + max_program_registers, n_slots = result_slot + 1;
+    static_assert(n_slots <= simd::max_slots);
     void make_chains() noexcept;
     bool rounds(std::size_t i) const noexcept { return instructions_[i].type != DType::f32 && (i + 1 < instructions_.size() || in_place_); }
     int taken_over(std::size_t i) const noexcept;
     bool is_kept(std::size_t i) const noexcept;
     struct Chain {
-        const leaf::Link *first;
+        const simd::Link *first;
         std::size_t last;  // instruction
     };
 
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     const std::span<const Instruction> instructions_;
     const std::size_t n_inputs_;
     const bool stream_;
     TensorRef dst_, inputs_[max_program_inputs];
     const bool in_place_;
     // An instruction has three links at most, its operand's and what keeps its result included, and a chain two more.
-    leaf::Link links_[5 * max_program_instructions];
-    leaf::Link *last_store_ = nullptr;
+    simd::Link links_[5 * max_program_instructions];
+    simd::Link *last_store_ = nullptr;
     Chain chains_[max_program_instructions];
     int n_chains_ = 0;
-    leaf::Place places_[n_places] = {};
+    simd::ChainSlot slots_[n_slots] = {};
     TileScratch &scratch_;
 };
 

@@ -56,9 +56,9 @@ void check_sizes(const char *what, const Quantization &job) {
 }
 
 // Blocks begin .. end of the matrix; the first position that the type cannot hold, or `none`.
-std::int64_t run_blocks(const leaf::LeafTable &leaf, const Quantization &job, std::int64_t begin, std::int64_t end) noexcept {
+std::int64_t run_blocks(const simd::SimdTable &simd, const Quantization &job, std::int64_t begin, std::int64_t end) noexcept {
     const DTypeTraits &type = traits(job.type);
-    const auto encode = leaf.formats[dtype_index(job.type)].encode;
+    const auto encode = simd.formats[dtype_index(job.type)].encode;
     const std::int64_t blocks_per_row = job.n_per_row / type.block_size;
     auto *dst = static_cast<unsigned char *>(job.dst);
     // Without importance rows are of no matter: a type's blocks lie back to back.
@@ -75,15 +75,15 @@ std::int64_t run_blocks(const leaf::LeafTable &leaf, const Quantization &job, st
     return none;
 }
 
-const leaf::LeafTable &wanted_level(const char *what) { return choose_isa(platform::environment("TENSORLIB_ISA"), what).kernels; }
+const simd::SimdTable &wanted_isa(const char *what) { return choose_isa(platform::environment("TENSORLIB_ISA"), what).kernels; }
 
 }  // namespace
 
 void quantize(const char *what, const Quantization &job) {
     check_sizes(what, job);
-    const leaf::LeafTable &leaf = wanted_level(what);
+    const simd::SimdTable &simd = wanted_isa(what);
     if (job.n_rows == 0 || job.n_per_row == 0) return;
-    const std::int64_t bad = run_blocks(leaf, job, 0, job.n_rows * (job.n_per_row / traits(job.type).block_size));
+    const std::int64_t bad = run_blocks(simd, job, 0, job.n_rows * (job.n_per_row / traits(job.type).block_size));
     if (bad != none) fail_unrepresentable(what, job, bad);
 }
 
@@ -103,7 +103,7 @@ void quantize(const char *what, Backend &backend, const Quantization &job) {
         const std::int64_t begin = chunk * per_chunk;
         // Chunks behind a bad value are not wanted any more; those before it are: they may hold an earlier one.
         if (begin * block_size > bad.load(std::memory_order_relaxed)) return;
-        atomic_min(bad, run_blocks(cpu->leaf(), job, begin, std::min(n_blocks, begin + per_chunk)));
+        atomic_min(bad, run_blocks(cpu->simd(), job, begin, std::min(n_blocks, begin + per_chunk)));
     };
     cpu->pool().run(ceil_div(n_blocks, per_chunk), task);
     if (bad.load() != none) fail_unrepresentable(what, job, bad.load());
@@ -115,11 +115,11 @@ void dequantize(const char *what, DType type, const void *src, float *dst, std::
         fail(Status::invalid_argument, "%s: %lld elements: a multiple of %lld is valid for %s", what, static_cast<long long>(n),
              static_cast<long long>(t.block_size), t.name);
     }
-    const leaf::LeafTable &leaf = wanted_level(what);
+    const simd::SimdTable &simd = wanted_isa(what);
     if (n == 0) return;
     if (!src) fail(Status::invalid_argument, "%s: src is NULL", what);
     if (!dst) fail(Status::invalid_argument, "%s: dst is NULL", what);
-    const auto decode = leaf.formats[dtype_index(type)].decode;
+    const auto decode = simd.formats[dtype_index(type)].decode;
     if (reinterpret_cast<std::uintptr_t>(src) % alignof(double) == 0) {
         decode(src, dst, n);
         return;

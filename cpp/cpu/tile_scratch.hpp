@@ -2,7 +2,7 @@
 // 128 KiB, as is musl's default, and this is 70.
 #pragma once
 
-#include "cpu/leaf/leaf_table.hpp"
+#include "cpu/simd/simd_table.hpp"
 #include "runtime/kernel.hpp"
 
 #include <cstdint>
@@ -14,7 +14,7 @@ constexpr std::int64_t tile_floats = 1024;
 
 struct TileScratch {
     // Of inputs whose elements are all one: blocks of it.
-    alignas(64) float blocks[max_program_inputs][leaf::max_block];
+    alignas(64) float blocks[max_program_inputs][simd::max_block];
     // Of registers whole tiles if a program has several chains, else blocks.
     alignas(64) float registers[max_program_registers][tile_floats];
     alignas(64) float buffers[max_program_inputs][tile_floats], result[tile_floats];
@@ -22,7 +22,7 @@ struct TileScratch {
 
 // A thread's: of the program that follows an operation, and of the one before it.
 struct ThreadScratch {
-    TileScratch program, head;
+    TileScratch program, prologue;
 };
 
 }  // namespace tensorlib::core

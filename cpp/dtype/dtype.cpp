@@ -38,8 +38,8 @@ constexpr bool fits = sizeof(typename Format::Block) <= largest_block && Format:
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
 
-// A type's place in the list.
-enum class Place : std::size_t {
+// A type's index in the list.
+enum class ListIndex : std::size_t {
 #define TL_DTYPE(name, id, format) name,
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
@@ -119,7 +119,7 @@ const DTypeTraits &dtype_at(std::size_t index) noexcept { return table[index]; }
 std::size_t dtype_index(DType type) noexcept {
     switch (type) {
 #define TL_DTYPE(name, id, format) \
-    case DType::name: return static_cast<std::size_t>(Place::name);
+    case DType::name: return static_cast<std::size_t>(ListIndex::name);
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
     }

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Where the formats live. Each instruction-set level of cpu/leaf compiles a copy of its own into its own namespace: one
+// Where the formats live. Each ISA of cpu/simd compiles a copy of its own into its own namespace: one
 // copy for all would be whichever the linker kept.
 #if !defined(TL_FORMATS)
 #define TL_FORMATS tensorlib::core
@@ -38,15 +38,15 @@ constexpr int run_length = 8;
 //
 // A format says how many elements share a scale (scale_group: 16, 32, 64, 128 or 256), its `zero` or, in its place, how many
 // share an offset (offset_group), the largest code it has, and gives codes_run(), group_scale() and group_offset().
-// Where there are `levels`, codes_run() gives 4-bit places in that table of codes instead.
+// Where there are `codebook`, codes_run() gives 4-bit places in that table of codes instead.
 template <class Format>
 concept HasCodes = requires { Format::scale_group; };
 template <class Format>
 concept HasOffsets = requires { Format::offset_group; };
 template <class Format>
-concept HasLevels = requires { Format::levels; };
+concept HasCodebook = requires { Format::codebook; };
 
-// Packed copies of constants (cpu/leaf/panels_i8.hpp) keep scales and offsets in few bits: as F16, which all formats' are exactly but for
+// Packed copies of constants (cpu/simd/panels_i8.hpp) keep scales and offsets in few bits: as F16, which all formats' are exactly but for
 // those with wide_scales (BF16 has these), or, where a block of 256 has units, as steps of them from -128 to 127; offsets from 0 to 127,
 // and four bits for both where a format has a largest_step of 15. Units are kept as F16 where blocks can be made again (below). And codes
 // as places in code_set where a format has one: the code at place (code - first_place) >> place_shift.

@@ -33,7 +33,7 @@ struct IQ4_XS {
     }
 
     static constexpr int scale_group = 32, zero = 128, largest_code = 241;
-    static constexpr Table16 levels = table16({TL_IQ4NL_VALUES}, zero);
+    static constexpr Table16 codebook = table16({TL_IQ4NL_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs + run / 4 * 16, run);
         store_eight(codes, q.all());

@@ -33,7 +33,7 @@ struct MXFP4 {
 
     static constexpr int scale_group = 32, zero = 12, largest_code = 24;
     static constexpr bool wide_scales = true;
-    static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
+    static constexpr Table16 codebook = table16({TL_FP4_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<32>(block.qs, run);
         store_eight(codes, q.all());

@@ -44,7 +44,7 @@ struct NVFP4 {
     }
 
     static constexpr int scale_group = 16, zero = 12, largest_code = 24;
-    static constexpr Table16 levels = table16({TL_FP4_VALUES}, zero);
+    static constexpr Table16 codebook = table16({TL_FP4_VALUES}, zero);
     TL_HOST_DEVICE static void codes_run(const Block &block, int run, std::uint8_t *codes) {
         const Nibbles q = nibbles<16>(block.qs + run / 2 * 8, run);
         store_eight(codes, q.all());

@@ -22,24 +22,24 @@ struct Frame {
 
 // What the walk collects: nodes in post-order, and leafs in the order of their discovery.
 struct Walk {
-    using Place = GraphParts::Place;
+    using NodeIndex = GraphParts::NodeIndex;
 
     GraphParts parts;
     TensorSet seen;  // tensor -> its place, once it has one
     std::vector<Frame> stack;
     // The places of the sources visited so far, of each tensor on the stack; at the bottom the outputs'.
-    std::vector<Place> open_places;
+    std::vector<NodeIndex> open_indices;
 
     // If t is new and a node it is put on the stack.
     void visit(Tensor *t) {
         bool added;
-        const Place place = seen.insert(t, static_cast<Place>(parts.leafs.size()) | GraphParts::leaf_bit, added);
+        const NodeIndex place = seen.insert(t, static_cast<NodeIndex>(parts.leafs.size()) | GraphParts::leaf_bit, added);
         if (added && !t->is_leaf()) {
-            stack.push_back({t, 0, open_places.size()});
+            stack.push_back({t, 0, open_indices.size()});
             return;
         }
         if (added) parts.leafs.push_back(t);
-        open_places.push_back(place);
+        open_indices.push_back(place);
     }
 
     void expand(Tensor *output) {
@@ -50,15 +50,15 @@ struct Walk {
                 if (Tensor *source = frame.tensor->src[frame.next_source++]) {
                     visit(source);
                 } else {
-                    open_places.push_back(GraphParts::nowhere);
+                    open_indices.push_back(GraphParts::nowhere);
                 }
                 continue;
             }
-            const auto first = open_places.begin() + static_cast<std::ptrdiff_t>(frame.first_place);
-            parts.source_places.insert(parts.source_places.end(), first, open_places.end());
-            open_places.erase(first, open_places.end());
-            const auto place = static_cast<Place>(parts.nodes.size());
-            open_places.push_back(place);
+            const auto first = open_indices.begin() + static_cast<std::ptrdiff_t>(frame.first_place);
+            parts.source_indices.insert(parts.source_indices.end(), first, open_indices.end());
+            open_indices.erase(first, open_indices.end());
+            const auto place = static_cast<NodeIndex>(parts.nodes.size());
+            open_indices.push_back(place);
             bool added;
             seen.insert(frame.tensor, 0, added) = place;
             parts.nodes.push_back(frame.tensor);
@@ -85,20 +85,20 @@ std::uint64_t hash_of(const GraphParts &parts) noexcept {
 
 }  // namespace
 
-void reorder(GraphParts &parts, std::span<const GraphParts::Place> order) {
-    using Place = GraphParts::Place;
-    std::vector<Place> new_place(order.size());
-    for (std::size_t i = 0; i < order.size(); i++) new_place[order[i]] = static_cast<Place>(i);
-    const auto moved = [&](Place place) { return GraphParts::is_node(place) ? new_place[place] : place; };
+void reorder(GraphParts &parts, std::span<const GraphParts::NodeIndex> order) {
+    using NodeIndex = GraphParts::NodeIndex;
+    std::vector<NodeIndex> new_index(order.size());
+    for (std::size_t i = 0; i < order.size(); i++) new_index[order[i]] = static_cast<NodeIndex>(i);
+    const auto moved = [&](NodeIndex place) { return GraphParts::is_node(place) ? new_index[place] : place; };
     const std::vector<std::size_t> first_source = parts.first_sources();
     GraphParts old;
-    old.nodes.swap(parts.nodes), old.source_places.swap(parts.source_places);
-    for (const Place place : order) {
+    old.nodes.swap(parts.nodes), old.source_indices.swap(parts.source_indices);
+    for (const NodeIndex place : order) {
         parts.nodes.push_back(old.nodes[place]);
         for (std::size_t s = first_source[place]; s < first_source[place + 1]; s++)
-            parts.source_places.push_back(moved(old.source_places[s]));
+            parts.source_indices.push_back(moved(old.source_indices[s]));
     }
-    for (Place &place : parts.output_places) place = moved(place);
+    for (NodeIndex &place : parts.output_indices) place = moved(place);
 }
 
 Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs, const Arrange &arrange) {
@@ -107,15 +107,15 @@ Ref<Graph> Graph::create(Context &context, std::span<Tensor *const> outputs, con
         walk.expand(output);
     }
     GraphParts &parts = walk.parts;
-    parts.output_places.swap(walk.open_places);
+    parts.output_indices.swap(walk.open_indices);
     if (std::max(parts.nodes.size(), parts.leafs.size()) >= leaf_bit)
         fail(Status::unsupported, "graph_create: more than 2^31 nodes or leafs");
-    if (const std::vector<Place> order = write_order(parts.nodes, parts.source_places); !order.empty()) reorder(parts, order);
+    if (const std::vector<NodeIndex> order = write_order(parts.nodes, parts.source_indices); !order.empty()) reorder(parts, order);
 
     auto graph = Ref<Graph>::adopt(new Graph(context));
     if (arrange) graph->recomputation_ = arrange(parts);
     graph->fill_block(parts, outputs);
-    graph->make_again(parts);
+    graph->make_clones(parts);
     graph->reach_contexts(context);
     return graph;
 }
@@ -124,7 +124,7 @@ void Graph::fill_block(const GraphParts &parts, std::span<Tensor *const> outputs
     n_nodes_ = parts.nodes.size();
     n_leafs_ = parts.leafs.size();
     n_outputs_ = outputs.size();
-    n_sources_ = parts.source_places.size();
+    n_sources_ = parts.source_indices.size();
     hash_ = hash_of(parts);
     const auto purpose = [&] { return format_text("graph_create: a graph of %zu nodes", parts.nodes.size()); };
     block_ = for_purpose(purpose, [&] { return context_->allocate_object(block_size()); });
@@ -132,42 +132,42 @@ void Graph::fill_block(const GraphParts &parts, std::span<Tensor *const> outputs
     leafs_ = std::copy(parts.nodes.begin(), parts.nodes.end(), nodes_);
     outputs_ = std::copy(parts.leafs.begin(), parts.leafs.end(), leafs_);
     uses_ = reinterpret_cast<std::uint32_t *>(std::copy(outputs.begin(), outputs.end(), outputs_));
-    source_places_ = std::fill_n(uses_, n_nodes_, 0u);
-    output_places_ = std::copy(parts.source_places.begin(), parts.source_places.end(), source_places_);
-    std::copy(parts.output_places.begin(), parts.output_places.end(), output_places_);
-    for (const auto &places : {source_places(), output_places()}) {
-        for (const Place place : places) {
+    source_indices_ = std::fill_n(uses_, n_nodes_, 0u);
+    output_indices_ = std::copy(parts.source_indices.begin(), parts.source_indices.end(), source_indices_);
+    std::copy(parts.output_indices.begin(), parts.output_indices.end(), output_indices_);
+    for (const auto &places : {source_indices(), output_indices()}) {
+        for (const NodeIndex place : places) {
             if (GraphParts::is_node(place)) uses_[place]++;
         }
     }
 }
 
-std::size_t Graph::again_size() const noexcept {
-    return n_again_ * sizeof(Tensor) + n_sources_ * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t);
+std::size_t Graph::clones_size() const noexcept {
+    return n_clones_ * sizeof(Tensor) + n_sources_ * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t);
 }
 
 // Tensors of the graph's own for what is computed again: with the originals' attributes and shapes, and names, but sources and memory of
 // their own.
-void Graph::make_again(const GraphParts &parts) {
-    const std::size_t n = static_cast<std::size_t>(std::ranges::count(parts.again, true));
+void Graph::make_clones(const GraphParts &parts) {
+    const std::size_t n = static_cast<std::size_t>(std::ranges::count(parts.clones, true));
     if (n == 0) return;
-    n_again_ = n;
+    n_clones_ = n;
     const auto purpose = [&] { return format_text("graph_create: %zu nodes that are computed again", n); };
-    again_block_ = for_purpose(purpose, [&] { return context_->allocate_object(again_size()); });
-    again_ = static_cast<Tensor *>(again_block_);
-    sources_ = reinterpret_cast<Tensor **>(again_ + n);
+    clones_block_ = for_purpose(purpose, [&] { return context_->allocate_object(clones_size()); });
+    clones_ = static_cast<Tensor *>(clones_block_);
+    sources_ = reinterpret_cast<Tensor **>(clones_ + n);
     first_source_ = reinterpret_cast<std::uint32_t *>(sources_ + n_sources_);
-    const std::vector<Place> roots = parts.roots();
+    const std::vector<NodeIndex> roots = parts.roots();
     std::uint32_t at = 0;
     for (std::size_t i = 0, next = 0; i < n_nodes_; i++) {
         first_source_[i] = at;
         const Tensor &node = *parts.nodes[i];
         for (std::size_t s = 0; s < node.n_src; s++, at++) {
-            const Place source = source_places_[at];
+            const NodeIndex source = source_indices_[at];
             sources_[at] = source == nowhere ? nullptr : this->at(source);
         }
-        if (!parts.again[i]) continue;
-        auto *t = new (again_ + next++) Tensor;
+        if (!parts.clones[i]) continue;
+        auto *t = new (clones_ + next++) Tensor;
         t->layout = node.layout;
         t->op = node.op;
         t->n_src = node.n_src;
@@ -185,7 +185,7 @@ void Graph::make_again(const GraphParts &parts) {
 
 std::size_t Graph::block_size() const noexcept {
     return (n_nodes_ + n_leafs_ + n_outputs_) * sizeof(Tensor *) + n_nodes_ * sizeof(std::uint32_t) +
-           (n_sources_ + n_outputs_) * sizeof(Place);
+           (n_sources_ + n_outputs_) * sizeof(NodeIndex);
 }
 
 // All contexts that the graph's tensors are in.
@@ -212,7 +212,7 @@ void Graph::reach_contexts(Context &own) {
 Graph::~Graph() {
     if (PlanStore *plans = context_->plans()) plans->graph_gone(*this);
     if (block_) context_->release_object(block_, block_size());
-    if (again_block_) context_->release_object(again_block_, again_size());
+    if (clones_block_) context_->release_object(clones_block_, clones_size());
 }
 
 namespace {

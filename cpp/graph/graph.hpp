@@ -19,7 +19,7 @@ public:
     // (graph/write_order.hpp). Its arrays live in `context`'s arena; it
     // keeps all contexts that it reaches alive.
     //
-    // `arrange`, where there is one, gets its parts and may order them anew, and have nodes computed again (GraphParts::again): these
+    // `arrange`, where there is one, gets its parts and may order them anew, and have nodes computed again (GraphParts::clones): these
     // become tensors of the graph's own, and who is to read one reads it in place of the original (sources()). What it returns of is
     // Graph's to tell.
     using Arrange = std::function<Recomputation(GraphParts &parts)>;
@@ -38,13 +38,13 @@ public:
     }
     const Recomputation &recomputation() const noexcept { return recomputation_; }
 
-    using Place = GraphParts::Place;
-    static constexpr Place leaf_bit = GraphParts::leaf_bit, nowhere = GraphParts::nowhere;
+    using NodeIndex = GraphParts::NodeIndex;
+    static constexpr NodeIndex leaf_bit = GraphParts::leaf_bit, nowhere = GraphParts::nowhere;
     // Those of all nodes' sources, node after node, and of the outputs. Together with what each tensor is by itself they are all that
     // there is to a graph, whatever objects it is made of.
-    std::span<const Place> source_places() const noexcept { return {source_places_, n_sources_}; }
-    std::span<const Place> output_places() const noexcept { return {output_places_, n_outputs_}; }
-    Tensor *at(Place place) const noexcept { return place & leaf_bit ? leafs_[place & ~leaf_bit] : nodes_[place]; }
+    std::span<const NodeIndex> source_indices() const noexcept { return {source_indices_, n_sources_}; }
+    std::span<const NodeIndex> output_indices() const noexcept { return {output_indices_, n_outputs_}; }
+    Tensor *at(NodeIndex place) const noexcept { return place & leaf_bit ? leafs_[place & ~leaf_bit] : nodes_[place]; }
     // Equal where two graphs have the same operations and shapes at the same places; seldom equal otherwise.
     std::uint64_t hash() const noexcept { return hash_; }
 
@@ -81,7 +81,7 @@ private:
     void reach_contexts(Context &own);
     std::size_t block_size() const noexcept;
     void fill_block(const GraphParts &parts, std::span<Tensor *const> outputs);
-    void make_again(const GraphParts &parts);
+    void make_clones(const GraphParts &parts);
 
     Ref<Context> context_;
     std::vector<Reached> contexts_;
@@ -91,17 +91,17 @@ private:
     void *block_ = nullptr;
     Tensor **nodes_ = nullptr, **leafs_ = nullptr, **outputs_ = nullptr;
     std::uint32_t *uses_ = nullptr;
-    Place *source_places_ = nullptr, *output_places_ = nullptr;
+    NodeIndex *source_indices_ = nullptr, *output_indices_ = nullptr;
     std::size_t n_nodes_ = 0, n_leafs_ = 0, n_outputs_ = 0, n_sources_ = 0;
     std::uint64_t hash_ = 0;
 
     // Another block, where nodes are computed again: these, all nodes' sources, and where each node's begin.
-    void *again_block_ = nullptr;
-    Tensor *again_ = nullptr;
+    void *clones_block_ = nullptr;
+    Tensor *clones_ = nullptr;
     Tensor **sources_ = nullptr;
     std::uint32_t *first_source_ = nullptr;
-    std::size_t n_again_ = 0;
-    std::size_t again_size() const noexcept;
+    std::size_t n_clones_ = 0;
+    std::size_t clones_size() const noexcept;
     Recomputation recomputation_;
 };
 

@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = GraphParts::Place;
+using NodeIndex = GraphParts::NodeIndex;
 
 std::atomic<std::uint64_t> writes{0};
 
@@ -21,7 +21,7 @@ bool must_precede(const Tensor &reader, const Tensor &writer) noexcept {
     return seen != 0 && seen <= writer.write_number;
 }
 
-WrittenMemory::Access access_of(Place node, bool writes, const Tensor &t) noexcept {
+WrittenMemory::Access access_of(NodeIndex node, bool writes, const Tensor &t) noexcept {
     const Layout &l = t.layout;
     WrittenMemory::Access access{node, writes, t.root_offset, t.root_offset + l.span_bytes(), 0, 0, 0};
     const std::size_t pitch = l.nb[1];
@@ -34,7 +34,7 @@ WrittenMemory::Access access_of(Place node, bool writes, const Tensor &t) noexce
 
 // A reader that stands behind the writer that it must come before.
 struct Reversed {
-    Place reader, writer;
+    NodeIndex reader, writer;
     const Tensor *root;
 };
 
@@ -47,7 +47,7 @@ WrittenMemory::WrittenMemory(std::span<Tensor *const> nodes) {
         }
     }
     if (accesses_.empty()) return;
-    for (Place i = 0; i < nodes.size(); i++) {
+    for (NodeIndex i = 0; i < nodes.size(); i++) {
         const Tensor &node = *nodes[i];
         if (node.is_pure_view()) continue;
         for (std::size_t s = 0; s < node.n_src; s++) {
@@ -76,7 +76,7 @@ void note_seen_writes(Tensor &node) noexcept {
     node.seen_writes.compare_exchange_strong(none, writes_so_far() + 1, std::memory_order_acq_rel);
 }
 
-std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const Place> source_places) {
+std::vector<NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const NodeIndex> source_indices) {
     // A model that is only run has none: its graphs are built for each token, and what they write is not looked for.
     const auto differentiated = [](const Tensor *node) { return node->seen_writes.load(std::memory_order_acquire) != 0; };
     if (std::ranges::none_of(nodes, differentiated)) return {};
@@ -91,16 +91,16 @@ std::vector<Place> write_order(std::span<Tensor *const> nodes, std::span<const P
     // Each node behind its sources and behind the accesses that it must not pass; of those that may come next the first in the old order.
     Precedence precedence(nodes.size());
     std::size_t at = 0;
-    for (Place i = 0; i < nodes.size(); i++) {
+    for (NodeIndex i = 0; i < nodes.size(); i++) {
         for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
-            if (GraphParts::is_node(source_places[at])) precedence.follows(source_places[at], i);
+            if (GraphParts::is_node(source_indices[at])) precedence.follows(source_indices[at], i);
         }
     }
     memory.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         const bool swaps = earlier.writes && must_precede(*nodes[later.node], *nodes[earlier.node]);
         precedence.follows(swaps ? later.node : earlier.node, swaps ? earlier.node : later.node);
     });
-    const std::vector<Place> order = precedence.sorted([](Place i) { return i; });
+    const std::vector<NodeIndex> order = precedence.sorted([](NodeIndex i) { return i; });
     if (order.size() == nodes.size()) return order;
     const auto stuck = std::ranges::find_if(reversed, [&](const Reversed &pair) { return precedence.stuck(pair.writer); });
     const Reversed &pair = stuck == reversed.end() ? reversed.front() : *stuck;

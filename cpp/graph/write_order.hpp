@@ -23,7 +23,7 @@ public:
 
     // A node that reads or writes some of a root's bytes.
     struct Access {
-        GraphParts::Place node;
+        GraphParts::NodeIndex node;
         bool writes;
         std::size_t begin, end;  // of the root's bytes
         // Of elements that lie in rows of `pitch` bytes: the columns of bytes that they take of each row. pitch is 0 for others.
@@ -68,6 +68,6 @@ private:
 // before later ones into memory that it reads: an optimiser's step writes into a parameter that the gradients of others still need. The new
 // order, as the old places; empty where nothing moves. All else stays as it is: each read and write of the same memory in the order that it
 // had. Throws Error(invalid_argument), naming reader, writer and memory, where there is no such order.
-std::vector<GraphParts::Place> write_order(std::span<Tensor *const> nodes, std::span<const GraphParts::Place> source_places);
+std::vector<GraphParts::NodeIndex> write_order(std::span<Tensor *const> nodes, std::span<const GraphParts::NodeIndex> source_indices);
 
 }  // namespace tensorlib::core

@@ -18,7 +18,7 @@ constexpr std::size_t type_sizes[gguf_type_count] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 
 using Element = std::optional<std::uint64_t>;
 
 // One value: its type and where it lies.
-struct Place {
+struct StoredValue {
     GgufType type;
     const std::byte *data;
 };
@@ -38,7 +38,7 @@ void check_element(const GgufKey &key, std::uint64_t element) {
              shown(key.name).c_str(), static_cast<unsigned long long>(value.count));
 }
 
-Place place_of(const GgufKey &key, Element element) {
+StoredValue stored_value(const GgufKey &key, Element element) {
     const GgufValue &value = key.value;
     if (!element) return {value.type, value.encoded.data()};
     check_element(key, *element);
@@ -54,18 +54,18 @@ T load(const std::byte *data) noexcept {
 
 // Calls f with the number as it is stored; false where it is none.
 template <class F>
-bool with_number(const Place &place, F f) {
-    switch (place.type) {
-        case GgufType::u8: f(load<std::uint8_t>(place.data)); return true;
-        case GgufType::i8: f(load<std::int8_t>(place.data)); return true;
-        case GgufType::u16: f(load<std::uint16_t>(place.data)); return true;
-        case GgufType::i16: f(load<std::int16_t>(place.data)); return true;
-        case GgufType::u32: f(load<std::uint32_t>(place.data)); return true;
-        case GgufType::i32: f(load<std::int32_t>(place.data)); return true;
-        case GgufType::u64: f(load<std::uint64_t>(place.data)); return true;
-        case GgufType::i64: f(load<std::int64_t>(place.data)); return true;
-        case GgufType::f32: f(load<float>(place.data)); return true;
-        case GgufType::f64: f(load<double>(place.data)); return true;
+bool with_number(const StoredValue &value, F f) {
+    switch (value.type) {
+        case GgufType::u8: f(load<std::uint8_t>(value.data)); return true;
+        case GgufType::i8: f(load<std::int8_t>(value.data)); return true;
+        case GgufType::u16: f(load<std::uint16_t>(value.data)); return true;
+        case GgufType::i16: f(load<std::int16_t>(value.data)); return true;
+        case GgufType::u32: f(load<std::uint32_t>(value.data)); return true;
+        case GgufType::i32: f(load<std::int32_t>(value.data)); return true;
+        case GgufType::u64: f(load<std::uint64_t>(value.data)); return true;
+        case GgufType::i64: f(load<std::int64_t>(value.data)); return true;
+        case GgufType::f32: f(load<float>(value.data)); return true;
+        case GgufType::f64: f(load<double>(value.data)); return true;
         default: return false;
     }
 }
@@ -76,16 +76,16 @@ bool with_number(const Place &place, F f) {
 
 template <class T>
 T integer(const GgufKey &key, Element element, const char *wanted) {
-    const Place place = place_of(key, element);
+    const StoredValue value = stored_value(key, element);
     T result = 0;
     bool fits = false;
-    with_number(place, [&](auto number) {
+    with_number(value, [&](auto number) {
         if constexpr (std::is_integral_v<decltype(number)>) {
             result = static_cast<T>(number);
             fits = static_cast<decltype(number)>(result) == number && (result < 0) == (number < 0);
         }
     });
-    if (!fits) fail_type(key, element, place.type, wanted);
+    if (!fits) fail_type(key, element, value.type, wanted);
     return result;
 }
 
@@ -106,10 +106,10 @@ std::int64_t gguf_i64(const GgufKey &key, Element element) {
 }
 
 double gguf_f64(const GgufKey &key, Element element) {
-    const Place place = place_of(key, element);
+    const StoredValue value = stored_value(key, element);
     double result = 0;
     bool fits = false;
-    with_number(place, [&](auto number) {
+    with_number(value, [&](auto number) {
         result = static_cast<double>(number);
         // Rounded up to 2^63 or 2^64, the way back would not be defined.
         if constexpr (std::is_floating_point_v<decltype(number)>) {
@@ -120,14 +120,14 @@ double gguf_f64(const GgufKey &key, Element element) {
             fits = result < 2 * two_to_63 && static_cast<decltype(number)>(result) == number;
         }
     });
-    if (!fits) fail_type(key, element, place.type, "f64 a float, or an integer that a double holds exactly, is valid");
+    if (!fits) fail_type(key, element, value.type, "f64 a float, or an integer that a double holds exactly, is valid");
     return result;
 }
 
 bool gguf_bool(const GgufKey &key, Element element) {
-    const Place place = place_of(key, element);
-    if (place.type != GgufType::boolean) fail_type(key, element, place.type, "bool a bool alone is valid");
-    return load<std::uint8_t>(place.data) != 0;
+    const StoredValue value = stored_value(key, element);
+    if (value.type != GgufType::boolean) fail_type(key, element, value.type, "bool a bool alone is valid");
+    return load<std::uint8_t>(value.data) != 0;
 }
 
 std::string_view gguf_string(const GgufKey &key, Element element) {

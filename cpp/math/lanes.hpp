@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-// Where the formulas live. Each instruction-set level of cpu/leaf compiles them into its own namespace: one copy for all would be
+// Where the formulas live. Each ISA of cpu/simd compiles them into its own namespace: one copy for all would be
 // whichever the linker kept.
 #if !defined(TL_MATH)
 #define TL_MATH tensorlib::core::math

@@ -119,19 +119,19 @@ TL_MATH_INLINE float normal(uint32_t word, double mean, double deviation) {
 }
 
 // What dropout keeps: words from `least` on, if any at all. p below 1 may be so near that the least would be 2^32.
-struct Kept {
+struct DropoutThreshold {
     uint32_t least;
     bool any;
     float share;  // 1 - p
 };
-TL_MATH_INLINE Kept kept_of(double p) {
+TL_MATH_INLINE DropoutThreshold dropout_threshold(double p) {
     const double exact = p * 0x1p32;
     auto least = static_cast<uint64_t>(exact);
     least += static_cast<double>(least) < exact;
     return {static_cast<uint32_t>(least), least >> 32 == 0, static_cast<float>(1 - p)};
 }
-TL_MATH_INLINE float dropped(uint32_t word, const Kept &kept, float x) {
-    return kept.any && word >= kept.least ? over(x, kept.share) : 0.0f;
+TL_MATH_INLINE float dropped(uint32_t word, const DropoutThreshold &threshold, float x) {
+    return threshold.any && word >= threshold.least ? over(x, threshold.share) : 0.0f;
 }
 
 }  // namespace TL_MATH

@@ -1,4 +1,4 @@
-// The formulas of elementwise operations, by number: what the table of a level's loops (cpu/leaf/leaf_table.hpp) is indexed with.
+// The formulas of elementwise operations, by number: what the table of an ISA's loops (cpu/simd/simd_table.hpp) is indexed with.
 #pragma once
 
 #include <cstddef>

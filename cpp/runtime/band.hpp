@@ -15,11 +15,11 @@ struct Band {
     TensorRef source;
     std::uint64_t fill;  // an element's bytes, the first ones
 
-    struct Kept {
+    struct Range {
         std::int64_t begin, end;
     };
     // Within a row of n elements.
-    TL_HOST_DEVICE Kept kept(std::int64_t i1, std::int64_t n) const {
+    TL_HOST_DEVICE Range range(std::int64_t i1, std::int64_t n) const {
         const std::int64_t first = begin + i1 * begin_step, last = end + i1 * end_step;
         return {first < n ? first : n, last < n ? last : n};
     }

@@ -33,9 +33,9 @@ std::string place_text(const Extents &ne, std::int64_t position) {
 FiniteCheck::FiniteCheck(const Graph &graph, const Backend &backend)
     : graph_(graph), backend_(backend), infinite_nodes_(graph.nodes().size()), infinite_leafs_(graph.leafs().size()) {
     bool added;
-    for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::Place>(i), added);
+    for (std::size_t i = 0; i < graph.nodes().size(); i++) indices_.insert(graph.nodes()[i], static_cast<Graph::NodeIndex>(i), added);
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
-        places_.insert(graph.leafs()[i], static_cast<Graph::Place>(i) | Graph::leaf_bit, added);
+        indices_.insert(graph.leafs()[i], static_cast<Graph::NodeIndex>(i) | Graph::leaf_bit, added);
     }
 }
 
@@ -48,11 +48,11 @@ void FiniteCheck::check_leafs() {
         for (std::size_t s = 0; s < node.n_src; s++) {
             const Tensor *source = graph_.sources(i)[s];
             if (!source || !source->root->is_leaf() || (node.op == Op::cpy && node.writes(s))) continue;
-            if (!source->is_leaf() && !as_it_was[*places_.find(source)]) continue;
+            if (!source->is_leaf() && !as_it_was[*indices_.find(source)]) continue;
             if (node.is_pure_view()) {
                 as_it_was[i] = true;
             } else {
-                is_read[*places_.find(source->root) & ~Graph::leaf_bit] = true;
+                is_read[*indices_.find(source->root) & ~Graph::leaf_bit] = true;
             }
         }
     }
@@ -68,7 +68,7 @@ void FiniteCheck::check_leafs() {
 }
 
 void FiniteCheck::check(const Step &step) {
-    const std::size_t index = *places_.find(step.result);
+    const std::size_t index = *indices_.find(step.result);
     check_written(step, index, *step.result, step.dst);
     const auto sources = graph_.sources(index);
     for (std::size_t s = 0; s < sources.size(); s++) {
@@ -88,7 +88,7 @@ void FiniteCheck::check_written(const Step &step, std::size_t index, const Tenso
              tensor_text(t).c_str(), place_text(where.ne, found.position).c_str(), value, sources_text(node).c_str(),
              meant ? "NaN" : "NaN or infinity");
     }
-    const Graph::Place root = *places_.find(t.root);
+    const Graph::NodeIndex root = *indices_.find(t.root);
     const bool infinite = looked.infinity.position >= 0;
     auto &flags = root & Graph::leaf_bit ? infinite_leafs_ : infinite_nodes_;
     const std::size_t i = root & ~Graph::leaf_bit;
@@ -101,7 +101,7 @@ bool FiniteCheck::may_be_infinite(const Tensor &node, std::size_t index) const {
     // (Elements of some standard libraries' constant vectors of bools are no bools.)
     return std::ranges::any_of(graph_.sources(index), [&](const Tensor *source) -> bool {
         if (!source) return false;
-        const Graph::Place root = *places_.find(source->root);
+        const Graph::NodeIndex root = *indices_.find(source->root);
         return root & Graph::leaf_bit ? infinite_leafs_[root & ~Graph::leaf_bit] : infinite_nodes_[root];
     });
 }

@@ -38,7 +38,7 @@ private:
 
     const Graph &graph_;
     const Backend &backend_;
-    TensorSet places_;
+    TensorSet indices_;
     std::vector<bool> infinite_nodes_, infinite_leafs_;  // by the memory's root: whether an infinity was seen there
     std::vector<std::byte> stage_;
     std::vector<float> values_;

@@ -19,8 +19,8 @@ GraphStructure::GraphStructure(const Graph &graph)
     : hash_(graph.hash()),
       limit_(graph.recomputation().limit),
       runs_nodes_singly_(graph.runs_nodes_singly()),
-      source_places_(graph.source_places().begin(), graph.source_places().end()),
-      output_places_(graph.output_places().begin(), graph.output_places().end()) {
+      source_indices_(graph.source_indices().begin(), graph.source_indices().end()),
+      output_indices_(graph.output_indices().begin(), graph.output_indices().end()) {
     std::size_t attr_bytes = 0;
     for (const Tensor *node : graph.nodes()) attr_bytes += node->attr_bytes;
     std::vector<const Tensor *> outputs;
@@ -64,7 +64,7 @@ bool GraphStructure::is_same(const Item &item, const Tensor &t) noexcept {
 bool GraphStructure::is_of(const Graph &graph) const noexcept {
     if (limit_ != graph.recomputation().limit || !is_run_as(graph)) return false;
     if (hash_ != graph.hash() || nodes_.size() != graph.nodes().size() || leafs_.size() != graph.leafs().size()) return false;
-    if (!std::ranges::equal(source_places_, graph.source_places()) || !std::ranges::equal(output_places_, graph.output_places()))
+    if (!std::ranges::equal(source_indices_, graph.source_indices()) || !std::ranges::equal(output_indices_, graph.output_indices()))
         return false;
     for (std::size_t i = 0; i < leafs_.size(); i++) {
         const Tensor &leaf = *graph.leafs()[i];
@@ -84,7 +84,7 @@ bool GraphStructure::is_of(const Graph &graph) const noexcept {
 
 std::size_t GraphStructure::bytes() const noexcept {
     return (nodes_.capacity() + leafs_.capacity()) * sizeof(Item) + attrs_.capacity() +
-           (source_places_.capacity() + output_places_.capacity()) * sizeof(Graph::Place);
+           (source_indices_.capacity() + output_indices_.capacity()) * sizeof(Graph::NodeIndex);
 }
 
 }  // namespace tensorlib::core

@@ -48,7 +48,7 @@ private:
     bool runs_nodes_singly_;
     std::vector<Item> nodes_, leafs_;
     std::vector<std::byte> attrs_;  // of all nodes
-    std::vector<Graph::Place> source_places_, output_places_;
+    std::vector<Graph::NodeIndex> source_indices_, output_indices_;
 };
 
 }  // namespace tensorlib::core

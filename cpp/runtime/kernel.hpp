@@ -126,8 +126,8 @@ struct Kernel {
     // Why this kernel does not take the problem, a static text; or nullptr, and what it needs for it. One function answers both, so that
     // what they share is computed once. It has no effects: it lists the copies that it wants, and makes none.
     const char *(*plan)(const Problem &problem, KernelPlan &plan) noexcept;
-    bool fuses = false;       // whether it runs the step's program on its result
-    bool takes_head = false;  // whether it runs the step's head for its first operand
+    bool fuses = false;           // whether it runs the step's program on its result
+    bool takes_prologue = false;  // whether it runs the step's prologue for its first operand
 };
 
 // A kernel's plan() of two parts: why it does not take a problem, and what it needs for one.
@@ -177,9 +177,9 @@ struct Step {
     // Of an elementwise step, or what follows another operation, whose own result is one of the inputs then, where dst is.
     Program program;
     // What the first operand is computed by, a row at a time, as it has no memory then: src[0] has no address. Of its shape, all of it.
-    Program head;
+    Program prologue;
     // Whether several nodes run in it.
-    bool joins() const noexcept { return node != result || program.instructions.size() > 1 || !head.empty(); }
+    bool joins() const noexcept { return node != result || program.instructions.size() > 1 || !prologue.empty(); }
     std::span<const Rebuilt> rebuilt;
     std::byte *workspace;  // aligned as tensors are
     // Where kernels note the first element that the operation cannot take, on the device; null for operations that

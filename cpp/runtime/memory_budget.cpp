@@ -12,7 +12,7 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = GraphParts::Place;
+using NodeIndex = GraphParts::NodeIndex;
 
 std::size_t bytes_of(const GraphParts &parts, std::size_t alignment) {
     std::vector<unsigned> checked;
@@ -35,7 +35,7 @@ public:
         : parts_(parts), marked_(std::move(marked)), limit_(limit), alignment_(alignment), late_(late_calls(parts)) {}
 
     // The parts that meet it, or nothing.
-    std::optional<Rearranged> find() {
+    std::optional<Rematerialized> find() {
         least_ = bytes_of(parts_, alignment_);
         if (auto met = attempt(marked_)) return met;
         if (std::ranges::count(late_, 0u) == static_cast<std::ptrdiff_t>(n())) return {};
@@ -49,32 +49,32 @@ public:
 private:
     std::size_t n() const noexcept { return parts_.nodes.size(); }
 
-    std::optional<Rearranged> attempt(const std::vector<bool> &again) {
-        Rearranged made = recomputed(parts_, again);
+    std::optional<Rematerialized> attempt(const std::vector<bool> &marked) {
+        Rematerialized made = recomputed(parts_, marked);
         const std::size_t bytes = bytes_of(made.parts, alignment_);
         least_ = std::min(least_, bytes);
         if (bytes > limit_) return {};
         return made;
     }
-    std::vector<bool> with_marked(std::span<const Place> first) const {
-        std::vector<bool> again = marked_;
-        for (const Place i : first) again[i] = true;
-        return again;
+    std::vector<bool> with_marked(std::span<const NodeIndex> first) const {
+        std::vector<bool> marked = marked_;
+        for (const NodeIndex i : first) marked[i] = true;
+        return marked;
     }
 
     // Cheap nodes whose sources are there anyway, leafs and what is kept for gradients, or can be had in the same way, by a few nodes at
     // most: of a long chain one is kept every so often, as all of it would be there again where the gradients come to its end.
-    std::vector<Place> free_ones() const {
+    std::vector<NodeIndex> free_ones() const {
         constexpr int most_in_a_row = 4, never = most_in_a_row;
-        std::vector<Place> found;
+        std::vector<NodeIndex> found;
         std::vector<int> steps_to(n(), never);
-        const std::vector<Place> roots = parts_.roots();
+        const std::vector<NodeIndex> roots = parts_.roots();
         std::size_t at = 0;
-        for (Place i = 0; i < n(); i++) {
+        for (NodeIndex i = 0; i < n(); i++) {
             int steps = 0;
             for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
-                const Place source = parts_.source_places[at];
-                const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+                const NodeIndex source = parts_.source_indices[at];
+                const NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
                 if (root != GraphParts::nowhere) steps = std::max(steps, steps_to[root]);
             }
             const bool is_free = roots[i] == i && steps < most_in_a_row && is_cheap(*parts_.nodes[i]);
@@ -83,17 +83,17 @@ private:
         }
         return found;
     }
-    std::vector<Place> cheap_ones() const {
-        std::vector<Place> found;
-        for (Place i = 0; i < n(); i++) {
+    std::vector<NodeIndex> cheap_ones() const {
+        std::vector<NodeIndex> found;
+        for (NodeIndex i = 0; i < n(); i++) {
             if (is_cheap(*parts_.nodes[i])) found.push_back(i);
         }
         return found;
     }
 
     // The fewest of these that meet it, of those that would be kept for longest: what comes first is read last.
-    std::optional<Rearranged> find_few(const std::vector<Place> &nodes) {
-        std::optional<Rearranged> best = attempt(with_marked(nodes));
+    std::optional<Rematerialized> find_few(const std::vector<NodeIndex> &nodes) {
+        std::optional<Rematerialized> best = attempt(with_marked(nodes));
         if (!best) return {};
         for (std::size_t below = 0, enough = nodes.size(); below + 1 < enough;) {
             const std::size_t some = below + (enough - below) / 2;
@@ -110,7 +110,7 @@ private:
     // All nodes in segments, of which what lies between two is kept and the rest computed again when gradients come to it; but for the
     // last, which they come to first. With n segments n states are kept and one segment is there at a time, so that of N layers alike
     // about N / n + n are: the fewest segments that meet it, up to where that falls no more, keep most nodes from running again.
-    std::optional<Rearranged> find_segments() {
+    std::optional<Rematerialized> find_segments() {
         std::size_t kept = 0;
         for (std::size_t i = 0; i < n(); i++) kept += late_[i] ? parts_.nodes[i]->layout.nbytes() : 0;
         for (std::size_t segments = 2, last = 2; segments <= n() && segments <= 4096; segments = std::max(segments + 1, last * 5 / 4)) {
@@ -127,21 +127,21 @@ private:
             segment_of[i] = std::min(segments - 1, before / (kept / segments + 1));
             before += late_[i] ? parts_.nodes[i]->layout.nbytes() : 0;
         }
-        const std::vector<Place> roots = parts_.roots();
+        const std::vector<NodeIndex> roots = parts_.roots();
         std::size_t at = 0;
         for (std::size_t i = 0; i < n(); i++) {
             for (std::size_t s = 0; s < parts_.nodes[i]->n_src; s++, at++) {
-                const Place source = parts_.source_places[at];
-                const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+                const NodeIndex source = parts_.source_indices[at];
+                const NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
                 if (root == GraphParts::nowhere || parts_.nodes[i]->gradient_call() > parts_.nodes[root]->gradient_call()) continue;
                 last_read[root] = std::max(last_read[root], segment_of[i]);
             }
         }
-        std::vector<bool> again = marked_;
+        std::vector<bool> marked = marked_;
         for (std::size_t i = 0; i < n(); i++) {
-            if (last_read[i] <= segment_of[i] && segment_of[i] + 1 < segments) again[i] = true;
+            if (last_read[i] <= segment_of[i] && segment_of[i] + 1 < segments) marked[i] = true;
         }
-        return again;
+        return marked;
     }
 
     const GraphParts &parts_;
@@ -156,7 +156,7 @@ std::size_t kept_bytes(const GraphParts &parts) {
     const std::vector<std::uint32_t> late = late_calls(parts);
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < parts.nodes.size(); i++) {
-        if (late[i] != 0 && !parts.is_again(i)) bytes += parts.nodes[i]->layout.nbytes();
+        if (late[i] != 0 && !parts.is_clone(i)) bytes += parts.nodes[i]->layout.nbytes();
     }
     return bytes;
 }
@@ -179,14 +179,14 @@ Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std:
             for (const Tensor *node : of.nodes) marked.push_back(is_marked(node));
             return marked;
         };
-        Rearranged made;
+        Rematerialized made;
         if (limit && done.before <= *limit && !any) {
             made.parts = parts;
         } else if (limit) {
             // In the order that they come to stand in, so that what is near in it is in the same segment.
             const GraphParts base = recomputed(parts, std::vector<bool>(parts.nodes.size())).parts;
             Budget budget(base, marked_of(base), *limit, alignment);
-            std::optional<Rearranged> met = budget.find();
+            std::optional<Rematerialized> met = budget.find();
             if (!met) {
                 fail(Status::out_of_memory,
                      "graph_create_within: the intermediates of a graph of %zu nodes need %zu bytes, and %zu where what can be is computed "
@@ -201,7 +201,7 @@ Ref<Graph> create_graph(Context &context, std::span<Tensor *const> outputs, std:
         done.limit = limit;
         done.after = bytes_of(parts, alignment);
         done.kept = kept_bytes(parts);
-        done.n_again = static_cast<std::size_t>(std::ranges::count(parts.again, true));
+        done.n_clones = static_cast<std::size_t>(std::ranges::count(parts.clones, true));
         done.clashing = std::move(made.clashing);
         return done;
     });

@@ -100,22 +100,22 @@ MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
 
 std::size_t plan_memory(const GraphParts &parts, std::span<const unsigned> checked, std::size_t alignment) {
     const auto &nodes = parts.nodes;
-    const std::vector<GraphParts::Place> roots = parts.roots();
+    const std::vector<GraphParts::NodeIndex> roots = parts.roots();
     const auto end = static_cast<std::uint32_t>(nodes.size());
     std::vector<Lifetime> lifetimes(nodes.size());
     std::vector<bool> is_output(nodes.size());
-    for (const GraphParts::Place output : parts.output_places) {
+    for (const GraphParts::NodeIndex output : parts.output_indices) {
         if (GraphParts::is_node(output) && roots[output] != GraphParts::nowhere) is_output[roots[output]] = true;
     }
     std::size_t at = 0, n_checked = 0;
     for (std::uint32_t i = 0; i < end; i++) {
-        const bool has_data = !parts.is_again(i) && nodes[i]->data.load(std::memory_order_acquire);
+        const bool has_data = !parts.is_clone(i) && nodes[i]->data.load(std::memory_order_acquire);
         if (roots[i] == i && !is_output[i] && !has_data) lifetimes[i].bytes = block_bytes(nodes[i]->layout.nbytes(), alignment);
         if (roots[i] != GraphParts::nowhere) lifetimes[roots[i]].used_at(i);
         if (checked[i]) n_checked++;
         for (std::size_t s = 0; s < nodes[i]->n_src; s++, at++) {
-            const GraphParts::Place source = parts.source_places[at];
-            const GraphParts::Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+            const GraphParts::NodeIndex source = parts.source_indices[at];
+            const GraphParts::NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
             if (root != GraphParts::nowhere) lifetimes[root].used_at(checked[i] >> s & 1 ? end : i);
         }
     }

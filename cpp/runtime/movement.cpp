@@ -8,7 +8,7 @@ namespace tensorlib::core {
 
 namespace {
 
-using Part = Movement::Part;
+using Source = Movement::Source;
 
 // From 0 to n - 1.
 std::int64_t modulo(std::int64_t i, std::int64_t n) noexcept {
@@ -24,28 +24,28 @@ public:
     }
 
     // All of an operand, from the result's first unit on.
-    Part whole(const TensorRef &t) const noexcept {
-        Part part{t.data, {}, {}, {}, {}};
+    Source whole(const TensorRef &t) const noexcept {
+        Source source{t.data, {}, {}, {}, {}};
         for (std::size_t d = 0; d < max_dims; d++) {
-            part.extent[d] = units(d, t.ne[d]);
-            part.period[d] = movement_.ne[d];
-            part.nb[d] = static_cast<std::int64_t>(t.nb[d]);
+            source.extent[d] = units(d, t.ne[d]);
+            source.period[d] = movement_.ne[d];
+            source.nb[d] = static_cast<std::int64_t>(t.nb[d]);
         }
-        return part;
+        return source;
     }
     // So many elements further on in a dimension, round its end.
-    void shift(Part &part, std::size_t d, std::int64_t by) const noexcept {
-        const std::int64_t period = part.period[d];
-        part.start[d] = modulo(part.start[d] - modulo(units(d, by), period), period);
+    void shift(Source &source, std::size_t d, std::int64_t by) const noexcept {
+        const std::int64_t period = source.period[d];
+        source.start[d] = modulo(source.start[d] - modulo(units(d, by), period), period);
     }
-    void repeat(Part &part) const noexcept { std::copy(part.extent, part.extent + max_dims, part.period); }
-    void add(Part part) noexcept {
-        if (std::ranges::count(part.extent, 0) > 0) return;
+    void repeat(Source &source) const noexcept { std::copy(source.extent, source.extent + max_dims, source.period); }
+    void add(Source source) noexcept {
+        if (std::ranges::count(source.extent, 0) > 0) return;
         for (std::size_t d = 0; d < max_dims; d++) {
             // The stride of one unit may be anything: that which joins dimensions.
-            if (part.extent[d] == 1) part.nb[d] = d == 0 ? movement_.unit : part.nb[d - 1] * part.extent[d - 1];
+            if (source.extent[d] == 1) source.nb[d] = d == 0 ? movement_.unit : source.nb[d - 1] * source.extent[d - 1];
         }
-        movement_.parts[movement_.n_parts++] = part;
+        movement_.sources[movement_.n_sources++] = source;
     }
 
     Movement finished() noexcept {
@@ -57,8 +57,8 @@ private:
     std::int64_t units(std::size_t d, std::int64_t n) const noexcept { return d == 0 ? n / block_ : n; }
 
     bool joins() const noexcept {
-        return std::all_of(movement_.parts, movement_.parts + movement_.n_parts, [&](const Part &part) {
-            return part.extent[0] == movement_.ne[0] && part.start[0] == 0 && part.nb[1] == part.nb[0] * part.extent[0];
+        return std::all_of(movement_.sources, movement_.sources + movement_.n_sources, [&](const Source &source) {
+            return source.extent[0] == movement_.ne[0] && source.start[0] == 0 && source.nb[1] == source.nb[0] * source.extent[0];
         });
     }
     // Dimension 1 into dimension 0, and those behind it one down.
@@ -69,10 +69,10 @@ private:
             of[1] = of[2], of[2] = of[3], of[3] = last;
         };
         one_down(movement_.ne, 1);
-        for (int p = 0; p < movement_.n_parts; p++) {
-            Part &part = movement_.parts[p];
-            one_down(part.start, 0), one_down(part.period, 1), one_down(part.extent, 1);
-            part.nb[1] = part.nb[2], part.nb[2] = part.nb[3], part.nb[3] = 0;
+        for (int p = 0; p < movement_.n_sources; p++) {
+            Source &source = movement_.sources[p];
+            one_down(source.start, 0), one_down(source.period, 1), one_down(source.extent, 1);
+            source.nb[1] = source.nb[2], source.nb[2] = source.nb[3], source.nb[3] = 0;
         }
     }
 
@@ -83,15 +83,15 @@ private:
 // A row's images run backwards from the elements beside its ends.
 void reflect(Builder &builder, const TensorRef &a, std::int64_t before, std::int64_t behind) noexcept {
     const std::int64_t n = a.ne[0];
-    Part middle = builder.whole(a), left = middle, right = middle;
+    Source middle = builder.whole(a), left = middle, right = middle;
     builder.shift(middle, 0, before);
     builder.add(middle);
-    const auto image = [&](Part &part, std::int64_t first, std::int64_t extent) {
+    const auto image = [&](Source &source, std::int64_t first, std::int64_t extent) {
         if (extent == 0) return;
-        part.data += first * part.nb[0];
-        part.nb[0] = -part.nb[0];
-        part.extent[0] = extent;
-        builder.add(part);
+        source.data += first * source.nb[0];
+        source.nb[0] = -source.nb[0];
+        source.extent[0] = extent;
+        builder.add(source);
     };
     builder.shift(right, 0, before + n);
     image(left, before, before);
@@ -103,17 +103,17 @@ void reflect(Builder &builder, const TensorRef &a, std::int64_t before, std::int
 Movement movement_of(const Step &step) noexcept {
     Builder builder(step);
     const TensorRef &a = step.src[0];
-    Part part = builder.whole(a);
+    Source source = builder.whole(a);
     switch (step.node->op) {
         case Op::repeat:
-            builder.repeat(part);
-            builder.add(part);
+            builder.repeat(source);
+            builder.add(source);
             break;
         case Op::concat: {
             const auto dim = static_cast<std::size_t>(attrs_of<ops::ConcatAttrs>(*step.node).dim);
-            Part behind = builder.whole(step.src[1]);
+            Source behind = builder.whole(step.src[1]);
             builder.shift(behind, dim, a.ne[dim]);
-            builder.add(part), builder.add(behind);
+            builder.add(source), builder.add(behind);
             break;
         }
         case Op::pad_reflect_1d: {
@@ -122,11 +122,11 @@ Movement movement_of(const Step &step) noexcept {
             break;
         }
         case Op::roll:
-            for (std::size_t d = 0; d < max_dims; d++) builder.shift(part, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
-            builder.add(part);
+            for (std::size_t d = 0; d < max_dims; d++) builder.shift(source, d, attrs_of<ops::RollAttrs>(*step.node).shift.values[d]);
+            builder.add(source);
             break;
         default:  // pad; acc and set, where nothing is added
-            builder.add(part);
+            builder.add(source);
     }
     return builder.finished();
 }

@@ -9,23 +9,23 @@
 
 namespace tensorlib::core {
 
-// A result made of parts of operands. In dimension d index i of the result stands for index (i + start[d]) mod period[d] of a part, which
-// has it where that is below extent[d]: a part that repeats has a period of its own extent, others one of the result's, and start says
-// where they lie. A unit of the result is in one part at most; one that is in none is 0.
+// A result made of parts of operands, its sources. In dimension d index i of the result stands for index (i + start[d]) mod period[d] of a
+// source, which has it where that is below extent[d]: a source that repeats has a period of its own extent, others one of the result's, and
+// start says where they lie. A unit of the result is in one source at most; one that is in none is 0.
 //
 // A unit is an element, or a block of a format with blocks. Those of the result lie side by side.
 struct Movement {
-    struct Part {
+    struct Source {
         const std::byte *data;  // of the unit whose indices are all 0
         std::int64_t start[max_dims], period[max_dims], extent[max_dims];
-        std::int64_t nb[max_dims];  // bytes; below 0 where the part is walked backwards
+        std::int64_t nb[max_dims];  // bytes; below 0 where the source is walked backwards
 
-        // The part's index for index i of the result, which it has where that is below its extent.
+        // The source's index for index i of the result, which it has where that is below its extent.
         TL_HOST_DEVICE std::int64_t index(int d, std::int64_t i) const {
             const std::int64_t j = i + start[d];
             return j < period[d] ? j : j % period[d];
         }
-        // Where unit 0 of the part's row for the result's row (i1, i2, i3) is; null where the part has no such row.
+        // Where unit 0 of the source's row for the result's row (i1, i2, i3) is; null where the source has no such row.
         TL_HOST_DEVICE const std::byte *row(std::int64_t i1, std::int64_t i2, std::int64_t i3) const {
             const std::int64_t j1 = index(1, i1), j2 = index(2, i2), j3 = index(3, i3);
             if (j1 >= extent[1] || j2 >= extent[2] || j3 >= extent[3]) return nullptr;
@@ -33,15 +33,15 @@ struct Movement {
         }
     };
 
-    static constexpr int max_parts = 3;
-    Part parts[max_parts];
-    int n_parts;
+    static constexpr int max_sources = 3;
+    Source sources[max_sources];
+    int n_sources;
     std::int64_t ne[max_dims];  // of the result, in units
     std::int64_t unit;          // bytes
 };
 
 // That of a step whose result is not empty. Dimensions in which nothing moves are joined with the next one where units lie side by side in
-// all parts, so that rows are long.
+// all sources, so that rows are long.
 Movement movement_of(const Step &step) noexcept;
 
 }  // namespace tensorlib::core

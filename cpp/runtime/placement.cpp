@@ -11,7 +11,7 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = Graph::Place;
+using NodeIndex = Graph::NodeIndex;
 // Of parts, a bit each.
 using Mask = std::uint64_t;
 static_assert(max_parts < 64);
@@ -51,21 +51,21 @@ public:
     Placement result();
 
 private:
-    Place root_place(const Tensor &t) const { return *places_.find(t.root); }
+    NodeIndex root_place(const Tensor &t) const { return *places_.find(t.root); }
     std::uint32_t leader(std::uint32_t node) {
         while (leader_[node] != node) node = leader_[node] = leader_[leader_[node]];
         return node;
     }
     std::uint32_t lies_on(const Tensor &root) const { return static_cast<std::uint32_t>(*backend_.part_on(root.context->memory())); }
     std::uint32_t unit_of_part(std::uint32_t part) const { return static_cast<std::uint32_t>(n_nodes_) + part; }
-    std::uint32_t unit_of(Place root) {
+    std::uint32_t unit_of(NodeIndex root) {
         return root & Graph::leaf_bit ? unit_of_part(lies_on(*graph_.leafs()[root & ~Graph::leaf_bit])) : leader(root);
     }
     // Where a node may be, whoever takes it: where it was put by hand.
     Mask wanted(const Tensor &node) const;
     std::string reason(std::size_t node, std::size_t part, const RefusedNodes &refused, const Refusal &refusal) const;
     [[noreturn]] void fail_nowhere(std::uint32_t unit, const RefusedNodes &refused, const Refusal &refusal);
-    std::uint32_t &flow_at(Place root) { return root & Graph::leaf_bit ? flow_of_leaf_[root & ~Graph::leaf_bit] : flow_of_node_[root]; }
+    std::uint32_t &flow_at(NodeIndex root) { return root & Graph::leaf_bit ? flow_of_leaf_[root & ~Graph::leaf_bit] : flow_of_node_[root]; }
     void read(const Tensor &t, std::uint32_t reader);
     std::uint64_t cost_on(std::uint32_t unit, std::uint32_t part) const;
     std::uint64_t cost() const;
@@ -108,7 +108,7 @@ std::optional<std::uint32_t> Placer::alone(const RefusedNodes &refused) const {
 void Placer::join_units() {
     for (std::uint32_t i = 0; i < n_nodes_; i++) {
         const Tensor &node = *graph_.nodes()[i];
-        const Place root = root_place(node);
+        const NodeIndex root = root_place(node);
         if (node.is_pure_view() && !(root & Graph::leaf_bit)) leader_[leader(i)] = leader(root);
     }
 }
@@ -166,7 +166,7 @@ void Placer::restrict(const RefusedNodes &refused, const Refusal &refusal) {
 }
 
 void Placer::read(const Tensor &t, std::uint32_t reader) {
-    const Place place = *places_.find(t.root);
+    const NodeIndex place = *places_.find(t.root);
     const std::uint32_t home = unit_of(place);
     if (home == reader) return;
     std::uint32_t &number = flow_at(place);
@@ -197,7 +197,7 @@ void Placer::find_flows() {
         }
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (!node.writes(s)) continue;
-            const Place root = root_place(*node.src[s]);
+            const NodeIndex root = root_place(*node.src[s]);
             flow_at(root) = none;
             // What it writes goes to where that lies.
             if (unit_of(root) == leader(i)) continue;

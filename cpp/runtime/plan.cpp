@@ -206,7 +206,7 @@ void Plan::find_owned() {
 }
 
 void Plan::begin_run() {
-    for (const Graph::Place place : targets_) {
+    for (const Graph::NodeIndex place : targets_) {
         const Tensor &target = *graph_->at(place);
         if (target.constant.load(std::memory_order_acquire)) {
             fail(Status::invalid_argument, "graph_compute: the graph writes to %s, which %s", tensor_text(target).c_str(),

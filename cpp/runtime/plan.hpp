@@ -106,7 +106,7 @@ private:
     // An address in a step that is so many bytes behind the data of a root; or behind the beginning of a part's block.
     struct InGraph {
         std::byte **address;
-        Graph::Place root;
+        Graph::NodeIndex root;
         std::size_t offset;
     };
     struct InBlock {
@@ -125,7 +125,7 @@ private:
     };
     // A constant whose bytes the backend keeps on another part's device.
     struct KeptConstant {
-        Graph::Place root;
+        Graph::NodeIndex root;
         std::uint32_t part;
     };
 
@@ -136,13 +136,13 @@ private:
     std::vector<Step> steps_;
     std::vector<StepNodes> step_nodes_;
     std::vector<std::size_t> done_;
-    std::vector<TensorRef> operands_, inputs_;  // of all steps
-    std::vector<Instruction> instructions_;     // the same
-    std::vector<Rebuilt> rebuilt_;              // of all steps
-    std::vector<Graph::Place> rebuilt_leafs_;   // the same ones' places
-    std::vector<Copy> copies_;                  // of all steps
-    std::vector<Graph::Place> copied_roots_;    // the same ones' places
-    std::vector<std::uint32_t> parts_;          // of all nodes
+    std::vector<TensorRef> operands_, inputs_;     // of all steps
+    std::vector<Instruction> instructions_;        // the same
+    std::vector<Rebuilt> rebuilt_;                 // of all steps
+    std::vector<Graph::NodeIndex> rebuilt_leafs_;  // the same ones' places
+    std::vector<Copy> copies_;                     // of all steps
+    std::vector<Graph::NodeIndex> copied_roots_;   // the same ones' places
+    std::vector<std::uint32_t> parts_;             // of all nodes
     std::vector<Refused> refused_;
     std::vector<KeptConstant> kept_constants_;
     std::vector<InGraph> in_graph_;
@@ -151,10 +151,10 @@ private:
     std::vector<CheckedNode> checked_;               // each has a word for its faults
     std::unique_ptr<Backend::Recording> recording_;  // of the addresses as they are
 
-    std::vector<Tensor *> owned_;        // nodes with data of their own
-    std::uint64_t owned_as_of_ = 0;      // placed_nodes() when owned_ was made
-    std::uint64_t leafs_as_of_ = 0;      // changed_leafs() when the plan became the graph's
-    std::vector<Graph::Place> targets_;  // leafs that are written to
+    std::vector<Tensor *> owned_;            // nodes with data of their own
+    std::uint64_t owned_as_of_ = 0;          // placed_nodes() when owned_ was made
+    std::uint64_t leafs_as_of_ = 0;          // changed_leafs() when the plan became the graph's
+    std::vector<Graph::NodeIndex> targets_;  // leafs that are written to
 };
 
 }  // namespace tensorlib::core

@@ -14,58 +14,58 @@ PlanCache &PlanCache::of(Context &context) {
 
 const Plan *PlanCache::find(const Graph &graph, std::uint64_t backend) const {
     std::lock_guard lock(lock_);
-    for (const Room &room : rooms_) {
-        const auto kept = room.of_graphs.find(&graph);
-        if (room.backend == backend && kept != room.of_graphs.end()) return kept->second.plan.get();
+    for (const BackendPlans &plans : backends_) {
+        const auto kept = plans.of_graphs.find(&graph);
+        if (plans.backend == backend && kept != plans.of_graphs.end()) return kept->second.plan.get();
     }
     return nullptr;
 }
 
-PlanCache::Room &PlanCache::enter(const Backend &backend) {
-    std::list<Room> left;
+PlanCache::BackendPlans &PlanCache::enter(const Backend &backend) {
+    std::list<BackendPlans> left;
     std::unique_lock lock(lock_);
-    auto room = std::ranges::find(rooms_, backend.serial(), &Room::backend);
-    if (room != rooms_.end()) {
-        rooms_.splice(rooms_.end(), rooms_, room);
+    auto plans = std::ranges::find(backends_, backend.serial(), &BackendPlans::backend);
+    if (plans != backends_.end()) {
+        backends_.splice(backends_.end(), backends_, plans);
     } else {
-        if (rooms_.size() >= kept_backends) {
-            const auto oldest = std::ranges::find(rooms_, false, &Room::in_use);
-            if (oldest != rooms_.end()) left.splice(left.end(), rooms_, oldest);
+        if (backends_.size() >= kept_backends) {
+            const auto oldest = std::ranges::find(backends_, false, &BackendPlans::in_use);
+            if (oldest != backends_.end()) left.splice(left.end(), backends_, oldest);
         }
-        room = rooms_.emplace(rooms_.end());
-        room->backend = backend.serial();
+        plans = backends_.emplace(backends_.end());
+        plans->backend = backend.serial();
     }
-    room->in_use = true;
+    plans->in_use = true;
     lock.unlock();
-    for (const Room &old : left) {
+    for (const BackendPlans &old : left) {
         std::size_t counted = 0;
         for (const auto &entry : old.of_graphs) counted += entry.second.counted;
-        for (const Kept &kept : old.waiting) counted += kept.counted;
+        for (const CachedPlan &kept : old.waiting) counted += kept.counted;
         context_.uncount_plan(counted);
         context_.release_plan_data(old.block, old.block_size);
     }
-    return *room;
+    return *plans;
 }
 
-void PlanCache::leave(Room &room) noexcept {
+void PlanCache::leave(BackendPlans &plans) noexcept {
     std::lock_guard lock(lock_);
-    room.in_use = room.block_in_use = false;
+    plans.in_use = plans.block_in_use = false;
 }
 
 // A waiting plan that fits the graph, or nothing.
-PlanCache::Kept PlanCache::take_waiting(Room &room, const Graph &graph) {
-    const auto fits = [&](const Kept &kept) { return kept.plan->hash() == graph.hash() && kept.plan->fits(graph); };
-    const auto found = std::ranges::find_if(room.waiting, fits);
-    if (found == room.waiting.end()) return {};
-    Kept taken = std::move(*found);
-    room.waiting.erase(found);
+PlanCache::CachedPlan PlanCache::take_waiting(BackendPlans &plans, const Graph &graph) {
+    const auto fits = [&](const CachedPlan &kept) { return kept.plan->hash() == graph.hash() && kept.plan->fits(graph); };
+    const auto found = std::ranges::find_if(plans.waiting, fits);
+    if (found == plans.waiting.end()) return {};
+    CachedPlan taken = std::move(*found);
+    plans.waiting.erase(found);
     return taken;
 }
 
-std::size_t PlanCache::wait(Room &room, Kept &&kept) noexcept {
+std::size_t PlanCache::wait(BackendPlans &plans, CachedPlan &&kept) noexcept {
     const std::size_t counted = kept.counted;
     try {
-        room.waiting.push_back(std::move(kept));
+        plans.waiting.push_back(std::move(kept));
         return 0;
     } catch (...) {
         return counted;  // no memory to remember it: it goes
@@ -76,32 +76,32 @@ std::size_t PlanCache::drop_surplus(bool last_stays) noexcept {
     constexpr std::size_t always_kept = std::size_t{256} << 10;
     const std::size_t most = std::max(always_kept, largest_ / 2);
     std::size_t waiting = 0, dropped = 0;
-    for (const Room &room : rooms_) {
-        for (const Kept &kept : room.waiting) waiting += kept.counted;
+    for (const BackendPlans &plans : backends_) {
+        for (const CachedPlan &kept : plans.waiting) waiting += kept.counted;
     }
     if (waiting <= most) return 0;
-    for (Room &room : rooms_) {
-        auto end = room.waiting.begin();
-        while (end != room.waiting.end() && waiting - dropped > most && !(last_stays && end + 1 == room.waiting.end())) {
+    for (BackendPlans &plans : backends_) {
+        auto end = plans.waiting.begin();
+        while (end != plans.waiting.end() && waiting - dropped > most && !(last_stays && end + 1 == plans.waiting.end())) {
             dropped += end++->counted;
         }
-        room.waiting.erase(room.waiting.begin(), end);
+        plans.waiting.erase(plans.waiting.begin(), end);
     }
     return dropped;
 }
 
-Plan &PlanCache::plan_for(Room &room, Graph &graph, Backend &backend, bool &made) {
+Plan &PlanCache::plan_for(BackendPlans &plans, Graph &graph, Backend &backend, bool &made) {
     made = false;
-    Kept kept, outdated;
+    CachedPlan kept, outdated;
     {
         std::lock_guard lock(lock_);
-        const auto own = room.of_graphs.find(&graph);
-        if (own != room.of_graphs.end()) {
+        const auto own = plans.of_graphs.find(&graph);
+        if (own != plans.of_graphs.end()) {
             if (!own->second.plan->outdated()) return *own->second.plan;
             outdated = std::move(own->second);
-            room.of_graphs.erase(own);
+            plans.of_graphs.erase(own);
         }
-        kept = take_waiting(room, graph);
+        kept = take_waiting(plans, graph);
     }
     if (outdated.plan) context_.uncount_plan(outdated.counted);
     try {
@@ -118,14 +118,14 @@ Plan &PlanCache::plan_for(Room &room, Graph &graph, Backend &backend, bool &made
             kept.counted = bytes;
         }
         std::lock_guard lock(lock_);
-        return *room.of_graphs.emplace(&graph, std::move(kept)).first->second.plan;
+        return *plans.of_graphs.emplace(&graph, std::move(kept)).first->second.plan;
     } catch (...) {
         context_.uncount_plan(kept.counted);
         throw;
     }
 }
 
-void PlanCache::give_block(Room &room, Plan &plan, Backend &backend) {
+void PlanCache::give_block(BackendPlans &plans, Plan &plan, Backend &backend) {
     const auto purpose = [&] {
         std::size_t wanted = 0;
         for (std::size_t part = 0; part < plan.n_blocks(); part++) wanted += plan.block_bytes(part);
@@ -143,21 +143,21 @@ void PlanCache::give_block(Room &room, Plan &plan, Backend &backend) {
     std::size_t small_size = 0;
     {
         std::lock_guard lock(lock_);
-        room.block_in_use = true;
-        if (room.block_size < wanted) {
-            small = std::exchange(room.block, nullptr);
-            small_size = std::exchange(room.block_size, 0);
+        plans.block_in_use = true;
+        if (plans.block_size < wanted) {
+            small = std::exchange(plans.block, nullptr);
+            small_size = std::exchange(plans.block_size, 0);
         }
     }
-    if (room.block_size < wanted) {
-        room.clear_faults = 0;
+    if (plans.block_size < wanted) {
+        plans.clear_faults = 0;
         context_.release_plan_data(small, small_size);
         void *block = for_purpose(purpose, [&] { return context_.allocate_plan_data(wanted); });
         std::lock_guard lock(lock_);
-        room.block = block;
-        room.block_size = wanted;
+        plans.block = block;
+        plans.block_size = wanted;
     }
-    plan.place(static_cast<std::byte *>(room.block));
+    plan.place(static_cast<std::byte *>(plans.block));
 }
 
 // Before a plan with so many bytes is kept.
@@ -176,12 +176,12 @@ void PlanCache::graph_gone(const Graph &graph) noexcept {
     {
         const auto lock = context_.lock_to_release(lock_);
         if (!lock) return;
-        for (Room &room : rooms_) {
-            const auto own = room.of_graphs.find(&graph);
-            if (own == room.of_graphs.end()) continue;
+        for (BackendPlans &plans : backends_) {
+            const auto own = plans.of_graphs.find(&graph);
+            if (own == plans.of_graphs.end()) continue;
             own->second.plan->unbind();
-            dropped += wait(room, std::move(own->second));
-            room.of_graphs.erase(own);
+            dropped += wait(plans, std::move(own->second));
+            plans.of_graphs.erase(own);
         }
         dropped += drop_surplus(true);
     }
@@ -192,29 +192,29 @@ PlanStore::Idle PlanCache::take_idle() noexcept {
     Idle idle;
     std::size_t n_blocks = 0;
     std::lock_guard lock(lock_);
-    for (Room &room : rooms_) {
-        for (const Kept &kept : room.waiting) idle.counted += kept.counted;
-        room.waiting.clear();
-        if (room.block_in_use || !room.block || n_blocks == most_blocks) continue;
-        idle.blocks[n_blocks++] = {std::exchange(room.block, nullptr), std::exchange(room.block_size, 0)};
-        room.clear_faults = 0;
+    for (BackendPlans &plans : backends_) {
+        for (const CachedPlan &kept : plans.waiting) idle.counted += kept.counted;
+        plans.waiting.clear();
+        if (plans.block_in_use || !plans.block || n_blocks == most_blocks) continue;
+        idle.blocks[n_blocks++] = {std::exchange(plans.block, nullptr), std::exchange(plans.block_size, 0)};
+        plans.clear_faults = 0;
     }
     largest_ = 0;
     return idle;
 }
 
 Plan &PlanUse::plan(bool &made) {
-    Plan &plan = cache_.plan_for(room_, graph_, backend_, made);
-    cache_.give_block(room_, plan, backend_);
+    Plan &plan = cache_.plan_for(plans_, graph_, backend_, made);
+    cache_.give_block(plans_, plan, backend_);
     return plan;
 }
 
 void PlanUse::begin_run(Plan &plan) {
     plan.begin_run();
-    if (room_.clear_faults < plan.n_faults() || backend_.has_own_blocks()) plan.clear_faults();
+    if (plans_.clear_faults < plan.n_faults() || backend_.has_own_blocks()) plan.clear_faults();
     // Until the run has ended well: one that is stopped may have noted an element, and nobody has asked. Beyond this plan's words
     // intermediates lie.
-    room_.clear_faults = 0;
+    plans_.clear_faults = 0;
 }
 
 }  // namespace tensorlib::core

@@ -42,43 +42,43 @@ public:
 private:
     friend class PlanUse;
 
-    struct Kept {
+    struct CachedPlan {
         std::unique_ptr<Plan> plan;
         std::size_t counted = 0;  // in the context's budget
     };
-    // What belongs to one backend. A room that is in use is one thread's, but for its lists.
-    struct Room {
+    // The plans and the block of one backend. While they are in use they belong to one thread, except for the lists.
+    struct BackendPlans {
         std::uint64_t backend;
         bool in_use = false, block_in_use = false;
         void *block = nullptr;
         std::size_t block_size = 0;
         std::size_t clear_faults = 0;  // so many of Plan::n_faults() are known to be clear
-        std::unordered_map<const Graph *, Kept> of_graphs;
-        std::vector<Kept> waiting;  // the one used last at the end
+        std::unordered_map<const Graph *, CachedPlan> of_graphs;
+        std::vector<CachedPlan> waiting;  // the one used last at the end
     };
 
-    Room &enter(const Backend &backend);
-    void leave(Room &room) noexcept;
-    Plan &plan_for(Room &room, Graph &graph, Backend &backend, bool &made);
-    void give_block(Room &room, Plan &plan, Backend &backend);
+    BackendPlans &enter(const Backend &backend);
+    void leave(BackendPlans &plans) noexcept;
+    Plan &plan_for(BackendPlans &plans, Graph &graph, Backend &backend, bool &made);
+    void give_block(BackendPlans &plans, Plan &plan, Backend &backend);
     void make_room(std::size_t bytes) noexcept;
     // Under lock_; they return the bytes that are to be uncounted without it.
-    Kept take_waiting(Room &room, const Graph &graph);
-    static std::size_t wait(Room &room, Kept &&kept) noexcept;
+    CachedPlan take_waiting(BackendPlans &plans, const Graph &graph);
+    static std::size_t wait(BackendPlans &plans, CachedPlan &&kept) noexcept;
     std::size_t drop_surplus(bool last_stays) noexcept;
 
     Context &context_;
-    mutable std::mutex lock_;  // taken behind the context's build lock, never before it
-    std::list<Room> rooms_;    // the one used last at the end
-    std::size_t largest_ = 0;  // bytes of the largest plan so far, and its block
+    mutable std::mutex lock_;           // taken behind the context's build lock, never before it
+    std::list<BackendPlans> backends_;  // the one used last at the end
+    std::size_t largest_ = 0;           // bytes of the largest plan so far, and its block
 };
 
 // A plan in use by a run.
 class PlanUse {
 public:
     PlanUse(Graph &graph, Backend &backend)
-        : graph_(graph), backend_(backend), cache_(PlanCache::of(graph.context())), room_(cache_.enter(backend)) {}
-    ~PlanUse() { cache_.leave(room_); }
+        : graph_(graph), backend_(backend), cache_(PlanCache::of(graph.context())), plans_(cache_.enter(backend)) {}
+    ~PlanUse() { cache_.leave(plans_); }
     PlanUse(const PlanUse &) = delete;
     PlanUse &operator=(const PlanUse &) = delete;
 
@@ -86,13 +86,13 @@ public:
     Plan &plan(bool &made);
     // To be called before a run of the plan, and after one that check_faults() let pass.
     void begin_run(Plan &plan);
-    void end_run(const Plan &plan) noexcept { room_.clear_faults = plan.n_faults(); }
+    void end_run(const Plan &plan) noexcept { plans_.clear_faults = plan.n_faults(); }
 
 private:
     Graph &graph_;
     Backend &backend_;
     PlanCache &cache_;
-    PlanCache::Room &room_;
+    PlanCache::BackendPlans &plans_;
 };
 
 }  // namespace tensorlib::core

@@ -16,7 +16,7 @@ std::string recomputation_text(const Recomputation &r) {
     return format_text(
         "for gradients %zu bytes are kept and %zu nodes recomputed: intermediates %zu bytes before, %zu behind%s, each node by "
         "itself\n",
-        r.kept, r.n_again, r.before, r.after, limit.c_str());
+        r.kept, r.n_clones, r.before, r.after, limit.c_str());
 }
 
 // Of a node that is marked, or computes another one again.
@@ -123,13 +123,13 @@ std::string Plan::text(Backend &backend) const {
     for (std::size_t i = 0; i < graph_->nodes().size(); i++) {
         const Tensor &node = *graph_->nodes()[i];
         text += format_text("%4zu %-9s %s: ", i, op_name(node.op), tensor_text(node).c_str());
-        const std::string again = recompute_text(*graph_, i, structure_.is_output(i));
+        const std::string recomputed = recompute_text(*graph_, i, structure_.is_output(i));
         if (node.is_pure_view()) {
-            text += "view" + again + "\n";
+            text += "view" + recomputed + "\n";
             continue;
         }
         if (fusions_.is_fused(i)) {
-            text += format_text("in node %u%s\n", fusions_.runs_in[i], again.c_str());
+            text += format_text("in node %u%s\n", fusions_.runs_in[i], recomputed.c_str());
             continue;
         }
         const Step &step = *step_of[i];
@@ -147,7 +147,7 @@ std::string Plan::text(Backend &backend) const {
         } else {
             text += node.root->is_leaf() ? "in a leaf" : "in its context";
         }
-        text += again;
+        text += recomputed;
         if (*step.plan.rounding) text += format_text(", %s", step.plan.rounding);
         text += copies_text(step.plan);
         for (const Rebuilt &r : step.rebuilt) text += format_text(", %s rebuilt before", tensor_text(*r.root).c_str());

@@ -12,9 +12,9 @@ namespace tensorlib::core {
 Planner::Planner(Plan &plan, const Graph &graph, Backend &backend)
     : plan_(plan), graph_(graph), backend_(backend), parts_(backend.parts()) {
     bool added;
-    for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::Place>(i), added);
+    for (std::size_t i = 0; i < graph.nodes().size(); i++) places_.insert(graph.nodes()[i], static_cast<Graph::NodeIndex>(i), added);
     for (std::size_t i = 0; i < graph.leafs().size(); i++) {
-        places_.insert(graph.leafs()[i], static_cast<Graph::Place>(i) | Graph::leaf_bit, added);
+        places_.insert(graph.leafs()[i], static_cast<Graph::NodeIndex>(i) | Graph::leaf_bit, added);
     }
     for (Backend *part : parts_) {
         plan_.blocks_.emplace_back();
@@ -60,7 +60,7 @@ void Planner::lay_out_as(const Sharing &way) {
         fusing.reserve(choices.size());
         for (std::size_t i = 0; i < choices.size(); i++) {
             const Kernel *kernel = choices[i].kernel;
-            fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_head, plan_.parts_[i]});
+            fusing.push_back({kernel && kernel->fuses, kernel && kernel->takes_prologue, plan_.parts_[i]});
         }
         plan_.fusions_ = find_fusions(graph_, places_, fusing);
     }
@@ -170,14 +170,14 @@ std::vector<Choice> Planner::choose_kernels(RefusedNodes *refused) const {
 // One for each elementwise node that others do not take along.
 void Planner::make_programs(std::vector<Choice> &choices) {
     const auto nodes = graph_.nodes();
-    std::vector<std::vector<Tensor *>> members(nodes.size()), heads(plan_.fusions_.in_head.size());
+    std::vector<std::vector<Tensor *>> members(nodes.size()), prologues(plan_.fusions_.in_prologue.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
         if (!plan_.fusions_.is_fused(i)) continue;
-        (plan_.fusions_.is_in_head(i) ? heads : members)[plan_.fusions_.runs_in[i]].push_back(nodes[i]);
+        (plan_.fusions_.is_in_prologue(i) ? prologues : members)[plan_.fusions_.runs_in[i]].push_back(nodes[i]);
     }
     programs_.resize(nodes.size());
     std::size_t n_instructions = 0, n_inputs = 0;
-    const auto make = [&](Part &part, std::span<Tensor *const> nodes_of_it, const Tensor *producer) {
+    const auto make = [&](FusedProgram &part, std::span<Tensor *const> nodes_of_it, const Tensor *producer) {
         part.program = make_program(graph_, places_, nodes_of_it, producer);
         n_instructions += part.program.instructions.size();
         n_inputs += part.program.inputs.size();
@@ -185,7 +185,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
     for (std::size_t i = 0; i < nodes.size(); i++) {
         if (plan_.fusions_.is_fused(i)) continue;
         Joined &joined = programs_[i];
-        if (!heads.empty() && !heads[i].empty()) make(joined.head, heads[i], nullptr);
+        if (!prologues.empty() && !prologues[i].empty()) make(joined.prologue, prologues[i], nullptr);
         if (!op_def(nodes[i]->op).formula) continue;
         members[i].push_back(nodes[i]);
         const auto producer = std::ranges::find_if(members[i], [](const Tensor *t) { return !op_def(t->op).formula; });
@@ -197,7 +197,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
     plan_.inputs_.reserve(n_inputs);
     for (std::size_t i = 0; i < nodes.size(); i++) {
         Joined &joined = programs_[i];
-        place_program(joined.head);
+        place_program(joined.prologue);
         place_program(joined.program);
         if (joined.program.spans.empty() || joined.producer) continue;
         Backend &part = *parts_[plan_.parts_[i]];
@@ -208,7 +208,7 @@ void Planner::make_programs(std::vector<Choice> &choices) {
 }
 
 // Puts it behind the plan's others.
-void Planner::place_program(Part &part) {
+void Planner::place_program(FusedProgram &part) {
     const std::size_t first_instruction = plan_.instructions_.size();
     part.first_input = plan_.inputs_.size();
     plan_.instructions_.insert(plan_.instructions_.end(), part.program.instructions.begin(), part.program.instructions.end());
@@ -242,7 +242,7 @@ void Planner::make_steps(const std::vector<Choice> &choices) {
         step.result = nodes[i];
         step.part = plan_.parts_[i];
         step.program = programs_[i].program.spans;
-        step.head = programs_[i].head.spans;
+        step.prologue = programs_[i].prologue.spans;
         for (std::size_t s = 0; s < node.n_src; s++) {
             if (node.writes(s) && node.src[s]->root->is_leaf()) plan_.targets_.push_back(*places_.find(node.src[s]->root));
         }
@@ -269,7 +269,7 @@ std::vector<const Tensor *> Planner::dropped_roots(const Step &step) const {
 // Where a root is on the part that it lies on or is computed on, and so many bytes after its first: in the part's block, or in the root's
 // own data.
 void Planner::find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address) {
-    const Graph::Place place = *places_.find(&root);
+    const Graph::NodeIndex place = *places_.find(&root);
     const Plan::Block &block = plan_.blocks_[part];
     if (!(place & Graph::leaf_bit) && block.intermediates.offset[place] != MemoryPlan::nowhere) {
         plan_.in_block_.push_back({&address, block.intermediates_offset + block.intermediates.offset[place] + behind, part});
@@ -292,7 +292,7 @@ void Planner::find_address(const Tensor &t, std::size_t behind, const Step &step
     find_landing(*t.root, step, t.root_offset + behind, address);
 }
 
-void Planner::find_inputs(const Part &part, const Tensor *producer, const Step &step) {
+void Planner::find_inputs(const FusedProgram &part, const Tensor *producer, const Step &step) {
     for (std::size_t i = 0; i < part.program.inputs.size(); i++) {
         const ProgramPlan::Input &input = part.program.inputs[i];
         // The producer's is where the result is.
@@ -325,11 +325,11 @@ void Planner::find_addresses() {
         step.dst = ref_of(*step.result);
         find_address(*step.result, 0, step, step.dst.data);
         const Joined &joined = programs_[*places_.find(step.result)];
-        find_inputs(joined.head, nullptr, step);
+        find_inputs(joined.prologue, nullptr, step);
         find_inputs(joined.program, joined.producer, step);
         for (std::size_t s = 0; s < n_operands(step); s++) {
             const Tensor *source = sources_of(step)[s];
-            const bool is_made = s == 0 && !step.head.empty();
+            const bool is_made = s == 0 && !step.prologue.empty();
             plan_.operands_.push_back(source ? ref_of(*source) : TensorRef{});
             if (source && !is_made) find_address(*source, 0, step, plan_.operands_.back().data);
         }

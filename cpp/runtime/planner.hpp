@@ -33,7 +33,7 @@ private:
     };
     // A root as it is between two writes, on a part where it is not made: where that part finds it, once for all readers.
     struct Landing {
-        Graph::Place root;
+        Graph::NodeIndex root;
         std::uint32_t part, version;
         enum Where { in_block, in_output, kept } where;
         std::uint32_t landed;  // in_block: among landed_
@@ -49,7 +49,7 @@ private:
         std::vector<Back> back;
         bool ends_round() const noexcept { return !back.empty() || !after.empty(); }
     };
-    struct Part {
+    struct FusedProgram {
         ProgramPlan program;
         Program spans;
         std::size_t first_input = 0;  // among the plan's
@@ -69,7 +69,7 @@ private:
     auto with_problem(std::size_t node, std::size_t part, F f) const;
     void lay_out_as(const Sharing &way);
     void make_programs(std::vector<Choice> &choices);
-    void place_program(Part &part);
+    void place_program(FusedProgram &part);
     void make_steps(const std::vector<Choice> &choices);
     std::vector<const Tensor *> overwritable(const Step &step) const;
     void place_intermediates(bool overwrites);
@@ -103,7 +103,7 @@ private:
     std::size_t offset_of(const Landing &landing) const;
     void add_copies(Step &step);
     // The landing on which a step finds a root.
-    const Landing *landing_of(Graph::Place root, std::size_t step) const;
+    const Landing *landing_of(Graph::NodeIndex root, std::size_t step) const;
     void find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address);
     // The part that a root lies on, or is computed on.
     std::uint32_t home(const Tensor &root) const;
@@ -111,7 +111,7 @@ private:
     bool is_elsewhere(std::size_t node) const;
     std::span<Tensor *const> sources_of(const Step &step) const { return graph_.sources(*places_.find(step.node)); }
     TensorRef ref_of(const Tensor &t) const noexcept { return {t.layout.type, t.layout.ne, t.layout.nb, nullptr}; }
-    void find_inputs(const Part &part, const Tensor *producer, const Step &step);
+    void find_inputs(const FusedProgram &part, const Tensor *producer, const Step &step);
     void find_address(const Tensor &t, std::size_t behind, const Step &step, std::byte *&address);
     void find_root(const Tensor &root, std::size_t part, std::size_t behind, std::byte *&address);
     std::size_t n_parts() const noexcept { return parts_.size(); }
@@ -127,7 +127,7 @@ private:
     std::vector<Choice> choices_;         // by the nodes' indices
     // By the index of the node that gives the result. The producer that the program is an epilogue of, or null.
     struct Joined {
-        Part program, head;
+        FusedProgram program, prologue;
         const Tensor *producer = nullptr;
     };
     std::vector<Joined> programs_;
@@ -145,14 +145,14 @@ void Planner::for_each_read(const Step &step, F f) const {
     // An epilogue reads the last of its inputs after the first of the results has been written.
     const auto may_overwrite = [&](std::size_t slot) { return !joined.producer && (step.plan.may_overwrite >> slot & 1) != 0; };
     const auto sources = sources_of(step);
-    for (std::size_t s = step.head.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
+    for (std::size_t s = step.prologue.empty() ? 0 : 1; s < sources.size() && !is_program; s++) {
         if (sources[s]) f(Read{*sources[s], s, 0, may_overwrite(s)});
     }
     const auto offset_of = [](const ProgramPlan::Input &input) {
         return static_cast<std::size_t>(input.first) * input.tensor->layout.nb[0];
     };
-    // The head makes a row of the first operand where the result's row will be, so what it reads may lie there as that operand may.
-    for (const ProgramPlan::Input &input : joined.head.program.inputs) {
+    // The prologue makes a row of the first operand where the result's row will be, so what it reads may lie there as that operand may.
+    for (const ProgramPlan::Input &input : joined.prologue.program.inputs) {
         const Layout &first = sources[0]->layout, &layout = input.tensor->layout;
         const bool alike = layout.type == first.type && layout.ne == first.ne && layout.nb == first.nb;
         f(Read{*input.tensor, max_sources, offset_of(input), alike && may_overwrite(0)});

@@ -22,7 +22,7 @@ namespace tensorlib::core {
 
 std::uint32_t Planner::home(const Tensor &root) const {
     if (alone_) return *alone_;
-    const Graph::Place place = *places_.find(&root);
+    const Graph::NodeIndex place = *places_.find(&root);
     return place & Graph::leaf_bit ? static_cast<std::uint32_t>(*backend_.part_on(root.context->memory())) : plan_.parts_[place];
 }
 
@@ -33,7 +33,7 @@ bool Planner::is_elsewhere(std::size_t node) const {
 // The landing of a root's bytes on a part after so many writes; a new one where there is none. is_output: they are to go to its own data,
 // which are there.
 std::uint32_t Planner::landing_for(const Tensor &root, std::uint32_t part, std::uint32_t version, bool is_output) {
-    const Graph::Place place = *places_.find(&root);
+    const Graph::NodeIndex place = *places_.find(&root);
     for (std::size_t l = landings_.size(); l-- > 0;) {
         const Landing &known = landings_[l];
         if (known.root != place || known.part != part || known.version != version) continue;
@@ -69,7 +69,7 @@ void Planner::find_copies() {
     // By the root's place: how often it was written to so far; and of outputs that are computed elsewhere the last step that does.
     std::vector<std::uint32_t> node_version(graph_.nodes().size()), leaf_version(graph_.leafs().size());
     const auto version = [&](const Tensor &root) -> std::uint32_t & {
-        const Graph::Place place = *places_.find(&root);
+        const Graph::NodeIndex place = *places_.find(&root);
         return place & Graph::leaf_bit ? leaf_version[place & ~Graph::leaf_bit] : node_version[place];
     };
     // Calls f(root, tensors) for each root that the step writes: its own result's, or those of the operands that it writes into.
@@ -101,7 +101,7 @@ void Planner::find_copies() {
     // The round that each root was written in last, the first one being 1; and the one that the step is in, with its first step.
     std::vector<std::uint32_t> node_round(node_version.size()), leaf_round(leaf_version.size());
     const auto written_in = [&](const Tensor &root) -> std::uint32_t & {
-        const Graph::Place place = *places_.find(&root);
+        const Graph::NodeIndex place = *places_.find(&root);
         return place & Graph::leaf_bit ? leaf_round[place & ~Graph::leaf_bit] : node_round[place];
     };
     std::uint32_t round = 1;
@@ -187,13 +187,13 @@ void Planner::order_rounds() {
     }
 }
 
-const Planner::Landing *Planner::landing_of(Graph::Place root, std::size_t step) const {
+const Planner::Landing *Planner::landing_of(Graph::NodeIndex root, std::size_t step) const {
     const auto of_root = [&](std::uint32_t l) { return landings_[l].root == root; };
     return &landings_[*std::ranges::find_if(copied_[step].read, of_root)];
 }
 
 void Planner::find_landing(const Tensor &root, const Step &step, std::size_t behind, std::byte *&address) {
-    const Graph::Place place = *places_.find(&root);
+    const Graph::NodeIndex place = *places_.find(&root);
     const Landing &landing = *landing_of(place, static_cast<std::size_t>(&step - plan_.steps_.data()));
     if (landing.where == Landing::kept) {
         // It is only read, although an operand's address is not const.

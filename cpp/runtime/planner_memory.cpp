@@ -38,7 +38,7 @@ std::vector<Lifetime> Planner::lifetimes_on_one_part() const {
     const auto end = static_cast<std::uint32_t>(nodes.size());
     std::vector<Lifetime> lifetimes(nodes.size());
     const auto use = [&](const Tensor &root, std::uint32_t time) {
-        const Graph::Place place = *places_.find(&root);
+        const Graph::NodeIndex place = *places_.find(&root);
         if (!(place & Graph::leaf_bit)) lifetimes[place].used_at(time);
     };
     for (std::uint32_t i = 0; i < end; i++) {
@@ -58,7 +58,7 @@ std::vector<Lifetime> Planner::lifetimes_on_one_part() const {
 std::vector<Lifetime> Planner::lifetimes_on_parts() const {
     const std::size_t n = graph_.nodes().size();
     std::vector<Lifetime> lifetimes(n + landed_.size());
-    const auto use = [&](Graph::Place root, std::uint32_t time) {
+    const auto use = [&](Graph::NodeIndex root, std::uint32_t time) {
         if (!(root & Graph::leaf_bit)) lifetimes[root].used_at(time);
     };
     const auto use_landed = [&](std::uint32_t landing, std::uint32_t time) {
@@ -110,7 +110,7 @@ void Planner::find_overwritable(std::vector<Lifetime> &lifetimes) const {
         const Step &step = plan_.steps_[k];
         Lifetime &result = lifetimes[plan_.step_nodes_[k].result];
         for (const Tensor *root : overwritable(step)) {
-            const Graph::Place place = *places_.find(root);
+            const Graph::NodeIndex place = *places_.find(root);
             if (home(*root) == step.part) {
                 if (!(place & Graph::leaf_bit)) result.may_overwrite.push_back(place);
                 continue;

@@ -104,7 +104,7 @@ private:
     void read_by(std::size_t reader) {
         for (const Tensor *source : graph_.sources(reader)) {
             if (!source) continue;
-            const Graph::Place place = *places_.find(source);
+            const Graph::NodeIndex place = *places_.find(source);
             if (place & Graph::leaf_bit) continue;
             const auto known = std::ranges::find(candidates_, place, &Candidate::node);
             if (known != candidates_.end()) {
@@ -153,15 +153,15 @@ void begin(Fusions &fusions, std::size_t n_nodes) {
     std::iota(fusions.runs_in.begin(), fusions.runs_in.end(), 0u);
 }
 
-// Makes heads of groups. may_be_head[i]: node i is the last one of a group without a producer.
-void find_heads(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
-                const std::vector<bool> &may_be_head, Fusions &fusions) {
+// Makes prologues of groups. may_be_prologue[i]: node i is the last one of a group without a producer.
+void find_prologues(const Graph &graph, const TensorSet &places, const std::vector<std::size_t> &writers, std::span<const Fusing> fusing,
+                    const std::vector<bool> &may_be_prologue, Fusions &fusions) {
     const auto nodes = graph.nodes();
-    std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: where the operation runs whose head the group is
+    std::vector<std::uint32_t> goes_to;  // by the groups' last nodes: where the operation runs whose prologue the group is
     for (std::size_t i = 0; i < nodes.size(); i++) {
-        if (!fusing[i].takes_head) continue;
-        const Graph::Place first = *places.find(graph.sources(i)[0]);
-        if (first & Graph::leaf_bit || !may_be_head[first] || graph.uses()[first] != 1) continue;
+        if (!fusing[i].takes_prologue) continue;
+        const Graph::NodeIndex first = *places.find(graph.sources(i)[0]);
+        if (first & Graph::leaf_bit || !may_be_prologue[first] || graph.uses()[first] != 1) continue;
         const std::uint32_t at = fusions.runs_in.empty() ? static_cast<std::uint32_t>(i) : fusions.runs_in[i];
         // It would read what lies in between has written.
         if (writers[first] != writers[at] || fusing[first].part != fusing[at].part) continue;
@@ -170,12 +170,12 @@ void find_heads(const Graph &graph, const TensorSet &places, const std::vector<s
     }
     if (goes_to.empty()) return;
     begin(fusions, nodes.size());
-    fusions.in_head.resize(nodes.size());
+    fusions.in_prologue.resize(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) {
         const std::uint32_t at = goes_to[fusions.runs_in[i]];
         if (at == Graph::nowhere) continue;
         fusions.runs_in[i] = at;
-        fusions.in_head[i] = true;
+        fusions.in_prologue[i] = true;
     }
 }
 
@@ -185,17 +185,17 @@ Fusions find_fusions(const Graph &graph, const TensorSet &places, std::span<cons
     const auto nodes = graph.nodes();
     Fusions fusions;
     std::vector<std::size_t> writers(nodes.size());  // up to the node, itself included
-    std::vector<bool> may_be_head(nodes.size());
+    std::vector<bool> may_be_prologue(nodes.size());
     for (std::size_t i = 0; i < nodes.size(); i++) writers[i] = (i > 0 ? writers[i - 1] : 0) + (nodes[i]->writes() ? 1 : 0);
     for (std::size_t i = nodes.size(); i-- > 0;) {
         if (!is_elementwise(*nodes[i]) || fusions.is_fused(i)) continue;
         const Group group(graph, places, writers, fusing, static_cast<std::uint32_t>(i));
-        may_be_head[i] = !group.has_producer();
+        may_be_prologue[i] = !group.has_producer();
         if (group.members().size() == 1) continue;
         begin(fusions, nodes.size());
         for (const Tensor *member : group.members()) fusions.runs_in[*places.find(member)] = static_cast<std::uint32_t>(i);
     }
-    find_heads(graph, places, writers, fusing, may_be_head, fusions);
+    find_prologues(graph, places, writers, fusing, may_be_prologue, fusions);
     return fusions;
 }
 
@@ -222,7 +222,7 @@ std::string program_text(const Program &program) {
 }
 
 std::string step_text(const Step &step) {
-    std::string text = step.head.empty() ? "" : program_text(step.head) + " + ";
+    std::string text = step.prologue.empty() ? "" : program_text(step.prologue) + " + ";
     text += step.kernel->name;
     if (step.program.empty() || !step.joins()) return text;
     return text + (step.src.empty() ? ": " : " + ") + program_text(step.program);

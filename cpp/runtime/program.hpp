@@ -2,8 +2,8 @@
 //
 // A chain of any length then costs one pass over memory, as does what follows a producer (a product, a norm): the program is its epilogue,
 // run on a tile while that is in the cache. An operation that takes a row at a time has the rows of its first operand made by one, its
-// head, just before it reads them. Results have the bits of separate steps: what an operation gives is rounded to its node's type before
-// the next one takes it.
+// prologue, just before it reads them. Results have the bits of separate steps: what an operation gives is rounded to its node's type
+// before the next one takes it.
 #pragma once
 
 #include "graph/graph.hpp"
@@ -22,7 +22,7 @@ namespace tensorlib::core {
 
 // "mul + add + silu", for messages and the plan's text.
 std::string program_text(const Program &program);
-// A step's with its head and what follows: "add + rms_norm + mul", "tiles: mul + add".
+// A step's, with its prologue and what follows: "add + rms_norm + mul", "tiles: mul + add".
 std::string step_text(const Step &step);
 
 // Why a program's inputs and result are not all one long row, or nullptr.
@@ -31,18 +31,18 @@ const char *refuse_unless_one_row(const Problem &problem) noexcept;
 // Which nodes run together: for each node the index of the one at whose place it runs, its own where it runs by itself; empty where all
 // do. A group is an
 // elementwise node and what it takes, directly or not, that nobody else reads: elementwise nodes, and one producer at most. A group of
-// elementwise nodes alone that only a row operation reads, as its first operand, is that one's head, and runs where that one does.
+// elementwise nodes alone that only a row operation reads, as its first operand, is that one's prologue, and runs where that one does.
 struct Fusions {
     std::vector<std::uint32_t> runs_in;
-    std::vector<bool> in_head;  // of each node; empty where no operation has a head
+    std::vector<bool> in_prologue;  // of each node; empty where no operation has a prologue
 
     bool is_fused(std::size_t i) const noexcept { return !runs_in.empty() && runs_in[i] != i; }
-    bool is_in_head(std::size_t i) const noexcept { return !in_head.empty() && in_head[i]; }
+    bool is_in_prologue(std::size_t i) const noexcept { return !in_prologue.empty() && in_prologue[i]; }
 };
 
 // What the kernel of a node does beside its own operation, and the part that it is of: only nodes of one part run together.
 struct Fusing {
-    bool takes_epilogue, takes_head;
+    bool takes_epilogue, takes_prologue;
     std::uint32_t part;
 };
 

@@ -10,35 +10,35 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = GraphParts::Place;
+using NodeIndex = GraphParts::NodeIndex;
 
 // A node, or one that computes it again for the gradients of a call.
 struct Entry {
-    Place node;
+    NodeIndex node;
     std::uint32_t call = 0;  // of one that computes again; 0 for the node itself
     bool live = false;
     // Where it is to stand: of a node its own number and position, of one that is to come late those of its first reader.
-    using Key = std::pair<std::uint64_t, Place>;
+    using Key = std::pair<std::uint64_t, NodeIndex>;
     Key key{};
     std::uint32_t uses = 0;
 
-    bool is_again() const noexcept { return call != 0; }
+    bool is_clone() const noexcept { return call != 0; }
 };
 
-class Rearranging {
+class Rematerializer {
 public:
-    Rearranging(const GraphParts &parts, const std::vector<bool> &marked)
-        : parts_(parts), first_source_(parts.first_sources()), roots_(parts.roots()), written_(parts.nodes), may_(marked) {
+    Rematerializer(const GraphParts &parts, const std::vector<bool> &marked)
+        : parts_(parts), first_source_(parts.first_sources()), roots_(parts.roots()), written_(parts.nodes), eligible_(marked) {
         for (std::size_t i = 0; i < n(); i++) {
-            if (roots_[i] != i || written_.is_written(*parts_.nodes[i])) may_[i] = false;
+            if (roots_[i] != i || written_.is_written(*parts_.nodes[i])) eligible_[i] = false;
         }
-        for (const Place output : parts_.output_places) {
-            if (GraphParts::is_node(output) && roots_[output] != GraphParts::nowhere) may_[roots_[output]] = false;
+        for (const NodeIndex output : parts_.output_indices) {
+            if (GraphParts::is_node(output) && roots_[output] != GraphParts::nowhere) eligible_[roots_[output]] = false;
         }
     }
 
-    Rearranged run() {
-        Rearranged result;
+    Rematerialized run() {
+        Rematerialized result;
         do {
             find_entries();
         } while (keep_clashing(result.clashing));
@@ -53,82 +53,82 @@ private:
     std::uint32_t call_of(std::size_t node) const noexcept { return parts_.nodes[node]->gradient_call(); }
 
     // Whether a reader of that call reads another one than the node itself.
-    bool is_read_again(Place source, std::uint32_t call) const noexcept {
-        const Place root = roots_[source];
-        return root != GraphParts::nowhere && may_[root] && call > call_of(root);
+    bool reads_clone(NodeIndex source, std::uint32_t call) const noexcept {
+        const NodeIndex root = roots_[source];
+        return root != GraphParts::nowhere && eligible_[root] && call > call_of(root);
     }
 
     // Calls f(source) for each source of a node that is a node.
     template <class F>
-    void for_each_source(Place node, F f) const {
+    void for_each_source(NodeIndex node, F f) const {
         for (std::size_t at = first_source_[node]; at < first_source_[node + 1]; at++) {
-            if (GraphParts::is_node(parts_.source_places[at])) f(parts_.source_places[at]);
+            if (GraphParts::is_node(parts_.source_indices[at])) f(parts_.source_indices[at]);
         }
     }
 
-    std::size_t find_again(Place node, std::uint32_t call) const {
-        const auto &all = again_of_[node];
+    std::size_t find_clone(NodeIndex node, std::uint32_t call) const {
+        const auto &all = clones_of_[node];
         const auto found = std::ranges::find(all, call, [&](std::size_t id) { return entries_[id].call; });
         return found == all.end() ? entries_.size() : *found;
     }
     // What a reader of that call reads in place of the source.
-    std::size_t version_of(Place source, std::uint32_t call) const {
-        return is_read_again(source, call) ? find_again(source, call) : source;
+    std::size_t version_of(NodeIndex source, std::uint32_t call) const {
+        return reads_clone(source, call) ? find_clone(source, call) : source;
     }
 
     // Who is there: from the outputs on backwards what is read, as itself or again.
     void find_entries() {
         entries_.clear();
-        again_of_.assign(n(), {});
-        for (Place i = 0; i < n(); i++) {
+        clones_of_.assign(n(), {});
+        for (NodeIndex i = 0; i < n(); i++) {
             entries_.push_back({.node = i, .key = comes_late(i) ? latest : Entry::Key(parts_.nodes[i]->gradient_number, i)});
         }
-        for (const Place output : parts_.output_places) {
+        for (const NodeIndex output : parts_.output_indices) {
             if (!GraphParts::is_node(output)) continue;
             Entry &entry = entries_[output];
             entry.live = true;
             entry.uses++;
             entry.key = {parts_.nodes[output]->gradient_number, output};
         }
-        for (Place i = static_cast<Place>(n()); i-- > 0;) {
+        for (NodeIndex i = static_cast<NodeIndex>(n()); i-- > 0;) {
             // Who reads it stands behind it, so all of them have been looked at.
             if (entries_[i].live) need_sources(i, call_of(i));
-            for (const std::size_t id : again_of_[i]) need_sources(id, entries_[id].call);
+            for (const std::size_t id : clones_of_[i]) need_sources(id, entries_[id].call);
         }
-        for (Place i = 0; i < n(); i++) {
-            if (entries_[i].live && call_of(i) != 0) hurry(i);
+        for (NodeIndex i = 0; i < n(); i++) {
+            if (entries_[i].live && call_of(i) != 0) advance(i);
         }
     }
     void need_sources(std::size_t reader, std::uint32_t call) {
         const Entry::Key key = entries_[reader].key;
-        for_each_source(entries_[reader].node, [&](Place source) {
+        for_each_source(entries_[reader].node, [&](NodeIndex source) {
             std::size_t id = source;
-            if (is_read_again(source, call)) id = find_again(source, call);
+            if (reads_clone(source, call)) id = find_clone(source, call);
             if (id == entries_.size()) {
                 entries_.push_back({.node = source, .call = call, .key = latest});
-                again_of_[source].push_back(id);
+                clones_of_[source].push_back(id);
             }
             Entry &entry = entries_[id];
             entry.live = true;
             entry.uses++;
-            if (entry.is_again() || comes_late(source)) entry.key = std::min(entry.key, key);
+            if (entry.is_clone() || comes_late(source)) entry.key = std::min(entry.key, key);
         });
     }
 
     // What is made of leafs alone keeps nothing waiting: as late as it can be, so that it does not wait itself.
-    bool comes_late(Place node) const {
+    bool comes_late(NodeIndex node) const {
         bool of_leafs = !parts_.nodes[node]->writes();
-        for_each_source(node, [&](Place source) { of_leafs = of_leafs && roots_[source] == GraphParts::nowhere; });
+        for_each_source(node, [&](NodeIndex source) { of_leafs = of_leafs && roots_[source] == GraphParts::nowhere; });
         return of_leafs;
     }
     // One of gradients that alone reads what it reads, and makes no more of it, comes as soon as that is there: as a weight's step, or what
     // lies between its gradient and a product's. (Rules are called from the last node to the first, those of weights behind all others.)
-    void hurry(Place node) {
+    void advance(NodeIndex node) {
         const Tensor &t = *parts_.nodes[node];
         std::size_t made = t.root == &t ? t.layout.nbytes() : 0, read = 0;
         bool alone = true;
         Entry::Key key{};
-        for_each_source(node, [&](Place source) {
+        for_each_source(node, [&](NodeIndex source) {
             const std::size_t id = version_of(source, call_of(node));
             alone = alone && entries_[id].uses == 1;
             read += parts_.nodes[source]->layout.nbytes();
@@ -143,10 +143,10 @@ private:
         const std::size_t before = clashing.size();
         written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
             if (!later.writes) return;
-            for (const std::size_t id : again_of_[earlier.node]) {
-                const Place root = roots_[entries_[id].node];
-                if (entries_[id].call <= call_of(later.node) || !may_[root]) continue;
-                may_[root] = false;
+            for (const std::size_t id : clones_of_[earlier.node]) {
+                const NodeIndex root = roots_[entries_[id].node];
+                if (entries_[id].call <= call_of(later.node) || !eligible_[root]) continue;
+                eligible_[root] = false;
                 clashing.push_back(parts_.nodes[root]);
             }
         });
@@ -162,18 +162,18 @@ private:
         };
         for (std::size_t id = 0; id < entries_.size(); id++) {
             const Entry &entry = entries_[id];
-            const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
-            for_each_source(entry.node, [&](Place source) {
+            const std::uint32_t call = entry.is_clone() ? entry.call : call_of(entry.node);
+            for_each_source(entry.node, [&](NodeIndex source) {
                 if (entry.live) follows(version_of(source, call), id);
             });
         }
         // Reads and writes of the same memory in their order; and what reads again, between the same writes.
         written_.for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
             follows(earlier.node, later.node);
-            for (const std::size_t id : again_of_[later.node]) {
+            for (const std::size_t id : clones_of_[later.node]) {
                 if (earlier.writes) follows(earlier.node, id);
             }
-            for (const std::size_t id : again_of_[earlier.node]) {
+            for (const std::size_t id : clones_of_[earlier.node]) {
                 if (later.writes) follows(id, later.node);
             }
         });
@@ -184,46 +184,46 @@ private:
     GraphParts in_order(const std::vector<std::uint32_t> &order) const {
         GraphParts made;
         made.leafs = parts_.leafs;
-        std::vector<Place> place_of(entries_.size(), GraphParts::nowhere);
+        std::vector<NodeIndex> place_of(entries_.size(), GraphParts::nowhere);
         for (const std::uint32_t id : order) {
             const Entry &entry = entries_[id];
-            const std::uint32_t call = entry.is_again() ? entry.call : call_of(entry.node);
-            place_of[id] = static_cast<Place>(made.nodes.size());
+            const std::uint32_t call = entry.is_clone() ? entry.call : call_of(entry.node);
+            place_of[id] = static_cast<NodeIndex>(made.nodes.size());
             made.nodes.push_back(parts_.nodes[entry.node]);
-            made.again.push_back(entry.is_again());
+            made.clones.push_back(entry.is_clone());
             for (std::size_t at = first_source_[entry.node]; at < first_source_[entry.node + 1]; at++) {
-                const Place source = parts_.source_places[at];
-                made.source_places.push_back(GraphParts::is_node(source) ? place_of[version_of(source, call)] : source);
+                const NodeIndex source = parts_.source_indices[at];
+                made.source_indices.push_back(GraphParts::is_node(source) ? place_of[version_of(source, call)] : source);
             }
         }
-        if (std::ranges::find(made.again, true) == made.again.end()) made.again.clear();
-        for (const Place output : parts_.output_places)
-            made.output_places.push_back(GraphParts::is_node(output) ? place_of[output] : output);
+        if (std::ranges::find(made.clones, true) == made.clones.end()) made.clones.clear();
+        for (const NodeIndex output : parts_.output_indices)
+            made.output_indices.push_back(GraphParts::is_node(output) ? place_of[output] : output);
         return made;
     }
 
     const GraphParts &parts_;
     const std::vector<std::size_t> first_source_;
-    const std::vector<Place> roots_;
+    const std::vector<NodeIndex> roots_;
     const WrittenMemory written_;
-    std::vector<bool> may_;  // of a node with memory of its own: whether it is computed again where it is read late
+    std::vector<bool> eligible_;  // of a node with memory of its own: whether it is computed again where it is read late
 
-    std::vector<Entry> entries_;                      // all nodes, and then those that compute again
-    std::vector<std::vector<std::size_t>> again_of_;  // by the node: the entries that compute it again
+    std::vector<Entry> entries_;                       // all nodes, and then those that compute again
+    std::vector<std::vector<std::size_t>> clones_of_;  // by the node: the entries that compute it again
 };
 
 }  // namespace
 
-Rearranged recomputed(const GraphParts &parts, std::vector<bool> marked) { return Rearranging(parts, marked).run(); }
+Rematerialized recomputed(const GraphParts &parts, std::vector<bool> marked) { return Rematerializer(parts, marked).run(); }
 
 std::vector<std::uint32_t> late_calls(const GraphParts &parts) {
-    const std::vector<Place> roots = parts.roots();
+    const std::vector<NodeIndex> roots = parts.roots();
     std::vector<std::uint32_t> late(parts.nodes.size(), 0);
     std::size_t at = 0;
     for (const Tensor *reader : parts.nodes) {
         for (std::size_t s = 0; s < reader->n_src; s++, at++) {
-            const Place source = parts.source_places[at];
-            const Place root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
+            const NodeIndex source = parts.source_indices[at];
+            const NodeIndex root = GraphParts::is_node(source) ? roots[source] : GraphParts::nowhere;
             if (root == GraphParts::nowhere || reader->gradient_call() <= parts.nodes[root]->gradient_call()) continue;
             late[root] = std::max(late[root], reader->gradient_call());
         }

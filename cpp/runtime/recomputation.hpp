@@ -14,11 +14,11 @@ namespace tensorlib::core {
 // with it. All nodes stand in the order of their calls and, in each, of their making: there a gradient is used up soon after it is made.
 //
 // Kept are outputs, nodes that write or are written into, and those that would read memory which is written in between: `clashing`.
-struct Rearranged {
+struct Rematerialized {
     GraphParts parts;
     std::vector<const Tensor *> clashing;
 };
-Rearranged recomputed(const GraphParts &parts, std::vector<bool> marked);
+Rematerialized recomputed(const GraphParts &parts, std::vector<bool> marked);
 
 // Of each node the latest call whose nodes read it; 0 where that is not later than its own. Views count for what they are views of.
 std::vector<std::uint32_t> late_calls(const GraphParts &parts);

@@ -10,7 +10,7 @@ namespace tensorlib::core {
 
 namespace {
 
-using Place = GraphParts::Place;
+using NodeIndex = GraphParts::NodeIndex;
 
 // A step of a larger parameter uses all threads by itself. All that waits has some megabytes at most, which is little beside a model whose
 // gradients have more.
@@ -20,7 +20,7 @@ constexpr std::size_t small_bytes = std::size_t{64} << 10, most_waiting = std::s
 std::vector<bool> small_steps(const GraphParts &parts) {
     std::vector<bool> late(parts.nodes.size());
     std::vector<bool> is_read(parts.nodes.size());
-    for (const Place place : parts.source_places) {
+    for (const NodeIndex place : parts.source_indices) {
         if (GraphParts::is_node(place)) is_read[place] = true;
     }
     std::size_t at = 0, waiting = 0;
@@ -29,7 +29,7 @@ std::vector<bool> small_steps(const GraphParts &parts) {
         if (!node.writes() || node.gradient_number == 0 || is_read[i]) continue;
         std::size_t bytes = 0;
         for (std::size_t s = 0; s < node.n_src; s++) {
-            if (GraphParts::is_node(parts.source_places[at + s])) bytes += node.src[s]->layout.nbytes();
+            if (GraphParts::is_node(parts.source_indices[at + s])) bytes += node.src[s]->layout.nbytes();
         }
         late[i] = bytes <= small_bytes && waiting + bytes <= most_waiting;
         if (late[i]) waiting += bytes;
@@ -47,15 +47,15 @@ void put_small_steps_last(GraphParts &parts) {
     if (std::ranges::count(late, true) < 2) return;
     Precedence precedence(parts.nodes.size());
     std::size_t at = 0;
-    for (Place i = 0; i < parts.nodes.size(); i++) {
+    for (NodeIndex i = 0; i < parts.nodes.size(); i++) {
         for (std::size_t s = 0; s < parts.nodes[i]->n_src; s++, at++) {
-            if (GraphParts::is_node(parts.source_places[at])) precedence.follows(parts.source_places[at], i);
+            if (GraphParts::is_node(parts.source_indices[at])) precedence.follows(parts.source_indices[at], i);
         }
     }
     WrittenMemory(parts.nodes).for_each_pair([&](std::size_t, const WrittenMemory::Access &earlier, const WrittenMemory::Access &later) {
         precedence.follows(earlier.node, later.node);
     });
-    const auto key = [&](Place i) { return std::tuple(static_cast<bool>(late[i]), late[i] ? parts.nodes[i]->op : Op::leaf, i); };
+    const auto key = [&](NodeIndex i) { return std::tuple(static_cast<bool>(late[i]), late[i] ? parts.nodes[i]->op : Op::leaf, i); };
     reorder(parts, precedence.sorted(key));
 }
 

@@ -206,9 +206,9 @@ void Trace::write_step(const Step &step, double seconds) {
     number("{\"step\":", static_cast<double>(&step - first_step_));
     buffer_ += ",\"kernel\":";
     text(step.kernel->name);
-    if (!step.head.empty()) {
-        buffer_ += ",\"head\":";
-        text(program_text(step.head));
+    if (!step.prologue.empty()) {
+        buffer_ += ",\"prologue\":";
+        text(program_text(step.prologue));
     }
     if (step.joins() && !step.program.empty()) {
         buffer_ += ",\"program\":";

@@ -82,7 +82,7 @@ fn build_bundled() {
         config.define("CMAKE_CXX_FLAGS", "");
     }
     define_from_environment(&mut config, "TENSORLIB_WERROR");
-    define_from_environment(&mut config, "TENSORLIB_LEVELS");
+    define_from_environment(&mut config, "TENSORLIB_ISAS");
     define_cuda(&mut config);
     let fingerprint = fingerprint(&sources);
     let installed = reused(&fingerprint).unwrap_or_else(|| config.build());

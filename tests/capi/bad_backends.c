@@ -120,9 +120,9 @@ static void test_devices(void) {
         props.struct_size = too_small[i];
         REFUSED(tl_device_get_props(0, &props, &err), TL_STATUS_INVALID_ARGUMENT, "struct_size");
     }
-    size_t levels = tl_isa_count();
-    CHECK(levels >= 1 && strcmp(tl_isa_name(levels - 1), "baseline") == 0);
-    CHECK(tl_isa_name(levels) == NULL);
+    size_t isas = tl_isa_count();
+    CHECK(isas >= 1 && strcmp(tl_isa_name(isas - 1), "baseline") == 0);
+    CHECK(tl_isa_name(isas) == NULL);
     CHECK(tl_isa_name(SIZE_MAX) == NULL);
 }
 

@@ -25,7 +25,7 @@ static void test_isa(void) {
         tl_backend_free(out);
     }
     if (avx512) {
-        skip("a level that the CPU lacks", "this CPU has them all");
+        skip("an ISA that the CPU lacks", "this CPU has them all");
     } else {
         setenv("TENSORLIB_ISA", "avx512", 1);
         REFUSED(tl_backend_create("cpu", NULL, &out, &err), TL_STATUS_UNAVAILABLE, "baseline");

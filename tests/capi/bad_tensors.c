@@ -237,7 +237,7 @@ static void test_dropped(void) {
     ACCEPTED(tl_graph_create(ctx, &product, 1, &graph, &err));
     ACCEPTED(tl_graph_compute(graph, backend, &err));
     if (tl_backend_packed_memory(backend) == 0) {
-        skip("constants without their originals", "no packed copies at this level");
+        skip("constants without their originals", "no packed copies on this ISA");
     } else {
         ACCEPTED(tl_tensor_map(window, TL_ACCESS_READ, &data, &err));
         REFUSED(tl_tensor_drop_original(weights, &err), TL_STATUS_BUSY, "in use");

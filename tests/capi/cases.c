@@ -503,7 +503,7 @@ int main(int argc, char **argv) {
     }
     const char *isa = tl_backend_isa(run.parts[0]), *asked = setting("TENSORLIB_ISA", isa);
     if (strcmp(isa, asked) != 0) {
-        fprintf(stderr, "TENSORLIB_ISA asks for %s, but the backend's level is %s\n", asked, isa);
+        fprintf(stderr, "TENSORLIB_ISA asks for %s, but the backend's ISA is %s\n", asked, isa);
         return 2;
     }
     run_folder(&run, argv[1]);

@@ -1,4 +1,4 @@
-// flash_attn_ext against its formula in double, over random shapes, strides, types, masks and options, on every level and with any number
+// flash_attn_ext against its formula in double, over random shapes, strides, types, masks and options, on every ISA and with any number
 // of threads; and a cache of keys and values that rows are set into.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
@@ -156,9 +156,9 @@ void expect_agreement(Builder &build, const Operands &o, const Options &options,
     const Ne ne{o.v->layout.ne[0], o.q->layout.ne[2], o.q->layout.ne[1], o.q->layout.ne[3]};
     ASSERT_TRUE(result->layout.ne == ne && result->layout.contiguous() && result->layout.type == DType::f32) << what;
     const auto want = wanted(o, options);
-    const auto of_levels = support::computed_on_levels(build, result, what);
-    for (std::size_t level = 0; level < of_levels.size(); level++)
-        support::expect_right(of_levels[level], want, DType::f32, what + " on " + support::all_backends()[level].level);
+    const auto of_isas = support::computed_on_isas(build, result, what);
+    for (std::size_t isa = 0; isa < of_isas.size(); isa++)
+        support::expect_right(of_isas[isa], want, DType::f32, what + " on " + support::all_backends()[isa].isa);
 }
 
 // Keys and values: floats of any strides, or a format with blocks.
@@ -231,7 +231,7 @@ TEST(Attention, carries_nan_to_the_queries_that_meet_it) {
         Operands o{build.leaf({8, tokens, 1, 1}, DType::f32, q), build.leaf({8, 9, 1, 1}, DType::f32, random),
                    build.leaf({4, 9, 1, 1}, DType::f32, random)};
         Tensor *result = node(build, o, {});
-        for (const auto &values : support::computed_on_levels(build, result, "special queries")) {
+        for (const auto &values : support::computed_on_isas(build, result, "special queries")) {
             for (std::size_t i = 0; i < values.size(); i++) EXPECT_EQ(std::isnan(values[i]), i / 4 >= 1 && i / 4 <= 3) << i;
         }
     }

@@ -55,7 +55,7 @@ inline Rounded to_bytes_for(tl::core::DType weights) {
     }
 }
 
-// How the graph's product with a rounds b on this level, as its plan says.
+// How the graph's product with a rounds b on this ISA, as its plan says.
 inline Rounded how_rounded(const tl::Graph &graph, const std::string &isa, const tl::Tensor &a) {
     const std::string plan = graph.plan_text(backend(isa, 1));
     if (plan.find(", b in 8 bits") != std::string::npos) return to_bytes_for(static_cast<tl::core::DType>(a.type()));

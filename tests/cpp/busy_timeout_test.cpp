@@ -14,7 +14,7 @@ namespace {
 // Long enough to be reached on a busy machine only by a call that would never end.
 constexpr auto long_time = 60s;
 
-tl::Backend cpu(int threads = 1) { return support::backend(support::isa_levels().front(), threads); }
+tl::Backend cpu(int threads = 1) { return support::backend(support::isas().front(), threads); }
 
 // A graph whose run another thread holds up until it is told to go on.
 class HeldRun {

@@ -1,4 +1,4 @@
-// Pooling, upscaling and convolutions against double, over random views and types, on every level, and with the same bits at 1 to 8
+// Pooling, upscaling and convolutions against double, over random views and types, on every ISA, and with the same bits at 1 to 8
 // threads; and what is refused.
 #include "convolutions.hpp"
 
@@ -8,27 +8,27 @@ using namespace convolutions;
 
 namespace {
 
-// Of each level, by threads.
-const std::vector<std::vector<core::Ref<core::Backend>>> &all_levels() {
-    static const auto levels = [] {
+// Of each ISA, by threads.
+const std::vector<std::vector<core::Ref<core::Backend>>> &all_isas() {
+    static const auto isas = [] {
         std::vector<std::vector<core::Ref<core::Backend>>> all;
-        for (const std::string &isa : support::isa_levels()) {
-            const support::Environment level("TENSORLIB_ISA", isa.c_str());
+        for (const std::string &isa : support::isas()) {
+            const support::Environment chosen("TENSORLIB_ISA", isa.c_str());
             all.emplace_back();
             for (const int threads : {1, 2, 3, 8}) all.back().push_back(core::open_backend("cpu", {.n_threads = threads}));
         }
         return all;
     }();
-    return levels;
+    return isas;
 }
 
 class Convolutions : public testing::TestWithParam<Operation> {};
 INSTANTIATE_TEST_SUITE_P(operations, Convolutions, testing::ValuesIn(all_operations),
                          [](const auto &info) { return core::op_name(info.param.op); });
 
-TEST_P(Convolutions, are_within_their_bounds) { expect_values(GetParam(), all_levels(), support::repeats(60, 10000)); }
+TEST_P(Convolutions, are_within_their_bounds) { expect_values(GetParam(), all_isas(), support::repeats(60, 10000)); }
 
-TEST_P(Convolutions, share_the_work_among_threads) { expect_values(GetParam(), all_levels(), support::repeats(3, 60), true); }
+TEST_P(Convolutions, share_the_work_among_threads) { expect_values(GetParam(), all_isas(), support::repeats(3, 60), true); }
 
 Attr n(const char *name, std::int64_t value) { return Attr::of_int(name, value); }
 Attr w(const char *name, const char *word) { return Attr::of_text(name, word); }

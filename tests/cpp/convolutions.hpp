@@ -358,16 +358,16 @@ inline std::string first_wrong_value(const Call &call, const std::vector<float> 
     return {};
 }
 
-// Each draw on the next of the first backends, and with the same bits on the others that have its level.
-inline void expect_values(const Operation &operation, std::span<const std::vector<core::Ref<core::Backend>>> levels, int draws,
+// Each draw on the next of the first backends, and with the same bits on the others that have its ISA.
+inline void expect_values(const Operation &operation, std::span<const std::vector<core::Ref<core::Backend>>> isas, int draws,
                           bool large = false) {
     Random random(11);
     for (int draw = 0; draw < draws; draw++) {
-        const auto &backends = levels[static_cast<std::size_t>(draw) % levels.size()];
+        const auto &backends = isas[static_cast<std::size_t>(draw) % isas.size()];
         Builder build(*backends[0]);
         const Call call = operation.draw(build, random, large);
         std::string given =
-            std::string(core::op_name(operation.op)) + " draw " + std::to_string(draw) + ", level " + backends[0]->isa() + ", of ";
+            std::string(core::op_name(operation.op)) + " draw " + std::to_string(draw) + ", ISA " + backends[0]->isa() + ", of ";
         for (const Tensor *source : call.src) given += core::strided_text(*source) + "; ";
         for (const Attr &attr : call.attrs) {
             given += std::string(attr.name) + "=" +

@@ -1,4 +1,4 @@
-// Constants whose original was dropped: the same bits from everything that reads them, on every level; memory that is really given back;
+// Constants whose original was dropped: the same bits from everything that reads them, on every ISA; memory that is really given back;
 // and what cannot be dropped stays as it is.
 #include "dtype/formats.hpp"
 
@@ -168,7 +168,7 @@ TEST_P(DropOriginal, everything_reads_the_same_bits) {
                           {std::max<std::int64_t>(1, 288 / block), 17, 3, 1},
                           {std::max<std::int64_t>(2, 1120 / block), 33, 1, 1},
                           {std::max<std::int64_t>(1, 512 / block), 47, 2, 3}}) {
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             if (!has_integers(isa)) continue;
             const std::string where = isa + ", " + std::to_string(s.blocks) + " blocks, " + std::to_string(s.m) + " rows";
             const auto cpu = backend(isa, 3);
@@ -195,12 +195,12 @@ TEST_P(DropOriginal, everything_reads_the_same_bits) {
     }
 }
 
-// Each level, of which some multiply in integers, on leafs whose copy is another one's.
+// Each ISA, of which some multiply in integers, on leafs whose copy is another one's.
 TEST_P(DropOriginal, other_backends_read_the_same_bits) {
     const DType type = GetParam();
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         if (!has_integers(isa)) continue;
-        for (const std::string &other : support::isa_levels()) {
+        for (const std::string &other : support::isas()) {
             tl::Context model, ctx;
             const auto a = weights_leaf(model, type, {std::max<std::int64_t>(traits(type).block_size * 3, 96), 41, 2});
             const auto nodes = readers(ctx, a);
@@ -215,7 +215,7 @@ TEST_P(DropOriginal, other_backends_read_the_same_bits) {
                 const std::size_t copies = second.packed_memory();
                 a.drop_original();
                 EXPECT_EQ(first.packed_memory(), 0u);
-                // Of the same level one copy serves both.
+                // Of the same ISA one copy serves both.
                 EXPECT_EQ(second.packed_memory() < copies, isa == other);
             }
             // The backend that made it is gone.
@@ -230,7 +230,7 @@ TEST_P(DropOriginal, other_backends_read_the_same_bits) {
 }
 
 TEST_P(DropOriginal, files_are_written_from_rebuilt_rows) {
-    const std::string isa = support::isa_levels().front();
+    const std::string isa = support::isas().front();
     if (!has_integers(isa)) GTEST_SKIP() << "no integer products at " << isa;
     const support::TempFolder folder;
     tl::Context model;
@@ -247,13 +247,13 @@ TEST_P(DropOriginal, files_are_written_from_rebuilt_rows) {
     EXPECT_TRUE(bits(tl::Gguf::open(folder.path("a.gguf")).tensor(read, "a")) == before);
 }
 
-// A level with integer products, else nothing is packed.
+// An ISA with integer products, else nothing is packed.
 class Drop : public testing::Test {
 protected:
     void SetUp() override {
         if (!has_integers(isa)) GTEST_SKIP() << "no integer products at " << isa;
     }
-    std::string isa = support::isa_levels().front();
+    std::string isa = support::isas().front();
     tl::Backend cpu = backend(isa, 2);
     tl::Context model;
 };

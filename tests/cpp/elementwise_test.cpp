@@ -1,4 +1,4 @@
-// Elementwise operations: each that has a formula against double, over random views, types and repetition, on every level and at several
+// Elementwise operations: each that has a formula against double, over random views, types and repetition, on every ISA and at several
 // thread counts; joined into programs against one by one, bit for bit; and what is refused.
 #include "math_oracles.hpp"
 #include "random_tensors.hpp"
@@ -179,10 +179,10 @@ Ne some_part(const Ne &ne, Random &random) {
     return part;
 }
 
-// Backends of one level, which their environment says when they are opened: joined, and node by node.
+// Backends of one ISA, which their environment says when they are opened: joined, and node by node.
 struct Backends {
     Backends(const std::string &isa, int threads) {
-        const support::Environment level("TENSORLIB_ISA", isa.c_str());
+        const support::Environment chosen("TENSORLIB_ISA", isa.c_str());
         joined = core::open_backend("cpu", {.n_threads = threads});
         const support::Environment fuse("TENSORLIB_FUSE", "0");
         apart = core::open_backend("cpu", {.n_threads = threads});
@@ -192,7 +192,7 @@ struct Backends {
 
 std::vector<Backends> all_backends() {
     std::vector<Backends> all;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2, 3, 8}) all.emplace_back(isa, threads);
     }
     return all;
@@ -239,9 +239,9 @@ TEST_P(Elementwise, agrees_with_double) {
             return double{x[from][static_cast<std::size_t>(at[0] + n[0] * (at[1] + n[1] * (at[2] + n[2] * at[3])))]};
         };
         const std::size_t n_operands = call.halves ? 2 : call.operands();
-        for (std::size_t level = 0; level < support::isa_levels().size(); level++) {
+        for (std::size_t isa = 0; isa < support::isas().size(); isa++) {
             const auto graph = build.graph({result});
-            core::compute(*graph, *backends[level * 4 + static_cast<std::size_t>(draw) % 4].joined);
+            core::compute(*graph, *backends[isa * 4 + static_cast<std::size_t>(draw) % 4].joined);
             const std::vector<float> got = values_of(result);
             std::size_t i = 0;
             for (std::int64_t i3 = 0; i3 < ne[3]; i3++) {
@@ -254,7 +254,7 @@ TEST_P(Elementwise, agrees_with_double) {
                             expect_right(got[i], wanted(call, given), result->layout.type);
                             ASSERT_FALSE(HasFailure())
                                 << call.text() << " of " << given[0] << ", " << given[1] << ", " << given[2] << ": element " << i
-                                << " of draw " << draw << " is " << got[i] << " on " << support::isa_levels()[level];
+                                << " of draw " << draw << " is " << got[i] << " on " << support::isas()[isa];
                         }
                     }
                 }
@@ -379,7 +379,7 @@ TEST(Programs, of_large_results_are_right) {
         want_flat[i] = std::max(v * v - v, 0.0f);
         want_rows[i] = std::max(v + r, r);
     }
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const Backends backends(isa, 2);
         const auto graph = build.graph({flat, rows});
         core::compute(*graph, *backends.joined);
@@ -395,7 +395,7 @@ TEST(Programs, have_the_same_bits_at_any_number_of_threads) {
     Tensor *row = build.leaf({1001, 1, 1, 1}, DType::bf16, random), *period = build.leaf({7, 1, 1, 1}, DType::f32, random);
     Tensor *flat = build.node(Op::silu, {build.node(Op::mul, {a, b})});
     Tensor *rows = build.node(Op::sub, {build.node(Op::div, {b, row}), period});
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         std::vector<float> first[2];
         for (const int threads : {1, 2, 3, 8}) {
             const Backends backends(isa, threads);

@@ -18,14 +18,14 @@ namespace {
 using Encode = std::int64_t (*)(const float *, const float *, void *, std::int64_t);
 
 struct Encoder {
-    std::string level;
+    std::string isa;
     Encode encode;
 };
 
-// Each way to encode a type: the traits', and every level's.
+// Each way to encode a type: the traits', and every ISA's.
 std::vector<Encoder> encoders(DType type) {
     std::vector<Encoder> all{{"traits", traits(type).encode}};
-    for (const std::string &isa : support::isa_levels()) all.push_back({isa, choose_isa(isa).kernels.formats[dtype_index(type)].encode});
+    for (const std::string &isa : support::isas()) all.push_back({isa, choose_isa(isa).kernels.formats[dtype_index(type)].encode});
     return all;
 }
 
@@ -350,7 +350,7 @@ TEST(Encode, exact_where_the_format_is) {
     }
 }
 
-TEST(Encode, same_bytes_on_every_level) {
+TEST(Encode, same_bytes_on_every_isa) {
     for (const DTypeTraits *type : block_types()) {
         const auto n = static_cast<std::size_t>(type->block_size);
         std::vector<float> x = normal(3 * n, 3), weights = normal(3 * n, 4);
@@ -363,7 +363,7 @@ TEST(Encode, same_bytes_on_every_level) {
                 std::vector<std::uint8_t> got(want.size(), 0xee);
                 EXPECT_EQ(encoder.encode(x.data(), w, got.data(), static_cast<std::int64_t>(x.size())), -1);
                 for (std::size_t i = 0; i < want.size(); i++) {
-                    ASSERT_EQ(got[i], want[i]) << type->name << " on " << encoder.level << (w ? ", weighted" : "") << ", block "
+                    ASSERT_EQ(got[i], want[i]) << type->name << " on " << encoder.isa << (w ? ", weighted" : "") << ", block "
                                                << i / type->size;
                 }
                 // One block at a time, at an odd address.
@@ -389,7 +389,7 @@ TEST(Encode, refuses_what_is_not_finite_and_says_where) {
                     std::vector<std::uint8_t> blocks(3 * type->size, 0xee);
                     ASSERT_EQ(encoder.encode(x.data(), nullptr, blocks.data(), static_cast<std::int64_t>(x.size())),
                               static_cast<std::int64_t>(at))
-                        << type->name << " on " << encoder.level;
+                        << type->name << " on " << encoder.isa;
                     for (std::size_t i = type->size; i < blocks.size(); i++) ASSERT_EQ(blocks[i], 0xee) << type->name;
                     x[2 * n - 1] = 1;
                     x[at] = kept;
@@ -521,10 +521,10 @@ TEST(Quantize, the_first_bad_value_is_named_whatever_thread_meets_it) {
     }
 }
 
-TEST(Quantize, the_level_is_TENSORLIB_ISA) {
+TEST(Quantize, the_isa_is_TENSORLIB_ISA) {
     const std::vector<float> x = normal(256, 61);
     const std::vector<std::byte> want = tl::quantize(tl::Type::q4_K, x, 256);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const support::Environment environment("TENSORLIB_ISA", isa.c_str());
         EXPECT_EQ(tl::quantize(tl::Type::q4_K, x, 256), want);
         EXPECT_EQ(tl::dequantize(tl::Type::q4_K, want).size(), x.size());

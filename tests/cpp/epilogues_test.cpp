@@ -1,4 +1,4 @@
-// A product and the addition that takes it, fused: the same bits as one after the other, on every level, by every kernel and at any number
+// A product and the addition that takes it, fused: the same bits as one after the other, on every ISA, by every kernel and at any number
 // of threads; and fused only where nobody can tell.
 #include "support.hpp"
 
@@ -30,7 +30,7 @@ TEST_P(Epilogues, give_the_same_bits_as_one_after_the_other) {
             support::leaf(ctx, {1, s.n}, 6),
             support::leaf(ctx, {s.m, 1, 2 * s.X}, 7)
                 .view({s.m, 1, s.X}, std::vector<std::size_t>{static_cast<std::size_t>(4 * s.m), static_cast<std::size_t>(8 * s.m)})};
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (const int threads : {1, 2, 3, 8}) {
                 const auto cpu = backend(isa, threads);
                 cpu.compute({filled});
@@ -61,7 +61,7 @@ class Fusing : public testing::Test {
 protected:
     tl::Context ctx;
     tl::Tensor a = support::leaf(ctx, {16, 6}, 1), b = support::leaf(ctx, {16, 5}, 2), bias = support::leaf(ctx, {6}, 3);
-    tl::Backend cpu = backend(support::isa_levels().front(), 2);
+    tl::Backend cpu = backend(support::isas().front(), 2);
 };
 
 TEST_F(Fusing, chains_of_layers) {
@@ -101,7 +101,7 @@ TEST_F(Fusing, not_where_the_result_is_not_the_products) {
 TEST_F(Fusing, with_whatever_follows) {
     const auto c = mul_mat(a, b), of_f16 = support::leaf(ctx, {6}, 7, tl::Type::f16), of_two = support::leaf(ctx, {2}, 8);
     const support::Environment fuse("TENSORLIB_FUSE", "0");
-    const tl::Backend plain = backend(support::isa_levels().front(), 2);
+    const tl::Backend plain = backend(support::isas().front(), 2);
     for (const auto &sum : {add(c, c), add(c, of_f16), add(c, of_two), add(add(add(c, bias), c), add(of_two.view({1}), of_two.view({1}))),
                             add(bias.view({6, 1}), c.view({6, 1}))}) {
         const bool whole = sum.shape()[1] == 5;
@@ -135,7 +135,7 @@ TEST_F(Fusing, may_be_switched_off) {
     const auto want = sum.read<float>();
     const auto with = [](const char *value) {
         const support::Environment fuse("TENSORLIB_FUSE", value);
-        return backend(support::isa_levels().front(), 2);
+        return backend(support::isas().front(), 2);
     };
     EXPECT_TRUE(fused(tl::Graph({sum}), with("1")));
     EXPECT_THROW(with("maybe"), tl::Error);

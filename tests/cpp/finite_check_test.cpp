@@ -11,7 +11,7 @@ namespace {
 
 constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
 
-tl::Backend cpu(int threads = 2) { return support::backend(support::isa_levels().front(), threads); }
+tl::Backend cpu(int threads = 2) { return support::backend(support::isas().front(), threads); }
 
 tl::Graph checking(std::initializer_list<tl::Tensor> outputs) {
     tl::Graph graph(outputs);
@@ -20,7 +20,7 @@ tl::Graph checking(std::initializer_list<tl::Tensor> outputs) {
 }
 
 void expect_found(const tl::Graph &graph, const std::vector<std::string> &words) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 3}) {
             support::expect_error(Status::invalid_argument, words, [&] { graph.compute(support::backend(isa, threads)); });
         }

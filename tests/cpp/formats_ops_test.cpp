@@ -1,4 +1,4 @@
-// Operations on every storage format, on every level and at 1 to 8 threads: products, rows by number, conversions. Weights
+// Operations on every storage format, on every ISA and at 1 to 8 threads: products, rows by number, conversions. Weights
 // are blocks of random bytes; what they stand for is decoded by the traits, which formats_test.cpp holds to the formats'
 // document, and everything else is computed here in double.
 #include "blocks.hpp"
@@ -52,7 +52,7 @@ TEST_P(Products, agree_with_double) {
         for (const bool exact : {false, true}) {
             const auto c = exact ? mul_mat_exact(a, b) : mul_mat(a, b);
             const tl::Graph graph({c});
-            for (const std::string &isa : support::isa_levels()) {
+            for (const std::string &isa : support::isas()) {
                 const support::Rounded rounded = how_rounded(graph, isa, a);
                 if (exact) {
                     EXPECT_EQ(rounded, support::Rounded::no);
@@ -77,7 +77,7 @@ TEST_P(Products, of_views) {
     const DTypeTraits &type = traits(GetParam());
     const std::int64_t k = 2 * type.block_size;
     const std::size_t row = 2 * type.size;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 2);
         for (const std::int64_t n : {3, 14}) {
             tl::Context ctx;
@@ -139,7 +139,7 @@ TEST(Extremes, of_codes_and_activations_do_not_overflow) {
                 b.write_f32(values);
                 const auto c = mul_mat(a, b), of_constant = mul_mat(constant, b);
                 const tl::Graph graph({c, of_constant});
-                for (const std::string &isa : support::isa_levels()) {
+                for (const std::string &isa : support::isas()) {
                     const auto rounded = size == 1 ? support::Rounded::no : how_rounded(graph, isa, a);
                     const auto expected = support::mul_mat(a.read_f32(), a.shape(), values, b.shape(), rounded);
                     graph.compute(backend(isa, 1));
@@ -166,7 +166,7 @@ TEST(Rounding, an_outlier_widens_the_error_of_its_own_256_alone) {
         values = b.read_f32();
         for (std::int64_t column = 0; column < n; column++) values[static_cast<std::size_t>(column * k + 3)] = 1e6f;
         b.write_f32(values);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             const auto a = weights.cast(type), c = mul_mat(a, b);
             const tl::Graph graph({a, c});
             graph.compute(backend(isa, 2));
@@ -208,7 +208,7 @@ TEST_P(Products, are_no_less_exact_than_the_reference) {
                 for (std::size_t i = 0; i < want.size(); i++) sum += (double{got[i]} - want[i]) * (double{got[i]} - want[i]);
                 return std::sqrt(sum / static_cast<double>(want.size()));
             };
-            for (const std::string &isa : support::isa_levels()) {
+            for (const std::string &isa : support::isas()) {
                 graph.compute(backend(isa, 2));
                 // A column has too few elements to compare errors, but in 16 bits there are hardly any.
                 const bool words = how_rounded(graph, isa, a) == support::Rounded::to_words;
@@ -222,7 +222,7 @@ TEST_P(Products, are_no_less_exact_than_the_reference) {
 // A column with a NaN or an infinity comes out not finite, every other as if it were not there.
 TEST_P(Formats, special_values_stay_in_their_columns) {
     const std::int64_t k = traits(GetParam()).block_size;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 2);
         for (const std::int64_t n : {3, 13}) {
             tl::Context ctx;
@@ -251,7 +251,7 @@ TEST_P(Formats, special_values_stay_in_their_columns) {
 
 TEST_P(Formats, rows_by_number_are_decoded_to_the_bit) {
     const std::int64_t n = 2 * traits(GetParam()).block_size;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 3, 8}) {
             tl::Context ctx;
             const auto a = blocks_leaf(ctx, GetParam(), {n, 9, 2}, 9);
@@ -273,7 +273,7 @@ TEST_P(Formats, rows_by_number_are_decoded_to_the_bit) {
 
 TEST_P(Formats, casts_and_copies_to_plain_types) {
     const std::int64_t n = traits(GetParam()).block_size;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 3, 8}) {
             const auto cpu = backend(isa, threads);
             tl::Context ctx;

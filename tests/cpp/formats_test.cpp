@@ -1,5 +1,5 @@
 // Every storage format's decoding: against checksums that the format's document states for blocks of pseudo-random
-// bytes, and against the reference implementation's output; on each instruction-set level.
+// bytes, and against the reference implementation's output; on each ISA.
 #include "dtype/codebooks.hpp"
 #include "dtype/dtype.hpp"
 
@@ -91,10 +91,10 @@ std::vector<std::uint8_t> golden_blocks(const Golden &g) {
     return bytes;
 }
 
-// Each type's decode function by level: the traits' own, and every level's.
+// Each type's decode function by ISA: the traits' own, and every ISA's.
 std::vector<std::pair<std::string, void (*)(const void *, float *, std::int64_t)>> decoders(DType type) {
     std::vector<std::pair<std::string, void (*)(const void *, float *, std::int64_t)>> all{{"traits", traits(type).decode}};
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         all.emplace_back(isa, choose_isa(isa).kernels.formats[dtype_index(type)].decode);
     }
     return all;
@@ -190,9 +190,9 @@ void expect_codes(const std::vector<std::uint8_t> &blocks) {
             std::uint8_t codes[run_length];
             Format::codes_run(block, i / run_length, codes);
             int code = codes[i % run_length];
-            if constexpr (HasLevels<Format>) {
+            if constexpr (HasCodebook<Format>) {
                 ASSERT_LT(code, 16) << Format::name << ", element " << i;
-                code = static_cast<std::uint8_t>(Format::levels[code]);
+                code = static_cast<std::uint8_t>(Format::codebook[code]);
             }
             ASSERT_LE(code, largest) << Format::name << ", element " << i;
             const double scale = Format::group_scale(block, i / group);

@@ -1,5 +1,5 @@
 // Gradients where functions end, bend or leave the range of floats: wherever a value and its derivative are finite the gradient is that
-// derivative, or the side that the operation documents, and never NaN. Against derivatives in double, on every level, with several numbers
+// derivative, or the side that the operation documents, and never NaN. Against derivatives in double, on every ISA, with several numbers
 // of threads.
 #include "support.hpp"
 
@@ -20,10 +20,10 @@ constexpr float tiny = std::numeric_limits<float>::denorm_min();
 using Floats = std::vector<float>;
 using Many = std::vector<tl::Tensor>;
 
-// Calls check(backend, its name) for every level, with one thread and with three.
+// Calls check(backend, its name) for every ISA, with one thread and with three.
 template <class Check>
 void on_all_backends(Check check) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 3}) check(support::backend(isa, threads), isa + ", " + std::to_string(threads) + " threads");
     }
 }
@@ -278,7 +278,7 @@ TEST(Edges, no_finite_value_has_a_gradient_of_nan) {
         for (float &x : drawn) x = from[random() % from.size()];
         return drawn;
     };
-    const std::string isa = support::isa_levels()[random() % support::isa_levels().size()];
+    const std::string isa = support::isas()[random() % support::isas().size()];
     const auto backend = support::backend(isa, 1);
     for (const Function &function : functions) {
         std::size_t finite = 0;

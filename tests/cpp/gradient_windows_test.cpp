@@ -1,5 +1,5 @@
 // Gradients of convolutions and of upscaling against sums in double: random windows, and images so large that what windows meet is taken in
-// bands; on every level, with the same bits at several numbers of threads; and what they take of memory.
+// bands; on every ISA, with the same bits at several numbers of threads; and what they take of memory.
 #include "support.hpp"
 
 #include <array>
@@ -45,10 +45,10 @@ void expect_sums(const std::vector<float> &got, const Sums &want, const std::str
     }
 }
 
-// The gradients on every level, which must have the same bits at any number of threads.
+// The gradients on every ISA, which must have the same bits at any number of threads.
 template <class Check>
 void on_all_backends(const std::vector<tl::Tensor> &gradients, Check check) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         std::vector<std::vector<float>> first;
         for (const int threads : {1, 2, 3}) {
             support::backend(isa, threads).compute(gradients);
@@ -165,7 +165,7 @@ TEST(Convolutions, have_gradients_of_large_images) {
     expect_gradients({Form::by_channel, 120, 110, 4, 4, 3, 9, 9, 1, 1, 4, 4});
 }
 
-std::size_t planned(const tl::Tensor &t) { return tl::Graph({t}).plan_bytes(support::backend(support::isa_levels().front(), 2))[0]; }
+std::size_t planned(const tl::Tensor &t) { return tl::Graph({t}).plan_bytes(support::backend(support::isas().front(), 2))[0]; }
 
 TEST(Convolutions, have_gradients_that_take_little_memory) {
     const tl::Context ctx;

@@ -18,7 +18,7 @@ namespace core = tl::core;
 using Many = std::vector<tl::Tensor>;
 
 std::vector<float> computed(const tl::Tensor &t, int threads = 2) {
-    support::backend(support::isa_levels().front(), threads).compute({t});
+    support::backend(support::isas().front(), threads).compute({t});
     return t.read_f32();
 }
 
@@ -45,7 +45,7 @@ TEST(Gradients, add_up_over_outputs_and_uses) {
     const std::array<std::optional<tl::Tensor>, 2> seeds{seed, std::nullopt};
     const Many gradients = ctx.gradients(std::array{product, loss}, std::array{a, b, unused, a}, seeds);
     ASSERT_EQ(gradients.size(), 4u);
-    support::backend(support::isa_levels().front(), 2).compute(gradients);
+    support::backend(support::isas().front(), 2).compute(gradients);
     const auto av = a.read_f32(), bv = b.read_f32(), sv = seed.read_f32();
     for (std::size_t i = 0; i < 5; i++) {
         EXPECT_FLOAT_EQ(gradients[0].read_f32()[i], sv[i] * bv[i] + 2 * av[i]);
@@ -62,7 +62,7 @@ TEST(Gradients, are_f32_contiguous_and_of_the_same_shape) {
                f32 = support::leaf(ctx, {3, 4}, 3);
     const auto loss = sum(mul(add(f16, bf16), f32.transpose()));
     const Many wrt{f16, bf16, f32, f32.transpose(), loss}, gradients = ctx.gradients(std::array{loss}, wrt);
-    support::backend(support::isa_levels().front(), 2).compute(gradients);
+    support::backend(support::isas().front(), 2).compute(gradients);
     for (std::size_t i = 0; i < wrt.size(); i++) {
         EXPECT_EQ(gradients[i].type(), tl::Type::f32) << i;
         EXPECT_EQ(gradients[i].shape(), wrt[i].shape()) << i;
@@ -82,7 +82,7 @@ TEST(Gradients, of_slices_are_put_where_they_were) {
             const auto gradient = part.gradients({whole}, seed).at(0);
             // Its part is the seed, and all else is 0.
             const auto same = gradient.narrow(dim, 1, part.shape()[static_cast<std::size_t>(dim)]);
-            support::backend(support::isa_levels().front(), 2).compute({gradient});
+            support::backend(support::isas().front(), 2).compute({gradient});
             EXPECT_EQ(same.read_f32(), seed.read_f32());
             double all = 0, some = 0;
             for (const float x : gradient.read_f32()) all += std::fabs(x);
@@ -128,7 +128,7 @@ tl::Tensor numbered(const tl::Context &ctx, const tl::Shape &shape) {
 
 template <class Check>
 void on_all_backends(Check check) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2, 3}) check(support::backend(isa, threads), isa + ", " + std::to_string(threads) + " threads");
     }
 }
@@ -203,7 +203,7 @@ TEST(Parts, have_gradients_of_gradients) {
 
 // As many parts of a tensor that is as much larger: nodes and memory grow with the number of parts, and no part is widened to the whole.
 TEST(Parts, cost_what_they_hold) {
-    const auto backend = support::backend(support::isa_levels().front(), 1);
+    const auto backend = support::backend(support::isas().front(), 1);
     for (const int way : {0, 1, 2, 3, 4}) {
         const tl::Context ctx;
         constexpr std::int64_t T = 64;
@@ -227,7 +227,7 @@ TEST(Parts, cost_what_they_hold) {
 
 // A chain of windows that are set: on the way back each is taken out of one gradient in place.
 TEST(Parts, that_are_set_cost_what_they_hold) {
-    const auto backend = support::backend(support::isa_levels().front(), 1);
+    const auto backend = support::backend(support::isas().front(), 1);
     const tl::Context ctx;
     constexpr std::int64_t T = 64, part = 16 * 8;
     const auto x = support::leaf(ctx, {16, 8}, 1);
@@ -250,7 +250,7 @@ TEST(Gradients, of_max_pooling_go_to_the_first_of_the_largest) {
                                               9, 9, 9, 9, 9});
     const auto tiles = sum(pool_2d(a, tl::Pool2dOp::max, 2, 2)).gradients({a}).at(0);
     const auto overlapping = sum(pool_2d(a, tl::Pool2dOp::max, 2, 2, {.s0 = 1, .s1 = 2})).gradients({a}).at(0);
-    support::backend(support::isa_levels().front(), 2).compute({tiles, overlapping});
+    support::backend(support::isas().front(), 2).compute({tiles, overlapping});
     EXPECT_EQ(tiles.read_f32(), (std::vector<float>{1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(overlapping.read_f32(), (std::vector<float>{1, 0, 2, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}));
 }
@@ -287,7 +287,7 @@ TEST(Attention, has_the_gradients_of_its_parts) {
         const auto scores = soft_max_ext(mul_mat(k, q), mask, std::nullopt, {.scale = 0.25});
         const auto parts = mul_mat(v.transpose().cont(), scores).permute({0, 2, 1, 3}).cont();
         const Many a = one.gradients({q, k, v, mask}, seed), b = parts.gradients({q, k, v, mask}, seed);
-        const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+        const tl::Backend cpu = support::backend(support::isas().front(), 2);
         cpu.compute(a);
         cpu.compute(b);
         for (std::size_t i = 0; i < 4; i++) expect_close(a[i].read_f32(), b[i].read_f32(), 1e-5f, "gradient " + std::to_string(i));
@@ -308,7 +308,7 @@ struct Layers {
 };
 
 TEST(Writes, come_after_what_gradients_need) {
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 3);
+    const tl::Backend cpu = support::backend(support::isas().front(), 3);
     const Layers reference;
     const Many wanted{reference.stepped(reference.first, reference.gradients[0]),
                       reference.stepped(reference.second, reference.gradients[1])};
@@ -333,7 +333,7 @@ TEST(Writes, are_seen_by_what_comes_later) {
     const auto cache = ctx.zeros(tl::Type::f32, {3}), x = support::leaf(ctx, {3}, 1);
     const auto later = sqr(cache), y = sum(x);
     const auto gradient = y.gradients({x}).at(0), written = cpy(x, cache);
-    support::backend(support::isa_levels().front(), 2).compute({written, later, gradient});
+    support::backend(support::isas().front(), 2).compute({written, later, gradient});
     const auto xs = x.read_f32(), seen = later.read_f32();
     for (std::size_t i = 0; i < 3; i++) EXPECT_EQ(seen[i], xs[i] * xs[i]);
 }
@@ -348,8 +348,8 @@ TEST(Writes, that_have_no_place_are_refused) {
     const auto step = cpy(other, w);
     support::expect_error(Status::invalid_argument,
                           {"graph_create", "div [3] f32", "cpy [3] f32", "must read 'weight' [3] f32", "two graphs"},
-                          [&] { support::backend(support::isa_levels().front(), 2).compute({step, gradient}); });
-    EXPECT_NO_THROW(support::backend(support::isa_levels().front(), 2).compute({gradient, step}));
+                          [&] { support::backend(support::isas().front(), 2).compute({step, gradient}); });
+    EXPECT_NO_THROW(support::backend(support::isas().front(), 2).compute({gradient, step}));
 }
 
 TEST(Contexts, may_be_many) {

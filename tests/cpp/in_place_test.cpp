@@ -172,8 +172,8 @@ protected:
 
     std::vector<core::Ref<core::Backend>> backends = [] {
         std::vector<core::Ref<core::Backend>> all;
-        for (const std::string &isa : support::isa_levels()) {
-            const support::Environment level("TENSORLIB_ISA", isa.c_str());
+        for (const std::string &isa : support::isas()) {
+            const support::Environment chosen("TENSORLIB_ISA", isa.c_str());
             for (const int threads : {1, 3, 8}) all.push_back(core::cpu_device().open({threads, false}));
         }
         return all;

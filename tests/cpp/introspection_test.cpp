@@ -112,7 +112,7 @@ TEST(Introspection, nodes_that_are_computed_again_are_the_originals) {
         shown[node.handle()]++;
         return true;
     });
-    graph.compute(support::backend(support::isa_levels().front(), 2));
+    graph.compute(support::backend(support::isas().front(), 2));
     for (const auto &[node, n] : shown) EXPECT_EQ(n, 1);
 }
 
@@ -188,7 +188,7 @@ TEST(CHandles, are_shared_with_the_c_abi) {
     const tl::Tensor y = tl::Context::from(c).add(t, t);
     tl_context_free(c);  // the C++ handles keep it
     t.set({0}, 3.0f);
-    support::backend(support::isa_levels().front(), 1).compute({y});
+    support::backend(support::isas().front(), 1).compute({y});
     EXPECT_EQ(y.get({0}), 6);
     support::expect_error(Status::invalid_argument, {"NULL"}, [] { (void)tl::Tensor::from(nullptr); });
     support::expect_error(Status::invalid_argument, {"NULL"}, [] { (void)tl::Context::from(nullptr); });
@@ -200,7 +200,7 @@ TEST(Observer, sees_every_result_in_order) {
     const auto x = ctx.tensor<float>({2}, {1, 4});
     const auto a = sqr(x), b = log(a), c = b.reshape({1, 2}), d = sum(b);
     const tl::Graph graph({d});
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const tl::Backend backend = support::backend(isa, 2);
         graph.compute(backend);
         const float plain = d.get({});
@@ -234,7 +234,7 @@ TEST(Observer, stops_the_run_and_its_exceptions_come_out) {
     const auto x = ctx.tensor<float>({2}, {1, 4});
     const auto y = exp(log(sqr(x)));
     const tl::Graph graph({y});
-    const tl::Backend backend = support::backend(support::isa_levels().front(), 1);
+    const tl::Backend backend = support::backend(support::isas().front(), 1);
     graph.set_observer([](const tl::Tensor &node, std::size_t, std::size_t) { return node.op() != "log"; });
     support::expect_error(Status::aborted, {"stopped by the observer after 2 of 3 nodes"}, [&] { graph.compute(backend); });
     support::expect_error(Status::invalid_argument, {"not computed"}, [&] { (void)y.read_f32(); });
@@ -255,7 +255,7 @@ TEST(Observer, another_thread_is_shown_nothing) {
         std::thread([&] { support::expect_error(Status::busy, {}, [&] { (void)node.read_f32(); }); }).join();
         return true;
     });
-    graph.compute(support::backend(support::isa_levels().front(), 1));
+    graph.compute(support::backend(support::isas().front(), 1));
 }
 
 // What copies write, and views of results, lie with strides.
@@ -270,7 +270,7 @@ TEST(Observer, reads_results_with_strides) {
         if (node.op() == "cpy") seen = node.read_f32();
         return true;
     });
-    graph.compute(support::backend(support::isa_levels().front(), 2));
+    graph.compute(support::backend(support::isas().front(), 2));
     EXPECT_EQ(seen, (std::vector<float>{1, 2, 3, 4, 5, 6}));
     EXPECT_EQ(y.get({}), 91);
 }

@@ -506,7 +506,7 @@ TEST(Join, an_operation_that_no_device_takes_names_all_refusals) {
     joined.compute({sum});
 }
 
-TEST(Place, is_of_nodes_that_have_memory_of_their_own) {
+TEST(NodeIndex, is_of_nodes_that_have_memory_of_their_own) {
     const tl::Backend a("cpu:0", {1}), b("cpu:1", {1}), joined = tl::Backend::join({a, b});
     const tl::Context ctx(a);
     const auto x = leaf(ctx, {4, 4}, 1), y = exp(x);
@@ -580,7 +580,7 @@ TEST(Constants, whose_original_was_dropped_go_to_other_devices_too) {
     w.set_constant();
     const auto y = weights.mul_mat(w, x_here);
     cpu.compute({y});
-    if (cpu.packed_memory() == 0) GTEST_SKIP() << "no packed copies of q8_0 at this level";
+    if (cpu.packed_memory() == 0) GTEST_SKIP() << "no packed copies of q8_0 on this ISA";
     w.drop_original();
     const auto z = ctx.mul_mat(w, x);
     joined.compute({z});

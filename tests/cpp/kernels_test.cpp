@@ -1,4 +1,4 @@
-// Every kernel on every level against double, at 1 to 8 threads; and that the plan picked the kernel that was meant.
+// Every kernel on every ISA against double, at 1 to 8 threads; and that the plan picked the kernel that was meant.
 #include "cpu/dispatch.hpp"
 #include "dtype/dtype.hpp"
 #include "support.hpp"
@@ -28,7 +28,7 @@ TEST_P(MulMat, agrees_with_double) {
     const auto c = mul_mat(a, b);
     const tl::Graph graph({c});
     const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         std::vector<float> first;
         for (const int threads : {1, 2, 3, 8}) {
             const auto cpu = backend(isa, threads);
@@ -42,7 +42,7 @@ TEST_P(MulMat, agrees_with_double) {
     }
 }
 
-// Sizes around the tiles of all levels: panels of 8, 16 and 32 rows by 6 and 12 columns, dot tiles of 4 rows, blocks of
+// Sizes around the tiles of all ISAs: panels of 8, 16 and 32 rows by 6 and 12 columns, dot tiles of 4 rows, blocks of
 // 192 rows, 512 k and 1024 columns.
 std::vector<Product> products() {
     std::vector<Product> all;
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(sizes, MulMat, testing::ValuesIn(products()));
 
 // Each operand in another layout than packed, against the packed result's oracle.
 TEST(MulMatLayouts, strided_operands) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 2);
         for (const std::int64_t n : {3, 40}) {
             tl::Context ctx;
@@ -106,7 +106,7 @@ TEST(MulMatLayouts, attention) {
                 const auto rounded = type == tl::Type::bf16 ? support::Rounded::to_bf16 : support::Rounded::no;
                 const auto want_qk = support::mul_mat(keys.read_f32(), keys.shape(), queries.read_f32(), queries.shape(), rounded);
                 const auto want_sv = support::mul_mat(values.read_f32(), values.shape(), scores.read_f32(), scores.shape(), rounded);
-                for (const std::string &isa : support::isa_levels()) {
+                for (const std::string &isa : support::isas()) {
                     for (const int threads : {1, 3}) {
                         const auto cpu = backend(isa, threads);
                         cpu.compute({qk});
@@ -130,7 +130,7 @@ TEST(MulMatShapes, tall_and_flat) {
         tl::Context ctx;
         const auto a = leaf(ctx, {s.k, s.m}, 55), b = leaf(ctx, {s.k, s.n}, 56), c = mul_mat(a, b);
         const auto want = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (const int threads : {1, 8}) {
                 backend(isa, threads).compute({c});
                 EXPECT_EQ(support::first_wrong(c.read<float>(), want), "") << isa << " k " << s.k << " m " << s.m << " n " << s.n;
@@ -140,7 +140,7 @@ TEST(MulMatShapes, tall_and_flat) {
 }
 
 TEST(MulMatTypes, any_float_type_by_the_reference) {
-    const auto cpu = backend(support::isa_levels().front(), 2);
+    const auto cpu = backend(support::isas().front(), 2);
     for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
         for (const tl::Type tb : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
             tl::Context ctx;
@@ -155,7 +155,7 @@ TEST(MulMatTypes, any_float_type_by_the_reference) {
 // A NaN or an infinity reaches the elements whose sums it is in, and no others: no padding takes part.
 TEST(MulMatSpecialValues, stay_in_their_rows_and_columns) {
     constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 2);
         for (const std::int64_t n : {2, 13}) {
             tl::Context ctx;
@@ -203,7 +203,7 @@ TEST_P(Add, is_exact) {
     const tl::Graph graph({c});
     const auto av = a.read<float>(), bv = b.read<float>();
     const auto na = a.shape(), nb = b.shape();
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2, 5}) {
             const auto cpu = backend(isa, threads);
             EXPECT_NE(graph.plan_text(cpu).find(s.kernel), std::string::npos) << graph.plan_text(cpu);
@@ -230,8 +230,8 @@ INSTANTIATE_TEST_SUITE_P(shapes, Add,
                                          Sum{"tiles_rows", {33, 5, 2, 3}, {1, 5}}, Sum{"tiles_rows", {33, 6, 4, 3}, {11, 3, 2, 1}},
                                          Sum{"tiles_rows", {400, 300}, {1, 300}}));
 
-// What every level has is filled by the baseline, so that a level may leave out what it does no better; and so of every level.
-TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
+// What every ISA has is filled by the baseline, so that an ISA may leave out what it does no better; and so of every ISA.
+TEST(SimdTable, the_baseline_fills_every_entry_that_all_isas_have) {
     using namespace tl::core;
     // A table of functions and nothing else, read as such: an entry that is added to it is looked at too.
     const auto functions = [](const auto &table) {
@@ -241,29 +241,29 @@ TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
         std::memcpy(all.data(), &table, sizeof table);
         return all;
     };
-    for (std::size_t level = 0; level < isa_count(); level++) {
-        const leaf::LeafTable &leaf = isa_at(level).kernels;
-        const char *name = isa_at(level).name;
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
+        const simd::SimdTable &simd = isa_at(isa).kernels;
+        const char *name = isa_at(isa).name;
         // Of `second` not every formula has one.
-        const auto &tiles = leaf.tiles;
+        const auto &tiles = simd.tiles;
         for (const auto f : functions(tiles.loops)) EXPECT_TRUE(f) << name;
         for (const auto f : functions(tiles.first)) EXPECT_TRUE(f) << name;
         for (const auto &step : {tiles.load, tiles.store, tiles.stream, tiles.end}) EXPECT_TRUE(step.four && step.one) << name;
         EXPECT_TRUE(tiles.run) << name;
-        for (const auto f : functions(leaf.copies)) EXPECT_TRUE(f) << name;
-        for (const auto f : functions(leaf.sums)) EXPECT_TRUE(f) << name;
-        for (const auto f : functions(leaf.losses)) EXPECT_TRUE(f) << name;
-        for (const auto f : functions(leaf.comparisons)) EXPECT_TRUE(f) << name;
-        EXPECT_TRUE(leaf.pack.f32) << name;
-        EXPECT_TRUE(leaf.gemm.rows > 0 && leaf.gemm.columns > 0 && leaf.dot.rows > 0 && leaf.dot.columns > 0) << name;
-        for (int n = 0; n < leaf.gemm.columns; n++)
-            EXPECT_TRUE(leaf.gemm.f32.from_cache[n] && leaf.gemm.f32.from_memory[n]) << name << ' ' << n;
-        for (int r = 0; r < leaf.dot.rows; r++) {
-            for (int n = 0; n < leaf.dot.columns; n++) EXPECT_TRUE(leaf.dot.f32[r][n]) << name << ' ' << r << ' ' << n;
+        for (const auto f : functions(simd.copies)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(simd.sums)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(simd.losses)) EXPECT_TRUE(f) << name;
+        for (const auto f : functions(simd.comparisons)) EXPECT_TRUE(f) << name;
+        EXPECT_TRUE(simd.pack.f32) << name;
+        EXPECT_TRUE(simd.gemm.rows > 0 && simd.gemm.columns > 0 && simd.dot.rows > 0 && simd.dot.columns > 0) << name;
+        for (int n = 0; n < simd.gemm.columns; n++)
+            EXPECT_TRUE(simd.gemm.f32.from_cache[n] && simd.gemm.f32.from_memory[n]) << name << ' ' << n;
+        for (int r = 0; r < simd.dot.rows; r++) {
+            for (int n = 0; n < simd.dot.columns; n++) EXPECT_TRUE(simd.dot.f32[r][n]) << name << ' ' << r << ' ' << n;
         }
         std::size_t type = 0;
 #define TL_DTYPE(name_of_type, id, format) \
-    for (const auto f : functions(leaf.formats[type++])) EXPECT_TRUE(f) << name << " " #name_of_type;
+    for (const auto f : functions(simd.formats[type++])) EXPECT_TRUE(f) << name << " " #name_of_type;
 #include "dtype/dtype_list.inc"
 #undef TL_DTYPE
     }
@@ -274,15 +274,15 @@ TEST(LeafTable, the_baseline_fills_every_entry_that_all_levels_have) {
 TEST(Panels, of_16_bits_have_the_bits_of_floats) {
     using namespace tl::core;
     constexpr std::int64_t k = 38;
-    for (const std::string &isa : support::isa_levels()) {
-        const leaf::LeafTable &leaf = choose_isa(isa).kernels;
-        const auto rows = static_cast<std::size_t>(leaf.gemm.rows);
+    for (const std::string &isa : support::isas()) {
+        const simd::SimdTable &simd = choose_isa(isa).kernels;
+        const auto rows = static_cast<std::size_t>(simd.gemm.rows);
         for (const DType type : {DType::f16, DType::bf16}) {
             const bool pairs = type == DType::bf16;
-            const leaf::LeafTable::Gemm &gemm = pairs ? leaf.gemm.bf16_by_f32 : leaf.gemm.f16_by_f32;
+            const simd::SimdTable::Gemm &gemm = pairs ? simd.gemm.bf16_by_f32 : simd.gemm.f16_by_f32;
             if (!gemm.from_cache[0]) continue;
             // Thirds: sums depend on their order.
-            std::vector<float> values(rows * k), b(static_cast<std::size_t>(leaf.gemm.columns) * k), widened(rows * k);
+            std::vector<float> values(rows * k), b(static_cast<std::size_t>(simd.gemm.columns) * k), widened(rows * k);
             for (std::size_t i = 0; i < values.size(); i++) values[i] = support::value(4, static_cast<std::uint32_t>(i)) / 3;
             for (std::size_t i = 0; i < b.size(); i++) b[i] = support::value(5, static_cast<std::uint32_t>(i)) / 3;
             std::vector<std::uint16_t> stored(rows * k), panel(rows * k);
@@ -291,11 +291,11 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
             for (std::size_t i = 0; i < k; i++) {
                 for (std::size_t r = 0; r < rows; r++) panel[pairs ? (i / 2 * rows + r) * 2 + i % 2 : i * rows + r] = stored[i * rows + r];
             }
-            for (int n = 1; n <= leaf.gemm.columns; n++) {
+            for (int n = 1; n <= simd.gemm.columns; n++) {
                 std::vector<float> got(rows * static_cast<std::size_t>(n)), want(got.size());
                 for (const auto kernels : {&gemm.from_cache, &gemm.from_memory}) {
-                    (*kernels)[n - 1](pairs ? k / 2 : k, panel.data(), b.data(), got.data(), leaf.gemm.rows, leaf.gemm.rows, false);
-                    leaf.gemm.f32.from_cache[n - 1](k, widened.data(), b.data(), want.data(), leaf.gemm.rows, leaf.gemm.rows, false);
+                    (*kernels)[n - 1](pairs ? k / 2 : k, panel.data(), b.data(), got.data(), simd.gemm.rows, simd.gemm.rows, false);
+                    simd.gemm.f32.from_cache[n - 1](k, widened.data(), b.data(), want.data(), simd.gemm.rows, simd.gemm.rows, false);
                     EXPECT_EQ(got, want) << isa << " " << traits(type).name << " n " << n;
                 }
             }
@@ -305,14 +305,14 @@ TEST(Panels, of_16_bits_have_the_bits_of_floats) {
 
 // Results past the caches: the same bytes, wherever they begin and end, and nothing beside them.
 TEST(CopyStream, any_place_and_length) {
-    for (const std::string &isa : support::isa_levels()) {
-        const tl::core::leaf::LeafTable &leaf = tl::core::choose_isa(isa).kernels;
+    for (const std::string &isa : support::isas()) {
+        const tl::core::simd::SimdTable &simd = tl::core::choose_isa(isa).kernels;
         for (const std::int64_t n : {0, 1, 3, 63, 64, 65, 127, 128, 1000, 4099}) {
             for (std::size_t begin = 0; begin < 66; begin += 13) {
                 std::vector<unsigned char> from(4200), to(4400, 0xee);
                 for (std::size_t i = 0; i < from.size(); i++) from[i] = static_cast<unsigned char>(i * 7 % 251);
-                leaf.copies.stream(n, from.data() + 5, to.data() + begin);
-                leaf.copies.stream_end();
+                simd.copies.stream(n, from.data() + 5, to.data() + begin);
+                simd.copies.stream_end();
                 for (std::size_t i = 0; i < to.size(); i++) {
                     const bool inside = i >= begin && i < begin + static_cast<std::size_t>(n);
                     ASSERT_EQ(to[i], inside ? from[i - begin + 5] : 0xee) << isa << " n " << n << " at " << i;
@@ -345,7 +345,7 @@ TEST_P(LargeCopies, have_every_element) {
     const std::size_t stride[] = {static_cast<std::size_t>(wide + 3) * sizeof(float)};
     const auto gaps = wider.view({wide, rows * copies}, stride, sizeof(float));
     const auto copied = cpy(got, gaps);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 3);
         cpu.compute({got, copied});
         const auto result = got.read_f32(), again = wider.read<float>();
@@ -401,7 +401,7 @@ TEST(AddStream, large_sums) {
 }
 
 TEST(AddTypes, computed_in_f32_and_rounded_once) {
-    const auto cpu = backend(support::isa_levels().front(), 2);
+    const auto cpu = backend(support::isas().front(), 2);
     for (const tl::Type ta : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
         for (const tl::Type tb : {tl::Type::f32, tl::Type::f16, tl::Type::bf16}) {
             tl::Context ctx;
@@ -422,7 +422,7 @@ TEST(AddTypes, computed_in_f32_and_rounded_once) {
 
 // Copies between any two layouts keep ne order; conversions round like the type does.
 TEST(Copies, any_layout_to_any_layout) {
-    const auto cpu = backend(support::isa_levels().front(), 3);
+    const auto cpu = backend(support::isas().front(), 3);
     for (const tl::Type from : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::i8, tl::Type::i64}) {
         for (const tl::Type to : {tl::Type::f32, tl::Type::f16, tl::Type::bf16, tl::Type::i8, tl::Type::i64}) {
             const bool converts = static_cast<int>(from) != static_cast<int>(to);
@@ -446,13 +446,13 @@ TEST(Copies, any_layout_to_any_layout) {
 
 TEST(Isa, a_level_that_is_none_or_not_there_is_an_error) {
     support::expect_error(tl::Status::invalid_argument, {"TENSORLIB_ISA", "pentium", "baseline"}, [] { backend("pentium", 1); });
-    for (const char *level : {"avx512", "avx2", "baseline"}) {
+    for (const char *isa : {"avx512", "avx2", "baseline"}) {
         bool here = false;
-        for (std::size_t i = 0; i < tl::core::isa_count(); i++) here = here || std::string(level) == tl::core::isa_at(i).name;
+        for (std::size_t i = 0; i < tl::core::isa_count(); i++) here = here || std::string(isa) == tl::core::isa_at(i).name;
         if (here) {
-            EXPECT_EQ(backend(level, 1).isa(), level);
+            EXPECT_EQ(backend(isa, 1).isa(), isa);
         } else {
-            support::expect_error(tl::Status::unavailable, {level, "baseline"}, [&] { backend(level, 1); });
+            support::expect_error(tl::Status::unavailable, {isa, "baseline"}, [&] { backend(isa, 1); });
         }
     }
 }

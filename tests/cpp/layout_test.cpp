@@ -1,4 +1,4 @@
-// Operations that move elements, on every level and at several thread counts.
+// Operations that move elements, on every ISA and at several thread counts.
 #include "scatters.hpp"
 
 #include "api/devices.hpp"
@@ -8,13 +8,13 @@ using namespace moves;
 namespace {
 
 core::Ref<core::Backend> opened(const std::string &isa, int threads) {
-    const support::Environment level("TENSORLIB_ISA", isa.c_str());
+    const support::Environment chosen("TENSORLIB_ISA", isa.c_str());
     return core::open_backend("cpu", {.n_threads = threads});
 }
 
 std::vector<core::Ref<core::Backend>> all_backends() {
     std::vector<core::Ref<core::Backend>> all;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2, 3, 8}) all.push_back(opened(isa, threads));
     }
     return all;
@@ -48,7 +48,7 @@ TEST(Gather, names_the_first_index_that_is_not_there) {
     const auto indices = ctx.zeros(tl::Type::i32, {200, 1000});
     indices.write<std::int32_t>(numbers);
     const auto taken = gather(ctx.zeros(tl::Type::f32, {200, 7}), indices, 1);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 8}) {
             support::expect_error(tl::Status::invalid_argument, {"gather", "element 70000 of indices is 7", "0 to 6"},
                                   [&] { support::backend(isa, threads).compute({taken}); });
@@ -63,7 +63,7 @@ TEST(Arange, is_rounded_once) {
         const tl::Context ctx;
         const auto numbers = ctx.arange(start, start + (static_cast<double>(n) - 0.5) * step, step);
         ASSERT_EQ(numbers.n_elements(), n);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             support::backend(isa, 3).compute({numbers});
             const auto got = numbers.read<float>();
             for (std::size_t i = 0; i < got.size(); i++) ASSERT_EQ(got[i], static_cast<float>(start + static_cast<double>(i) * step)) << i;
@@ -85,7 +85,7 @@ protected:
     template <class OriginOf>
     void expect(Op op, const std::vector<Ne> &shapes, const Attr &attr, const Ne &units, const OriginOf &origin) {
         Random random(3);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             const auto cpu = opened(isa, 3);
             Builder build(*cpu);
             std::vector<Tensor *> src;

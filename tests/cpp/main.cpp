@@ -1,4 +1,4 @@
-// Says which instruction-set level ran, and fails if it is not the one asked for.
+// Says which ISA ran, and fails if it is not the one asked for.
 #include <gtest/gtest.h>
 
 #include <tensorlib/tensorlib.hpp>

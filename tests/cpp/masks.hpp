@@ -110,11 +110,11 @@ inline Expected sums(const tl::Tensor &a, const tl::Tensor &h, const std::option
     return e;
 }
 
-// The graph of c on every level at 1 to 8 threads, within what `want(graph, isa)` says, and of the same bits.
+// The graph of c on every ISA at 1 to 8 threads, within what `want(graph, isa)` says, and of the same bits.
 template <class Want>
 void expect_on_all(const tl::Tensor &c, const std::string &what, Want want) {
     const tl::Graph graph({c});
-    for (const std::string &isa : isa_levels()) {
+    for (const std::string &isa : isas()) {
         const Expected expected = want(graph, isa);
         std::vector<float> first;
         for (const int threads : {1, 2, 3, 8}) {

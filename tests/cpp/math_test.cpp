@@ -1,8 +1,8 @@
-// The loops over tiles of every level that this CPU has: each formula's accuracy, its special values, and what all loops promise.
+// The loops over tiles of every ISA that this CPU has: each formula's accuracy, its special values, and what all loops promise.
 #include "math_oracles.hpp"
 #include "support.hpp"
 
-#include "cpu/leaf/leaf_table.hpp"
+#include "cpu/simd/simd_table.hpp"
 
 #include <bit>
 #include <cstring>
@@ -15,13 +15,13 @@ using tl::core::isa_count;
 using tl::core::n_tile_ops;
 using tl::core::tile_op_traits;
 using tl::core::TileOp;
-using tl::core::leaf::TileArgs;
+using tl::core::simd::TileArgs;
 
 constexpr float inf = std::numeric_limits<float>::infinity(), nan_value = std::numeric_limits<float>::quiet_NaN();
 constexpr float most = std::numeric_limits<float>::max(), normal = std::numeric_limits<float>::min();
 constexpr float least = std::numeric_limits<float>::denorm_min();
 
-void run(std::size_t level, TileOp op, const TileArgs &args) { isa_at(level).kernels.tiles.loops[static_cast<std::size_t>(op)](args); }
+void run(std::size_t isa, TileOp op, const TileArgs &args) { isa_at(isa).kernels.tiles.loops[static_cast<std::size_t>(op)](args); }
 
 // Parameters that every formula can be run with.
 std::vector<float> some_params(TileOp op) {
@@ -81,7 +81,7 @@ std::string text(const Worst &w) {
     return line;
 }
 
-// The formula over blocks of inputs, which `fill` writes (false after the last one), at all levels against one oracle.
+// The formula over blocks of inputs, which `fill` writes (false after the last one), on all ISAs against one oracle.
 template <class Fill>
 void expect_accurate(const oracle::Formula &formula, int operands, Fill fill) {
     constexpr int block = 1 << 14;
@@ -93,24 +93,24 @@ void expect_accurate(const oracle::Formula &formula, int operands, Fill fill) {
             const double of[2] = {x[0][static_cast<std::size_t>(i)], x[1][static_cast<std::size_t>(i)]};
             exact[static_cast<std::size_t>(i)] = formula.exact(of, formula.params.data());
         }
-        for (std::size_t level = 0; level < isa_count(); level++) {
-            run(level, formula.op,
+        for (std::size_t isa = 0; isa < isa_count(); isa++) {
+            run(isa, formula.op,
                 {block, {x[0].data(), operands > 1 ? x[1].data() : nullptr, nullptr}, 0, got.data(), formula.params.data()});
             for (std::size_t i = 0; i < block; i++) {
                 // A gate's activation is rounded before it is multiplied: below 2^-126 by up to a step.
                 const double more = operands > 1 ? std::fabs(double{x[1][i]}) * least : 0;
                 const double d = distance(got[i], exact[i], formula.ulps, more);
-                if (d > worst[level].distance) worst[level] = {d, {x[0][i], operands > 1 ? x[1][i] : 0}, got[i], exact[i]};
+                if (d > worst[isa].distance) worst[isa] = {d, {x[0][i], operands > 1 ? x[1][i] : 0}, got[i], exact[i]};
             }
         }
     }
-    for (std::size_t level = 0; level < isa_count(); level++) {
-        EXPECT_LE(worst[level].distance, 1) << isa_at(level).name << ' ' << text(worst[level]);
-        testing::Test::RecordProperty(isa_at(level).name, text(worst[level]));
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
+        EXPECT_LE(worst[isa].distance, 1) << isa_at(isa).name << ' ' << text(worst[isa]);
+        testing::Test::RecordProperty(isa_at(isa).name, text(worst[isa]));
         // What it is, not only that it is enough.
         if (support::repeats(0, 1) != 0) {
-            std::printf("  %-12s %-9s %.3f %s\n", traits(formula.op).name, isa_at(level).name,
-                        worst[level].distance * (formula.ulps != 0 ? formula.ulps : 1e-6 / 0x1p-24), formula.ulps != 0 ? "ulp" : "2^-24");
+            std::printf("  %-12s %-9s %.3f %s\n", traits(formula.op).name, isa_at(isa).name,
+                        worst[isa].distance * (formula.ulps != 0 ? formula.ulps : 1e-6 / 0x1p-24), formula.ulps != 0 ? "ulp" : "2^-24");
         }
     }
 }
@@ -434,14 +434,14 @@ void expect_same(float got, float expected, const std::string &what) {
     }
 }
 
-float one(std::size_t level, TileOp op, const float *x, const float *params) {
+float one(std::size_t isa, TileOp op, const float *x, const float *params) {
     float got = 77;
-    run(level, op, {1, {x, x + 1, x + 2}, 0, &got, params});
+    run(isa, op, {1, {x, x + 1, x + 2}, 0, &got, params});
     return got;
 }
 
-std::string called(std::size_t level, TileOp op, const float *x) {
-    return std::string(isa_at(level).name) + ' ' + traits(op).name + '(' + std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " +
+std::string called(std::size_t isa, TileOp op, const float *x) {
+    return std::string(isa_at(isa).name) + ' ' + traits(op).name + '(' + std::to_string(x[0]) + ", " + std::to_string(x[1]) + ", " +
            std::to_string(x[2]) + ')';
 }
 
@@ -450,8 +450,8 @@ TEST(Tiles, special_values) {
     for (const Special &s : specials()) {
         count[s.op]++;
         ASSERT_EQ(static_cast<int>(s.params.size()), traits(s.op).parameters) << traits(s.op).name;
-        for (std::size_t level = 0; level < isa_count(); level++)
-            expect_same(one(level, s.op, s.x, s.params.data()), s.expected, called(level, s.op, s.x));
+        for (std::size_t isa = 0; isa < isa_count(); isa++)
+            expect_same(one(isa, s.op, s.x, s.params.data()), s.expected, called(isa, s.op, s.x));
     }
     // pow's are below.
     for (std::size_t op = 0; op < n_tile_ops; op++)
@@ -467,11 +467,11 @@ TEST(Tiles, special_values_of_pow) {
             for (int signs = 0; signs < 4; signs++) {
                 const float x[3] = {(signs & 1) != 0 ? -a : a, (signs & 2) != 0 ? -b : b, 0};
                 const double exact = std::pow(double{x[0]}, double{x[1]});
-                for (std::size_t level = 0; level < isa_count(); level++) {
-                    const float got = one(level, TileOp::pow, x, nullptr);
-                    EXPECT_LE(distance(got, exact, 2, 0), 1) << called(level, TileOp::pow, x) << " is " << got << " in place of " << exact;
+                for (std::size_t isa = 0; isa < isa_count(); isa++) {
+                    const float got = one(isa, TileOp::pow, x, nullptr);
+                    EXPECT_LE(distance(got, exact, 2, 0), 1) << called(isa, TileOp::pow, x) << " is " << got << " in place of " << exact;
                     EXPECT_TRUE(std::isnan(got) || std::signbit(got) == std::signbit(exact))
-                        << called(level, TileOp::pow, x) << " is " << got;
+                        << called(isa, TileOp::pow, x) << " is " << got;
                 }
             }
         }
@@ -489,8 +489,8 @@ TEST(Tiles, nan_in_is_nan_out) {
                 float x[3] = {other, other, other};
                 x[k] = nan_value;
                 const std::vector<float> params = some_params(op);
-                for (std::size_t level = 0; level < isa_count(); level++)
-                    EXPECT_TRUE(std::isnan(one(level, op, x, params.data()))) << called(level, op, x);
+                for (std::size_t isa = 0; isa < isa_count(); isa++)
+                    EXPECT_TRUE(std::isnan(one(isa, op, x, params.data()))) << called(isa, op, x);
             }
         }
     }
@@ -500,11 +500,11 @@ TEST(Tiles, nan_in_is_nan_out) {
 TEST(Tiles, moves_and_signs_keep_the_bits_of_nan) {
     for (const std::uint32_t bits : {0x7fc00001u, 0xffc12345u, 0x7f812345u, 0xff800001u}) {
         const float x[3] = {of_bits(bits), of_bits(bits), 1};
-        for (std::size_t level = 0; level < isa_count(); level++) {
-            EXPECT_EQ(bits_of(one(level, TileOp::copy, x, nullptr)), bits);
-            EXPECT_EQ(bits_of(one(level, TileOp::neg, x, nullptr)), bits ^ 0x80000000u);
-            EXPECT_EQ(bits_of(one(level, TileOp::abs, x, nullptr)), bits & 0x7fffffffu);
-            EXPECT_EQ(bits_of(one(level, TileOp::where, x, nullptr)), bits);
+        for (std::size_t isa = 0; isa < isa_count(); isa++) {
+            EXPECT_EQ(bits_of(one(isa, TileOp::copy, x, nullptr)), bits);
+            EXPECT_EQ(bits_of(one(isa, TileOp::neg, x, nullptr)), bits ^ 0x80000000u);
+            EXPECT_EQ(bits_of(one(isa, TileOp::abs, x, nullptr)), bits & 0x7fffffffu);
+            EXPECT_EQ(bits_of(one(isa, TileOp::where, x, nullptr)), bits);
         }
     }
 }
@@ -522,9 +522,9 @@ TEST(Tiles, swiglu_oai_is_accurate) {
                 const double exact = std::isnan(x[0]) ? nan_value : oracle::swiglu_oai(x[0], x[1], alpha, limit);
                 // b + 1 is rounded, and the gate before it is multiplied.
                 const double more = (std::fabs(double{x[1]}) + 1) * least;
-                for (std::size_t level = 0; level < isa_count(); level++) {
-                    const float got = one(level, TileOp::swiglu_oai, x, params);
-                    ASSERT_LE(distance(got, exact, 0, more), 1) << called(level, TileOp::swiglu_oai, x) << " is " << got << " in place of "
+                for (std::size_t isa = 0; isa < isa_count(); isa++) {
+                    const float got = one(isa, TileOp::swiglu_oai, x, params);
+                    ASSERT_LE(distance(got, exact, 0, more), 1) << called(isa, TileOp::swiglu_oai, x) << " is " << got << " in place of "
                                                                 << exact << " with alpha " << alpha << ", limit " << limit;
                 }
             }
@@ -543,10 +543,10 @@ TEST(Tiles, xielu_is_accurate) {
             const double v = x[0], m = std::fmin(std::fmin(v, double{p[3]}), 0);
             const double first = v > 0 ? p[1] * v * v : p[0] * oracle::expm1_less(m), second = v > 0 ? 0 : p[0] * (m - v), third = p[2] * v;
             const double terms = std::fabs(first) + std::fabs(second) + std::fabs(third);
-            for (std::size_t level = 0; level < isa_count(); level++) {
-                const float got = one(level, TileOp::xielu, x, p.data());
+            for (std::size_t isa = 0; isa < isa_count(); isa++) {
+                const float got = one(isa, TileOp::xielu, x, p.data());
                 ASSERT_LE(std::fabs(got - (first + second + third)), 1e-6 * terms + (1 + p[0]) * least)
-                    << called(level, TileOp::xielu, x) << " is " << got;
+                    << called(isa, TileOp::xielu, x) << " is " << got;
             }
         }
     }
@@ -558,10 +558,10 @@ TEST(Tiles, sin_and_cos_near_their_zeros) {
         const double at = k * 1.5707963267948966;
         const float nearest = static_cast<float>(at * (k % 3 == 0 ? 1 : std::ldexp(1.0, k % 100)));
         const float x[3] = {nearest, 0, 0};
-        for (std::size_t level = 0; level < isa_count(); level++) {
-            const float s = one(level, TileOp::sin, x, nullptr), c = one(level, TileOp::cos, x, nullptr);
-            ASSERT_LE(distance(s, std::sin(double{nearest}), 2, 0), 1) << called(level, TileOp::sin, x) << " is " << s;
-            ASSERT_LE(distance(c, std::cos(double{nearest}), 2, 0), 1) << called(level, TileOp::cos, x) << " is " << c;
+        for (std::size_t isa = 0; isa < isa_count(); isa++) {
+            const float s = one(isa, TileOp::sin, x, nullptr), c = one(isa, TileOp::cos, x, nullptr);
+            ASSERT_LE(distance(s, std::sin(double{nearest}), 2, 0), 1) << called(isa, TileOp::sin, x) << " is " << s;
+            ASSERT_LE(distance(c, std::cos(double{nearest}), 2, 0), 1) << called(isa, TileOp::cos, x) << " is " << c;
         }
     }
 }
@@ -600,28 +600,28 @@ struct Loop : testing::TestWithParam<std::size_t> {
     static constexpr std::size_t n = 100;
     std::vector<float> x[3] = {operand(1, n), operand(2, n), operand(3, n)};
 
-    std::vector<float> whole(std::size_t level) {
+    std::vector<float> whole(std::size_t isa) {
         std::vector<float> y(n);
-        run(level, op, {n, {x[0].data(), x[1].data(), x[2].data()}, 0, y.data(), params.data()});
+        run(isa, op, {n, {x[0].data(), x[1].data(), x[2].data()}, 0, y.data(), params.data()});
         return y;
     }
 };
 
 // Of any part of the operands the result is that part of the result, and nothing before or behind it is written: 100 is more than three
-// registers of the widest level.
+// registers of the widest ISA.
 TEST_P(Loop, an_elements_result_does_not_depend_on_its_place) {
-    for (std::size_t level = 0; level < isa_count(); level++) {
-        const std::vector<float> all = whole(level);
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
+        const std::vector<float> all = whole(isa);
         for (std::size_t begin : {0, 1, 2, 3, 7, 16, 21}) {
             for (std::size_t count = 0; begin + count <= n; count++) {
                 std::vector<float> y(n, 77.0f);
-                run(level, op,
+                run(isa, op,
                     {static_cast<std::int64_t>(count),
                      {x[0].data() + begin, x[1].data() + begin, x[2].data() + begin},
                      0,
                      y.data() + begin,
                      params.data()});
-                ASSERT_TRUE(same_bits(y.data() + begin, all.data() + begin, count)) << isa_at(level).name << ' ' << begin << ' ' << count;
+                ASSERT_TRUE(same_bits(y.data() + begin, all.data() + begin, count)) << isa_at(isa).name << ' ' << begin << ' ' << count;
                 for (std::size_t i = 0; i < n; i++) ASSERT_TRUE((i >= begin && i < begin + count) || y[i] == 77.0f) << i;
             }
         }
@@ -629,49 +629,49 @@ TEST_P(Loop, an_elements_result_does_not_depend_on_its_place) {
 }
 
 TEST_P(Loop, may_write_into_an_operand) {
-    for (std::size_t level = 0; level < isa_count(); level++) {
-        const std::vector<float> all = whole(level);
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
+        const std::vector<float> all = whole(isa);
         for (int k = 0; k < traits(op).operands; k++) {
             std::vector<float> y = x[k];
             const float *src[3] = {x[0].data(), x[1].data(), x[2].data()};
             src[k] = y.data();
-            run(level, op, {n, {src[0], src[1], src[2]}, 0, y.data(), params.data()});
-            EXPECT_TRUE(same_bits(y.data(), all.data(), n)) << isa_at(level).name << ' ' << k;
+            run(isa, op, {n, {src[0], src[1], src[2]}, 0, y.data(), params.data()});
+            EXPECT_TRUE(same_bits(y.data(), all.data(), n)) << isa_at(isa).name << ' ' << k;
         }
     }
 }
 
 TEST_P(Loop, repeats_operands) {
-    for (std::size_t level = 0; level < isa_count(); level++) {
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
         for (unsigned repeated = 1; repeated < 1u << traits(op).operands; repeated++) {
             std::vector<float> full[3] = {x[0], x[1], x[2]}, y(n), expected(n);
             for (unsigned k = 0; k < 3; k++) {
                 if ((repeated >> k & 1) != 0) std::fill(full[k].begin(), full[k].end(), x[k][5 + k]);
             }
-            run(level, op, {n, {full[0].data(), full[1].data(), full[2].data()}, 0, expected.data(), params.data()});
+            run(isa, op, {n, {full[0].data(), full[1].data(), full[2].data()}, 0, expected.data(), params.data()});
             const float *src[3];
             for (unsigned k = 0; k < 3; k++) src[k] = (repeated >> k & 1) != 0 ? &x[k][5 + k] : x[k].data();
             for (const std::size_t count : {n, n - 3, std::size_t{1}, std::size_t{0}}) {
                 std::fill(y.begin(), y.end(), 77.0f);
-                run(level, op, {static_cast<std::int64_t>(count), {src[0], src[1], src[2]}, repeated, y.data(), params.data()});
-                EXPECT_TRUE(same_bits(y.data(), expected.data(), count)) << isa_at(level).name << ' ' << repeated << ' ' << count;
+                run(isa, op, {static_cast<std::int64_t>(count), {src[0], src[1], src[2]}, repeated, y.data(), params.data()});
+                EXPECT_TRUE(same_bits(y.data(), expected.data(), count)) << isa_at(isa).name << ' ' << repeated << ' ' << count;
             }
         }
     }
 }
 
-// The levels with fused multiply-adds do the same operations in the same order; the baseline has none, and differs in last places.
-TEST_P(Loop, levels_with_fused_multiply_adds_agree) {
+// The ISAs with fused multiply-adds do the same operations in the same order; the baseline has none, and differs in last places.
+TEST_P(Loop, isas_with_fused_multiply_adds_agree) {
     constexpr std::size_t many = 1 << 16;
     const std::vector<float> a = operand(4, many), b = operand(5, many), c = operand(6, many);
     std::vector<float> first;
-    for (std::size_t level = 0; level + 1 < isa_count(); level++) {
+    for (std::size_t isa = 0; isa + 1 < isa_count(); isa++) {
         std::vector<float> y(many);
-        run(level, op, {many, {a.data(), b.data(), c.data()}, 0, y.data(), params.data()});
-        if (level == 0) first = y;
+        run(isa, op, {many, {a.data(), b.data(), c.data()}, 0, y.data(), params.data()});
+        if (isa == 0) first = y;
         for (std::size_t i = 0; i < many; i++) {
             ASSERT_TRUE(bits_of(y[i]) == bits_of(first[i]) || (std::isnan(y[i]) && std::isnan(first[i])))
-                << isa_at(level).name << ' ' << a[i] << ' ' << b[i] << ' ' << c[i] << ": " << y[i] << " and " << first[i];
+                << isa_at(isa).name << ' ' << a[i] << ' ' << b[i] << ' ' << c[i] << ": " << y[i] << " and " << first[i];
         }
     }
 }

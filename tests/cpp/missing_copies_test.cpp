@@ -1,5 +1,6 @@
 // Products whose packed copies there is no memory for give the bits that the copies give. TENSORLIB_PACK_LIMIT=0 stands for a machine
-// without memory: what the copies themselves give is compared with float64 by packed_constants_test, packed_floats_test and strips_test.
+// without memory: what the copies themselves give is compared with float64 by packed_constants_test, packed_floats_test and
+// packed_rows_test.
 #include "masks.hpp"
 
 using support::leaf;
@@ -37,7 +38,7 @@ protected:
     // The same bits with and without memory for copies. Counts the runs that lacked one.
     void expect_same_bits(const tl::Tensor &c, const std::string &what) {
         const tl::Graph graph({c});
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             std::vector<float> wanted;
             for (const int threads : {1, 3}) {
                 const tl::Backend with = support::backend(isa, threads), without = backend_with(isa, threads, "0");
@@ -58,9 +59,9 @@ protected:
         return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
     }
     void TearDown() override {
-        // Every level but baseline packs every type for dense products, and quantised ones for sparse products.
+        // Every ISA but baseline packs every type for dense products, and quantised ones for sparse products.
         bool packs = false;
-        for (const std::string &isa : support::isa_levels()) packs = packs || isa != "baseline";
+        for (const std::string &isa : support::isas()) packs = packs || isa != "baseline";
         if (packs) {
             EXPECT_EQ(lacking > 0, !sparse || traits(GetParam()).block_size > 1);
         }
@@ -128,7 +129,7 @@ TEST_P(MissingCopies, rows_have_bits_of_their_own) {
     for (std::int64_t t = 0; t < tokens; t++) few[static_cast<std::size_t>(t * n + 77)] = 1;
     const auto scores_few = ctx.tensor<float>({n, tokens}, few), scores_most = ctx.tensor<float>({n, tokens}, most);
     const auto one = mul_mat_sparse(a, b, scores_few, std::nullopt, {}), all = mul_mat_sparse(a, b, scores_most, std::nullopt, {});
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const tl::Backend cpu = support::backend(isa, 2);
         cpu.compute({one, all});
         const auto x = one.read<float>(), y = all.read<float>();
@@ -139,7 +140,7 @@ TEST_P(MissingCopies, rows_have_bits_of_their_own) {
 
 TEST(PackLimit, is_shared_by_all_copies_and_must_be_a_number) {
     tl::Context ctx;
-    const std::string isa = support::isa_levels().front();
+    const std::string isa = support::isas().front();
     const auto a = leaf(ctx, {64, 64}, 1), c = leaf(ctx, {64, 64}, 2), b = leaf(ctx, {64, 4}, 3);
     a.set_constant(), c.set_constant();
     const tl::Backend unlimited = support::backend(isa, 1);
@@ -160,7 +161,7 @@ TEST(PackLimit, only_a_plan_that_runs_makes_copies) {
     tl::Context ctx;
     const auto a = leaf(ctx, {64, 64}, 1), b = leaf(ctx, {64, 4}, 3);
     a.set_constant();
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 1);
+    const tl::Backend cpu = support::backend(support::isas().front(), 1);
     const tl::Graph graph({mul_mat(a, b)});
     graph.plan_bytes(cpu);
     EXPECT_EQ(cpu.packed_memory(), 0u);

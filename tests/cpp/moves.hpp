@@ -397,8 +397,7 @@ inline void expect_right(const Move &move, std::span<const core::Ref<core::Backe
         const std::int64_t wrong = first_wrong(result, drawn.src, drawn.units, drawn.origin, drawn.otherwise);
         std::string given;
         for (const Tensor *source : drawn.src) given += core::strided_text(*source) + "; ";
-        ASSERT_EQ(wrong, -1) << "draw " << draw << ", level " << backend->isa() << ", of " << given << " into "
-                             << core::tensor_text(*result);
+        ASSERT_EQ(wrong, -1) << "draw " << draw << ", ISA " << backend->isa() << ", of " << given << " into " << core::tensor_text(*result);
     }
 }
 
@@ -471,7 +470,7 @@ inline void expect_sums(const Move &move, std::span<const core::Ref<core::Backen
             const double sum = double{x[flat]} + (from.operand < 0 ? 0 : double{y[static_cast<std::size_t>(place)]});
             const float want = from.operand < 0 ? x[flat] : stored(type, static_cast<float>(sum));
             ASSERT_TRUE(got[flat] == want || (std::isnan(got[flat]) && std::isnan(want)))
-                << "draw " << draw << ", level " << backend->isa() << ", element " << flat << " of " << core::strided_text(*a) << " and "
+                << "draw " << draw << ", ISA " << backend->isa() << ", element " << flat << " of " << core::strided_text(*a) << " and "
                 << core::strided_text(*b) << " is " << got[flat] << ", not " << want;
         }
     }

@@ -1,4 +1,4 @@
-// mul_mat_id on every level against double, at 1 to 8 threads: few and many columns an expert, every format, any layout, and numbers
+// mul_mat_id on every ISA against double, at 1 to 8 threads: few and many columns an expert, every format, any layout, and numbers
 // that are no expert's.
 #include "blocks.hpp"
 
@@ -48,11 +48,11 @@ tl::Tensor product(const tl::Context &ctx, const tl::Tensor &a, const tl::Tensor
     return exact ? ctx.op("mul_mat_id", {a, b, ids}, {{"exact", {1}, {}}}) : mul_mat_id(a, b, ids);
 }
 
-// The graph of c on every level at 1 to 8 threads, within the bound and of the same bits.
+// The graph of c on every ISA at 1 to 8 threads, within the bound and of the same bits.
 void expect_on_all(const tl::Tensor &c, const tl::Tensor &a, const tl::Tensor &b, const tl::Tensor &ids, const char *kernel) {
     const tl::Graph graph({c});
     const auto av = a.read_f32(), bv = b.read_f32(), numbers = ids.read_f32();
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto expected = support::mul_mat_id(av, a.shape(), bv, b.shape(), numbers, support::how_rounded(graph, isa, a));
         std::vector<float> first;
         for (const int threads : {1, 2, 3, 8}) {
@@ -128,14 +128,14 @@ TEST(MulMatIdConstants, are_read_from_their_copies) {
         a.set_constant();
         const auto c = mul_mat_id(a, b, ids);
         const auto av = a.read_f32();
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             const tl::Graph graph({c});
             EXPECT_EQ(graph.plan_text(backend(isa, 2)).find(": mul_mat_id_constant") != std::string::npos, is_packed(type, isa)) << isa;
         }
         expect_on_all(c, a, b, ids, nullptr);
-        if (!is_packed(type, support::isa_levels().front())) continue;
+        if (!is_packed(type, support::isas().front())) continue;
         // The original is not needed any more.
-        const auto cpu = backend(support::isa_levels().front(), 2);
+        const auto cpu = backend(support::isas().front(), 2);
         cpu.compute({c});
         const auto before = c.read<float>();
         a.drop_original();
@@ -202,7 +202,7 @@ TEST(MulMatIdLayouts, strided_operands) {
                 for (const tl::Tensor &ids : numbers) {
                     const auto c = mul_mat_id(a, b, ids);
                     const tl::Graph graph({c, ids});
-                    for (const std::string &isa : support::isa_levels()) {
+                    for (const std::string &isa : support::isas()) {
                         graph.compute(backend(isa, 2));
                         const auto expected = support::mul_mat_id(a.read_f32(), a.shape(), b.read_f32(), b.shape(), ids.read_f32(),
                                                                   support::how_rounded(graph, isa, a));
@@ -229,7 +229,7 @@ TEST(MulMatIdLayouts, float_types_of_both) {
 TEST(MulMatIdSpecialValues, stay_in_their_columns) {
     constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
     for (const DType type : {DType::f32, DType::q4_0, DType::q4_K}) {
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (const std::int64_t tokens : {4, 40}) {
                 tl::Context ctx;
                 const std::int64_t k = std::max<std::int64_t>(32, traits(type).block_size);
@@ -264,7 +264,7 @@ TEST(MulMatIdSpecialValues, stay_in_their_columns) {
     const auto numbers = routed(Routing::mixed, 30, 3);
     const auto ids = ctx.tensor<std::int32_t>({1, 30}, numbers);
     const auto c = mul_mat_id(a, b, ids);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         backend(isa, 2).compute({c});
         const auto got = c.read<float>();
         for (std::size_t i = 0; i < got.size(); i++) EXPECT_EQ(std::isnan(got[i]), i % 5 == 2 && numbers[i / 5] == 1) << isa << " " << i;
@@ -274,7 +274,7 @@ TEST(MulMatIdSpecialValues, stay_in_their_columns) {
 // Numbers are looked at in each run, and may change between two; a run that failed harms none after it.
 TEST(MulMatIdNumbers, are_data) {
     for (const DType type : {DType::f32, DType::q8_0, DType::q5_K}) {
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             tl::Context ctx;
             const std::int64_t k = std::max<std::int64_t>(64, traits(type).block_size), tokens = 21;
             const auto a = type == DType::f32 ? leaf(ctx, {k, 9, 4}, 18) : support::blocks_leaf(ctx, type, {k, 9, 4}, 18);
@@ -316,7 +316,7 @@ TEST(MulMatIdNumbers, of_very_many_experts) {
     const std::vector<std::int64_t> numbers{experts - 1, 5, experts / 3, experts - 1};
     const auto ids = ctx.tensor<std::int64_t>({1, 4}, std::span<const std::int64_t>(numbers));
     const auto c = mul_mat_id(a, b, ids), plain = mul_mat(a.view({16, 3}), b.view({16, 4}));
-    backend(support::isa_levels().front(), 2).compute({c, plain});
+    backend(support::isas().front(), 2).compute({c, plain});
     EXPECT_EQ(c.read<float>(), plain.read<float>());
 }
 

@@ -1,4 +1,4 @@
-// Norms and soft_max: against double, over random views and types, on every level; the same bits at any number of threads; and what comes
+// Norms and soft_max: against double, over random views and types, on every ISA; the same bits at any number of threads; and what comes
 // before and follows, joined with them, against one by one, bit for bit. What is refused is in the cases.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
@@ -229,10 +229,10 @@ TEST(Norms, agree_with_double_at_any_number_of_threads) {
             Tensor *result = node(build, call, src);
             ASSERT_TRUE(result->layout.ne == ne && result->layout.contiguous() && result->layout.type == src[0]->layout.type);
             const std::string what = op_name(call.op) + std::string(" of ") + core::tensor_text(*src[0]);
-            const auto of_levels = support::computed_on_levels(build, result, what);
-            for (std::size_t level = 0; level < of_levels.size(); level++)
-                support::expect_right(of_levels[level], wanted(call, src), result->layout.type,
-                                      what + " on " + support::all_backends()[level].level);
+            const auto of_isas = support::computed_on_isas(build, result, what);
+            for (std::size_t isa = 0; isa < of_isas.size(); isa++)
+                support::expect_right(of_isas[isa], wanted(call, src), result->layout.type,
+                                      what + " on " + support::all_backends()[isa].isa);
             ASSERT_FALSE(HasFailure());
         }
     }
@@ -247,8 +247,8 @@ TEST(Norms, of_many_rows_have_the_same_bits_at_any_number_of_threads) {
             build.draw = support::any_value;
             const std::vector<Tensor *> src = operands(build, call, build.leaf(ne, DType::f32, random), random);
             Tensor *result = node(build, call, src);
-            for (const auto &of_level : support::computed_on_levels(build, result, op_name(call.op)))
-                support::expect_right(of_level, wanted(call, src), DType::f32, op_name(call.op));
+            for (const auto &of_isa : support::computed_on_isas(build, result, op_name(call.op)))
+                support::expect_right(of_isa, wanted(call, src), DType::f32, op_name(call.op));
             ASSERT_FALSE(HasFailure());
         }
     }
@@ -275,8 +275,8 @@ TEST(Norms, of_large_results_have_the_bits_of_small_ones) {
                                      build.node(Op::group_norm, {planes}, {Attr::of_int("groups", blocks), of_eps})};
     };
     const std::vector<Tensor *> of_many = ends(many), of_few = ends(few);
-    for (const auto &level : support::all_backends()) {
-        core::Backend &cpu = *level.all[1];
+    for (const auto &isa : support::all_backends()) {
+        core::Backend &cpu = *isa.all[1];
         for (std::size_t i = 0; i < of_many.size(); i++) {
             Tensor *large = of_many[i], *small = of_few[i];
             core::compute(*build.graph({large}), cpu);
@@ -321,10 +321,10 @@ TEST(Norms, and_what_follows_have_the_bits_of_one_by_one) {
                 build.node(Op::mul, {build.node(Op::sigmoid, {c}), build.node(Op::add, {c, residual})}),
                 build.node(Op::mul, {residual, build.node(Op::relu, {norm(residual)})}),
             };
-            const std::size_t level = random() % joined.size(), threads = random() % joined[0].all.size();
+            const std::size_t isa = random() % joined.size(), threads = random() % joined[0].all.size();
             for (std::size_t i = 0; i < ends.size(); i++) {
                 const auto graph = build.graph({ends[i]});
-                core::Backend &one_by_one = *apart[level].all[threads], &together = *joined[level].all[threads];
+                core::Backend &one_by_one = *apart[isa].all[threads], &together = *joined[isa].all[threads];
                 core::compute(*graph, one_by_one);
                 const std::vector<float> want = support::values_of(ends[i]);
                 core::compute(*graph, together);
@@ -336,10 +336,10 @@ TEST(Norms, and_what_follows_have_the_bits_of_one_by_one) {
     }
 }
 
-// ---- What comes before: a residual, a weight and a bias, an activation. Groups have no head.
+// ---- What comes before: a residual, a weight and a bias, an activation. Groups have no prologue.
 
 // Whether a program runs before the operation.
-bool has_head(Op op, core::Graph &graph, core::Backend &backend) {
+bool has_prologue(Op op, core::Graph &graph, core::Backend &backend) {
     return core::plan_text(graph, backend).find(" + " + std::string(core::op_name(op))) != std::string::npos;
 }
 
@@ -361,27 +361,27 @@ TEST(Norms, and_what_comes_before_have_the_bits_of_one_by_one) {
             Tensor *residual = build.operand(ne, DType::f32, random), *sum = build.node(Op::add, {copy(), residual});
             const struct {
                 Tensor *end;
-                bool has_head;
+                bool has_prologue;
             } ends[] = {
                 {norm(build.node(Op::add, {a(), residual})), true},
                 {norm(build.node(Op::silu, {a()})), true},
                 // With what follows; each result is rounded to its type.
                 {build.node(Op::mul, {norm(build.node(Op::add, {build.node(Op::mul, {a(), row()}), row()})), row()}), true},
-                // The result may lie on an operand of the head, which no other node reads.
+                // The result may lie on an operand of the prologue, which no other node reads.
                 {build.node(Op::cont, {norm(build.node(Op::add, {copy(), row()}))}), true},
                 {build.node(Op::cont, {norm(build.node(Op::mul, {copy(), copy()}))}), true},
                 // Read by two.
                 {build.node(Op::add, {norm(sum), sum}), false},
             };
-            const std::size_t level = random() % joined.size(), threads = random() % joined[0].all.size();
+            const std::size_t isa = random() % joined.size(), threads = random() % joined[0].all.size();
             for (const auto &end : ends) {
                 const auto graph = build.graph({end.end});
-                core::Backend &one_by_one = *apart[level].all[threads], &together = *joined[level].all[threads];
+                core::Backend &one_by_one = *apart[isa].all[threads], &together = *joined[isa].all[threads];
                 core::compute(*graph, one_by_one);
                 const std::vector<float> want = support::values_of(end.end);
                 core::compute(*graph, together);
                 ASSERT_TRUE(support::same_values(support::values_of(end.end), want)) << core::plan_text(*graph, together);
-                EXPECT_EQ(has_head(call.op, *graph, together), end.has_head && call.op != Op::group_norm)
+                EXPECT_EQ(has_prologue(call.op, *graph, together), end.has_prologue && call.op != Op::group_norm)
                     << core::plan_text(*graph, together);
             }
         }

@@ -1,4 +1,4 @@
-// Steps of optimisers: against their formulas in double, the same bits on every level by any number of threads; and a small model that they
+// Steps of optimisers: against their formulas in double, the same bits on every ISA by any number of threads; and a small model that they
 // train, by gradients, in one graph.
 #include "support.hpp"
 
@@ -96,7 +96,7 @@ TEST(Steps, are_those_of_their_formulas) {
                     for (const bool turned : {false, true}) {
                         const Problem p(which, nesterov, n0, n1, type, turned);
                         const auto wanted = p.wanted();
-                        support::backend(support::isa_levels().front(), 2).compute({p.stepped});
+                        support::backend(support::isas().front(), 2).compute({p.stepped});
                         const auto got = p.written();
                         ASSERT_EQ(got.size(), wanted.size());
                         for (std::size_t i = 0; i < got.size(); i++)
@@ -109,10 +109,10 @@ TEST(Steps, are_those_of_their_formulas) {
     }
 }
 
-TEST(Steps, have_the_same_bits_on_every_level_by_any_number_of_threads) {
+TEST(Steps, have_the_same_bits_on_every_isa_by_any_number_of_threads) {
     for (std::size_t which = 0; which < names.size(); which++) {
         std::vector<float> first;
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (int threads = 1; threads <= 8; threads++) {
                 const Problem p(which, true, 997, 301);
                 support::backend(isa, threads).compute({p.stepped});
@@ -145,7 +145,7 @@ std::vector<float> after_many_steps(bool one_by_one, std::size_t which, int thre
     outputs.push_back(opt_step_sgd(problems[6].a, problems[6].grad, problems[6].ctx.tensor<float>({2}, {0.1f, 0})));
     const tl::Graph graph(outputs);
     if (one_by_one) graph.set_progress([](std::size_t, std::size_t) { return true; });
-    const tl::Backend cpu = support::backend(support::isa_levels().back(), threads);
+    const tl::Backend cpu = support::backend(support::isas().back(), threads);
     for (int i = 0; i < 3; i++) graph.compute(cpu);
     std::vector<float> all = other.read_f32();
     for (const Problem &p : problems) {
@@ -175,7 +175,7 @@ TEST(Steps, of_small_parameters_come_last) {
     const auto gradients = loss.gradients({w, v, b});
     const auto read = opt_step_sgd(b, gradients[2], given);
     const tl::Graph graph({opt_step_sgd(w, gradients[0], given), loss, opt_step_sgd(v, gradients[1], given), scale(read, 2)});
-    const std::string text = graph.plan_text(support::backend(support::isa_levels().front(), 1));
+    const std::string text = graph.plan_text(support::backend(support::isas().front(), 1));
     std::vector<std::string> last;
     for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at++) last.push_back(text.substr(at + 1, 20));
     ASSERT_GT(last.size(), 4u);
@@ -221,7 +221,7 @@ TEST(Training, finds_a_line) {
             if (swapped) std::swap(outputs[0], outputs[1]);
             outputs.push_back(loss);
             const tl::Graph graph(outputs);
-            const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+            const tl::Backend cpu = support::backend(support::isas().front(), 2);
             for (int i = 1; i <= 1500; i++) {
                 if (which == 2) {
                     own[5] = static_cast<float>(1 / (1 - std::pow(0.9, i))), own[6] = static_cast<float>(1 / (1 - std::pow(0.999, i)));

@@ -1,4 +1,4 @@
-// argmax, argsort, top_k and count_equal: against plain comparisons, over random views and types, on every level and at several thread
+// argmax, argsort, top_k and count_equal: against plain comparisons, over random views and types, on every ISA and at several thread
 // counts; and what is refused.
 #include "random_tensors.hpp"
 

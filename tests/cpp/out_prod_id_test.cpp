@@ -1,5 +1,5 @@
 // out_prod_id against double: sizes around tiles and blocks, all types, strides and repetitions, experts with many, few and no columns, on
-// every level and at several numbers of threads, whose bits must be the same; and the gradients that are made of it.
+// every ISA and at several numbers of threads, whose bits must be the same; and the gradients that are made of it.
 #include "blocks.hpp"
 #include "random_tensors.hpp"
 
@@ -54,9 +54,8 @@ void check(Builder &build, Tensor *a, Tensor *b, DType type, const std::vector<s
     Tensor *c = build.node(Op::out_prod_id, {a, b, leaf_of_numbers(build, nb[1], nb[2], type, ids)}, {Attr::of_int("experts", experts)});
     ASSERT_EQ(c->layout.ne, (Ne{na[0], nb[0], experts, 1}));
     const auto want = wanted(a, b, ids, experts);
-    // (All backends of a level must have the same bits.)
-    for (const std::vector<float> &got : support::computed_on_levels(build, c, what))
-        EXPECT_EQ(support::first_wrong(got, want), "") << what;
+    // (All backends of an ISA must have the same bits.)
+    for (const std::vector<float> &got : support::computed_on_isas(build, c, what)) EXPECT_EQ(support::first_wrong(got, want), "") << what;
 }
 
 Builder finite() {
@@ -129,7 +128,7 @@ TEST(OutProdId, of_many_experts) {
 
 // A NaN stays with the expert that it belongs to; of a column that has none nothing is read.
 TEST(Gradients, of_experts_keep_apart) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2, 3}) {
             const auto backend = support::backend(isa, threads);
             const tl::Context ctx;
@@ -160,7 +159,7 @@ TEST(Gradients, of_experts_take_little_memory) {
     const auto a = ctx.zeros(tl::Type::f32, {k, m, experts}), b = ctx.zeros(tl::Type::f32, {k, 1, tokens});
     const auto ids = ctx.zeros(tl::Type::i32, {used, tokens});
     const auto gradient = sum(mul_mat_id(a, b, ids)).gradients({a}).at(0);
-    const auto backend = support::backend(support::isa_levels().front(), 2);
+    const auto backend = support::backend(support::isas().front(), 2);
     const std::size_t bytes = tl::Graph({gradient}).plan_bytes(backend)[0], columns = used * tokens * (k + m) * 4;
     EXPECT_LT(bytes, 2 * k * m * experts * 4 + 2 * columns + (std::size_t{2} << 20));
 }

@@ -1,4 +1,4 @@
-// out_prod: against double, at sizes around tiles and blocks, of all types and strides, on every level and at several thread counts; with
+// out_prod: against double, at sizes around tiles and blocks, of all types and strides, on every ISA and at several thread counts; with
 // what follows it; and what is refused.
 #include "blocks.hpp"
 #include "random_tensors.hpp"
@@ -37,8 +37,7 @@ void check(Builder &build, Tensor *a, Tensor *b) {
     ASSERT_EQ(c->layout.type, DType::f32);
     ASSERT_EQ(c->layout.ne, (Ne{na[0], nb[0], nb[2], nb[3]}));
     const auto want = support::mul_mat(transposed(a), swapped(na), transposed(b), swapped(nb));
-    for (const std::vector<float> &got : support::computed_on_levels(build, c, what))
-        EXPECT_EQ(support::first_wrong(got, want), "") << what;
+    for (const std::vector<float> &got : support::computed_on_isas(build, c, what)) EXPECT_EQ(support::first_wrong(got, want), "") << what;
 }
 
 Builder finite() {
@@ -156,15 +155,15 @@ TEST(OutProd, takes_a_program_along) {
         build.node(Op::out_prod, {build.leaf({70, 300, 1, 1}, DType::f32, random), build.leaf({40, 300, 2, 1}, DType::f32, random)});
     Tensor *end = build.node(Op::silu, {build.node(Op::add, {product, build.leaf({70, 1, 1, 1}, DType::f32, random)})});
     const auto graph = build.graph({end});
-    for (const support::LevelBackends &level : support::all_backends()) {
-        const support::Environment isa("TENSORLIB_ISA", level.level.c_str()), fuse("TENSORLIB_FUSE", "0");
+    for (const support::IsaBackends &backends : support::all_backends()) {
+        const support::Environment isa("TENSORLIB_ISA", backends.isa.c_str()), fuse("TENSORLIB_FUSE", "0");
         const auto apart = core::open_backend("cpu", {.n_threads = 2});
         core::compute(*graph, *apart);
         const std::vector<float> want = support::values_of(end);
-        core::compute(*graph, *level.all[1]);
-        EXPECT_TRUE(support::same_values(support::values_of(end), want)) << level.level;
-        EXPECT_NE(core::plan_text(*graph, *level.all[1]).find("out_prod_packed + add"), std::string::npos)
-            << core::plan_text(*graph, *level.all[1]);
+        core::compute(*graph, *backends.all[1]);
+        EXPECT_TRUE(support::same_values(support::values_of(end), want)) << backends.isa;
+        EXPECT_NE(core::plan_text(*graph, *backends.all[1]).find("out_prod_packed + add"), std::string::npos)
+            << core::plan_text(*graph, *backends.all[1]);
     }
 }
 

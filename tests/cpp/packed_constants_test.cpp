@@ -1,4 +1,4 @@
-// Packed copies of constant weights: the same bits as without them, on every level and at any number of threads; made when a plan finds
+// Packed copies of constant weights: the same bits as without them, on every ISA and at any number of threads; made when a plan finds
 // that it pays, shared, counted, and gone with their backend or context.
 #include "blocks.hpp"
 
@@ -53,7 +53,7 @@ TEST_P(PackedConstants, give_the_same_bits) {
         const auto constant = constant_of_the_same(ctx, a);
         const auto c = mul_mat(a, b), of_constant = mul_mat(constant, b), exact = mul_mat_exact(constant, b);
         const tl::Graph graph({c}), same({of_constant}), as_it_is({exact});
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             const bool integers = graph.plan_text(backend(isa, 1)).find(": mul_mat_integer") != std::string::npos;
             for (const int threads : {1, 2, 3, 8}) {
                 const auto cpu = backend(isa, threads);
@@ -81,7 +81,7 @@ TEST_P(PackedConstants, agree_with_double_where_k_is_long) {
     for (const std::int64_t n : {2, 31}) {
         const auto b = support::leaf(ctx, {k, n}, 4), c = mul_mat(a, b);
         const auto expected = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), support::to_bytes_for(GetParam()));
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             backend(isa, 2).compute({c});
             EXPECT_EQ(support::first_wrong(c.read<float>(), expected), "") << isa << " n " << n;
         }
@@ -105,7 +105,7 @@ TEST_P(PackedConstants, of_experts_give_the_same_bits) {
         const auto ids = ctx.tensor<std::int32_t>({2, tokens}, numbers);
         const auto c = mul_mat_id(a, b, ids), of_constant = mul_mat_id(constant, b, ids);
         const tl::Graph graph({c}), same({of_constant});
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (const int threads : {1, 3}) {
                 const auto cpu = backend(isa, threads);
                 graph.compute(cpu);
@@ -117,7 +117,7 @@ TEST_P(PackedConstants, of_experts_give_the_same_bits) {
     }
 }
 
-// A level with integer products of Q4_0, else nothing is packed.
+// An ISA with integer products of Q4_0, else nothing is packed.
 class Copies : public testing::Test {
 protected:
     void SetUp() override {
@@ -126,7 +126,7 @@ protected:
     }
     tl::Context model, ctx;
     tl::Tensor a = support::blocks_leaf(model, DType::q4_0, {64, 40, 2}, 5), b = support::leaf(ctx, {64, 3, 2}, 6);
-    tl::Backend cpu = backend(support::isa_levels().front(), 2);
+    tl::Backend cpu = backend(support::isas().front(), 2);
 };
 
 TEST_F(Copies, are_made_once_a_leaf_is_constant_and_old_plans_are_made_anew) {
@@ -152,7 +152,7 @@ TEST_F(Copies, are_shared_by_graphs_and_counted) {
     const auto d = mul_mat(a, support::leaf(ctx, {64, 9, 2}, 7));
     cpu.compute({d});
     EXPECT_EQ(cpu.packed_memory(), 2 * panels * rows * 64 * 9 / 16);
-    const auto other = backend(support::isa_levels().front(), 1);
+    const auto other = backend(support::isas().front(), 1);
     EXPECT_EQ(other.packed_memory(), 0u);
     other.compute({c});
     EXPECT_EQ(other.packed_memory(), cpu.packed_memory());
@@ -216,7 +216,7 @@ TEST_F(Copies, go_with_the_backend_and_another_one_makes_its_own) {
     const tl::Graph graph({c});
     std::vector<float> want;
     for (int i = 0; i < 6; i++) {
-        const auto next = backend(support::isa_levels().front(), 1 + i % 3);
+        const auto next = backend(support::isas().front(), 1 + i % 3);
         graph.compute(next);
         if (want.empty()) want = c.read<float>();
         EXPECT_EQ(c.read<float>(), want);
@@ -226,7 +226,7 @@ TEST_F(Copies, go_with_the_backend_and_another_one_makes_its_own) {
 // Contexts end on one thread while another computes with constants of its own.
 TEST_F(Copies, may_end_while_others_are_made) {
     std::thread other([&] {
-        const auto own = backend(support::isa_levels().front(), 1);
+        const auto own = backend(support::isas().front(), 1);
         for (int i = 0; i < 50; i++) {
             tl::Context weights;
             const auto constant = support::blocks_leaf(weights, DType::q4_0, {32, 16}, 15);

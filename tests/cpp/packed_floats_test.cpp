@@ -1,4 +1,4 @@
-// Packed copies of F32, F16 and BF16 constants: products with them against float64, on every level and at any number of threads.
+// Packed copies of F32, F16 and BF16 constants: products with them against float64, on every ISA and at any number of threads.
 #include "support.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ TEST_P(PackedFloats, agree_with_double) {
         const auto rounded = GetParam() == tl::Type::bf16 ? support::Rounded::to_bf16 : support::Rounded::no;
         const auto want = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape(), rounded);
         const auto want_exact = support::mul_mat(a.read_f32(), a.shape(), b.read_f32(), b.shape());
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             std::vector<float> first;
             for (const int threads : {1, 2, 3, 8}) {
                 const auto cpu = backend(isa, threads);
@@ -65,18 +65,18 @@ TEST_P(PackedFloats, are_made_where_they_pay) {
     const bool pairs = GetParam() == tl::Type::bf16;
     for (const Case &t : {Case{{64, 40, 3}, nullptr}, Case{{64, 40, 1}, nullptr}, Case{{65, 40, 3}, pairs ? "no whole pairs" : nullptr},
                           Case{{64, 3, 3}, "too few rows"}}) {
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             tl::Context ctx;
             const auto a = weights(ctx, GetParam(), {t.size.k, t.size.m}), b = support::leaf(ctx, {t.size.k, t.size.n}, 33);
             const auto cpu = backend(isa, 1);
             const tl::Graph graph({mul_mat(a, b)});
             graph.compute(cpu);
             const std::string plan = graph.plan_text(cpu);
-            const bool level_has_none = plan.find("no packed copies") != std::string::npos;
-            EXPECT_EQ(level_has_none, GetParam() != tl::Type::f32 && isa == "baseline") << plan;
-            EXPECT_EQ(has_copy(plan), !t.reason && !level_has_none) << plan;
+            const bool isa_has_none = plan.find("no packed copies") != std::string::npos;
+            EXPECT_EQ(isa_has_none, GetParam() != tl::Type::f32 && isa == "baseline") << plan;
+            EXPECT_EQ(has_copy(plan), !t.reason && !isa_has_none) << plan;
             EXPECT_EQ(cpu.packed_memory() != 0, has_copy(plan));
-            if (t.reason && !level_has_none) {
+            if (t.reason && !isa_has_none) {
                 EXPECT_NE(plan.find(t.reason), std::string::npos) << plan;
             }
         }
@@ -97,7 +97,7 @@ TEST_P(PackedFloats, of_views_and_by_strided_columns) {
     const auto c = mul_mat(part, b), e = mul_mat(turned, d);
     const auto want = support::mul_mat(part.read_f32(), part.shape(), b.read_f32(), b.shape(), rounded);
     const auto want_turned = support::mul_mat(turned.read_f32(), turned.shape(), d.read_f32(), d.shape(), rounded);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         const auto cpu = backend(isa, 2);
         cpu.compute({c, e});
         EXPECT_EQ(support::first_wrong(c.read<float>(), want), "") << isa;
@@ -117,7 +117,7 @@ TEST_P(PackedFloats, keep_what_is_not_finite_in_its_row_and_column) {
         a.write_f32(av);
         a.set_constant();
         const auto c = mul_mat(a, b);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             backend(isa, 2).compute({c});
             const auto got = c.read<float>();
             for (std::size_t j = 0; j < static_cast<std::size_t>(n); j++) {

@@ -125,49 +125,49 @@ inline bool same_values(const std::vector<float> &a, const std::vector<float> &b
 
 constexpr int thread_counts[] = {1, 2, 3, 8};
 
-// A level's backends, of these numbers of threads.
-struct LevelBackends {
-    std::string level;
+// An ISA's backends, of these numbers of threads.
+struct IsaBackends {
+    std::string isa;
     std::vector<core::Ref<core::Backend>> all;
 };
-// Each level's; `fused` or every operation a step of its own.
-inline std::vector<LevelBackends> make_backends(bool fused) {
+// Each ISA's; `fused` or every operation a step of its own.
+inline std::vector<IsaBackends> make_backends(bool fused) {
     const Environment fuse("TENSORLIB_FUSE", fused ? "1" : "0");
-    std::vector<LevelBackends> levels;
-    for (const std::string &isa : isa_levels()) {
-        const Environment level("TENSORLIB_ISA", isa.c_str());
-        levels.push_back({isa, {}});
-        for (const int threads : thread_counts) levels.back().all.push_back(core::open_backend("cpu", {.n_threads = threads}));
+    std::vector<IsaBackends> made;
+    for (const std::string &isa : isas()) {
+        const Environment chosen("TENSORLIB_ISA", isa.c_str());
+        made.push_back({isa, {}});
+        for (const int threads : thread_counts) made.back().all.push_back(core::open_backend("cpu", {.n_threads = threads}));
     }
-    return levels;
+    return made;
 }
-inline const std::vector<LevelBackends> &all_backends() {
-    static const std::vector<LevelBackends> made = make_backends(true);
+inline const std::vector<IsaBackends> &all_backends() {
+    static const std::vector<IsaBackends> made = make_backends(true);
     return made;
 }
 
-// A result as each level has it, with the same bits at any number of threads.
-inline std::vector<std::vector<float>> computed_on_levels(Builder &build, core::Tensor *result, const std::string &what) {
+// A result as each ISA has it, with the same bits at any number of threads.
+inline std::vector<std::vector<float>> computed_on_isas(Builder &build, core::Tensor *result, const std::string &what) {
     const auto graph = build.graph({result});
-    std::vector<std::vector<float>> levels;
-    for (const LevelBackends &level : all_backends()) {
-        for (std::size_t i = 0; i < level.all.size(); i++) {
-            core::compute(*graph, *level.all[i]);
+    std::vector<std::vector<float>> isas;
+    for (const IsaBackends &isa : all_backends()) {
+        for (std::size_t i = 0; i < isa.all.size(); i++) {
+            core::compute(*graph, *isa.all[i]);
             const std::vector<float> values = values_of(result);
-            if (i == 0) levels.push_back(values);
-            EXPECT_TRUE(same_values(values, levels.back()))
-                << what << ": other bits on " << level.level << " with " << thread_counts[i] << " threads";
+            if (i == 0) isas.push_back(values);
+            EXPECT_TRUE(same_values(values, isas.back()))
+                << what << ": other bits on " << isa.isa << " with " << thread_counts[i] << " threads";
         }
     }
-    return levels;
+    return isas;
 }
 
-// A result that has the same bits on every level.
+// A result that has the same bits on every ISA.
 inline std::vector<float> computed(Builder &build, core::Tensor *result, const std::string &what) {
-    const auto levels = computed_on_levels(build, result, what);
-    for (std::size_t i = 1; i < levels.size(); i++)
-        EXPECT_TRUE(same_values(levels[i], levels[0])) << what << ": other bits on " << all_backends()[i].level;
-    return levels[0];
+    const auto isas = computed_on_isas(build, result, what);
+    for (std::size_t i = 1; i < isas.size(); i++)
+        EXPECT_TRUE(same_values(isas[i], isas[0])) << what << ": other bits on " << all_backends()[i].isa;
+    return isas[0];
 }
 
 }  // namespace support

@@ -1,4 +1,4 @@
-// Random numbers by a counter: the published vectors, the same bits on every level by any number of threads, and their distributions. Seeds
+// Random numbers by a counter: the published vectors, the same bits on every ISA by any number of threads, and their distributions. Seeds
 // are fixed, so that what is said of chances holds or does not, for ever.
 #include "support.hpp"
 
@@ -27,7 +27,7 @@ std::vector<float> computed(const tl::Tensor &t, const tl::Backend &backend) {
     backend.compute({t});
     return t.read_f32();
 }
-std::vector<float> computed(const tl::Tensor &t) { return computed(t, support::backend(support::isa_levels()[0], 2)); }
+std::vector<float> computed(const tl::Tensor &t) { return computed(t, support::backend(support::isas()[0], 2)); }
 
 // The first place where they differ in a bit, or -1.
 std::int64_t first_other(const std::vector<float> &a, const std::vector<float> &b) {
@@ -59,10 +59,10 @@ TEST(Philox, gives_the_published_words) {
         math::philox(k.key[0], k.key[1], c[0], c[1], c[2], c[3]);
         EXPECT_EQ(c, k.words);
         const RandomSource source{{k.key[0], k.key[1]}, k.counter[1], {k.counter[2], k.counter[3]}};
-        for (std::size_t level = 0; level < isa_count(); level++) {
+        for (std::size_t isa = 0; isa < isa_count(); isa++) {
             Block words{};
-            isa_at(level).kernels.random.words(1, source, k.counter[0], words.data());
-            EXPECT_EQ(words, k.words) << isa_at(level).name;
+            isa_at(isa).kernels.random.words(1, source, k.counter[0], words.data());
+            EXPECT_EQ(words, k.words) << isa_at(isa).name;
         }
     }
 }
@@ -74,17 +74,16 @@ TEST(Philox, gives_any_number_of_blocks_from_any_one_on) {
     EXPECT_EQ(source.stream, 0x7fffffffu);
     EXPECT_EQ(source.counter[0], 0xfedcba98u);
     EXPECT_EQ(source.counter[1], 0x07654321u);
-    for (std::size_t level = 0; level < isa_count(); level++) {
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
         for (const std::uint32_t first : {0u, 1u, 0x7fffffe0u, 0xffffff80u}) {
             for (std::int64_t blocks = 0; blocks < 70; blocks++) {
                 std::vector<std::uint32_t> got(static_cast<std::size_t>(4 * blocks) + 1, 77);
-                isa_at(level).kernels.random.words(blocks, source, first, got.data());
+                isa_at(isa).kernels.random.words(blocks, source, first, got.data());
                 EXPECT_EQ(got.back(), 77u);
                 for (std::int64_t b = 0; b < blocks; b++) {
                     Block want{};
                     math::random_words(source, first + static_cast<std::uint32_t>(b), want.data());
-                    ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + 4 * b))
-                        << isa_at(level).name << " " << first << " " << b;
+                    ASSERT_TRUE(std::equal(want.begin(), want.end(), got.begin() + 4 * b)) << isa_at(isa).name << " " << first << " " << b;
                 }
             }
         }
@@ -105,11 +104,11 @@ TEST(Normal, is_where_the_distribution_has_the_word) {
     const auto more = static_cast<std::uint32_t>(support::repeats(100000, 10000000));
     for (std::uint32_t i = 0; i < more; i++) words.push_back(static_cast<std::uint32_t>(std::uint64_t{i} * 0xffffffffu / more));
     std::vector<float> first;
-    for (std::size_t level = 0; level < isa_count(); level++) {
+    for (std::size_t isa = 0; isa < isa_count(); isa++) {
         std::vector<float> z(words.size());
-        isa_at(level).kernels.random.normal(static_cast<std::int64_t>(words.size()), words.data(), 0, 1, z.data());
-        if (level == 0) first = z;
-        ASSERT_EQ(first_other(z, first), -1) << isa_at(level).name;
+        isa_at(isa).kernels.random.normal(static_cast<std::int64_t>(words.size()), words.data(), 0, 1, z.data());
+        if (isa == 0) first = z;
+        ASSERT_EQ(first_other(z, first), -1) << isa_at(isa).name;
     }
     for (std::size_t i = 0; i < words.size(); i++) {
         const double z = double{first[i]}, p = (words[i] + 0.5) * 0x1p-32, least = std::min(p, 1 - p);
@@ -121,7 +120,7 @@ TEST(Normal, is_where_the_distribution_has_the_word) {
     EXPECT_EQ(first[6], -first[0]);
 }
 
-TEST(Numbers, have_the_same_bits_on_every_level_by_any_number_of_threads) {
+TEST(Numbers, have_the_same_bits_on_every_isa_by_any_number_of_threads) {
     for (const Ne ne : {Ne{1021, 37, 9, 1}, Ne{1, 1, 1, 1}, Ne{5, 1, 3, 1}, Ne{300001, 1, 1, 1}, Ne{1025, 1, 1, 4}}) {
         const tl::Context ctx;
         const auto state = state_of(ctx, 5, 77);
@@ -129,7 +128,7 @@ TEST(Numbers, have_the_same_bits_on_every_level_by_any_number_of_threads) {
         const auto uniform = random_uniform(state, ne, -0.1, 3.7, 1), normal = random_normal(state, ne, 0.3, 1.7, 2),
                    kept = dropout(a, state, 0.3, 3);
         std::vector<float> first[3];
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             for (int threads = 1; threads <= 8; threads++) {
                 const auto backend = support::backend(isa, threads);
                 backend.compute({uniform, normal, kept});
@@ -151,7 +150,7 @@ TEST(Uniform, is_made_of_the_words_in_order) {
         const tl::Context ctx;
         const auto c = random_uniform(state_of(ctx, -3, std::int64_t{9} << 33), ne, 0, 1, 12);
         const RandomSource source = math::random_source(-3, std::int64_t{9} << 33, 12);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             const auto got = computed(c, support::backend(isa, 3));
             for (std::size_t i = 0; i < got.size(); i++) {
                 Block words{};
@@ -174,9 +173,9 @@ TEST(Uniform, stays_within_its_bounds) {
     };
     for (const Bounds &b : {Bounds{0, 1, false}, Bounds{0, 0x1.000002p-126f, false}, Bounds{0, 0x1p-126f, true}, Bounds{-1, 1, false},
                             Bounds{1, 2, true}, Bounds{0, 3e38f, false}, Bounds{2, 2, true}, Bounds{-1e38f, 2e38f, false}}) {
-        for (std::size_t level = 0; level < isa_count(); level++) {
+        for (std::size_t isa = 0; isa < isa_count(); isa++) {
             std::vector<float> c(words.size());
-            isa_at(level).kernels.random.uniform(static_cast<std::int64_t>(words.size()), words.data(), b.low, b.high - b.low, c.data());
+            isa_at(isa).kernels.random.uniform(static_cast<std::int64_t>(words.size()), words.data(), b.low, b.high - b.low, c.data());
             EXPECT_EQ(c[0], b.low);
             EXPECT_EQ(c[1], b.low);
             for (const float x : c) EXPECT_TRUE(b.low <= x && x <= b.high) << x;
@@ -268,7 +267,7 @@ TEST(State, is_read_by_each_run) {
     const Ne ne{100, 3, 1, 1};
     const auto c = random_uniform(state, ne, 0, 1, 4), again = random_uniform(state, ne, 0, 1, 4),
                longer = random_uniform(state, {777, 1, 1, 1}, 0, 1, 4);
-    const auto cpu = support::backend(support::isa_levels()[0], 2);
+    const auto cpu = support::backend(support::isas()[0], 2);
     std::vector<std::vector<float>> runs;
     for (const std::int64_t counter : {0, 1, 0}) {
         state.write<std::int64_t>(std::vector<std::int64_t>{11, counter});
@@ -315,7 +314,7 @@ TEST(Dropout, takes_any_strides_and_the_memory_of_what_it_drops) {
         const std::vector<std::size_t> repeated{0, 43 * 67 * size};
         for (const auto &view :
              {a.permute({1, 0, 2, 3}), a.permute({3, 2, 1, 0}), a.view({67, 31, 5}, repeated), a.permute({0, 2, 1, 3})}) {
-            for (const std::string &isa : support::isa_levels()) {
+            for (const std::string &isa : support::isas()) {
                 for (const int threads : {1, 3}) {
                     const auto cpu = support::backend(isa, threads);
                     const auto want = computed(dropout(view.cont(), state, 0.4, 1), cpu);

@@ -78,7 +78,7 @@ TEST(Marks, keep_the_root_of_the_layers) {
     marked.mark_but_each(6);
     const tl::Graph of_plain(plain.outputs), of_marked(marked.outputs);
     const std::size_t unit = 64 * 128 * 4;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 3}) {
             const tl::Backend cpu = support::backend(isa, threads);
             const auto want = computed(of_plain, plain.outputs, cpu), got = computed(of_marked, marked.outputs, cpu);
@@ -110,7 +110,7 @@ TEST(Marks, of_views_are_of_what_they_view) {
     const auto x = support::leaf(ctx, {6, 4}, 1), w = support::leaf(ctx, {6, 4}, 2);
     const auto y = exp(scale(x, 0.25)), flat = y.reshape({24}), loss = sum(sqr(flat) * w.reshape({24}));
     const auto gradient = loss.gradients({x}).at(0);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const auto want = computed(tl::Graph({gradient}), {gradient}, cpu);
     flat.set_recompute(true);
     const tl::Graph graph({gradient});
@@ -136,7 +136,7 @@ TEST(Marks, leave_outputs_as_they_are) {
     const auto gradient = loss.gradients({x}).at(0);
     for (const auto &t : {y, z, loss}) t.set_recompute(true);
     const tl::Graph graph({y, loss, gradient});
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     graph.compute(cpu);
     const std::string text = graph.plan_text(cpu);
     EXPECT_NE(text.find("kept as an output"), std::string::npos) << text;
@@ -155,7 +155,7 @@ TEST(Marks, read_memory_as_it_was) {
         for (std::size_t i = 0; i < m.weights.size(); i++) outputs.push_back(opt_step_sgd(m.weights[i], m.outputs[i + 1], settings));
         outputs.push_back(m.outputs[0]);
         const tl::Graph graph(outputs);
-        const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+        const tl::Backend cpu = support::backend(support::isas().front(), 2);
         for (int i = 0; i < 3; i++) graph.compute(cpu);
         static std::vector<float> first;
         std::vector<float> all = m.outputs[0].read_f32();
@@ -177,7 +177,7 @@ TEST(Marks, keep_what_reads_memory_that_is_written_before_gradients) {
     for (const auto &t : {s, y}) t.set_recompute(true);
     const auto gradient = loss.gradients({y}).at(0);
     const tl::Graph graph({loss, gradient});
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const auto values = x.read_f32();
     graph.compute(cpu);
     const auto got = gradient.read_f32();
@@ -193,7 +193,7 @@ TEST(Marks, see_the_same_random_numbers) {
     seed.write<std::int64_t>(std::vector<std::int64_t>{7, 9});
     const auto dropped = dropout(exp(scale(x, 0.1)), seed, 0.4, 1), loss = sum(sqr(dropped));
     const auto gradient = loss.gradients({x}).at(0);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const auto want = computed(tl::Graph({gradient}), {gradient}, cpu)[0];
     dropped.set_recompute(true);
     const tl::Graph graph({gradient});
@@ -213,7 +213,7 @@ TEST(Marks, hold_in_gradients_of_gradients) {
     };
     const tl::Context a, b;
     const Many plain = build(a, false), marked = build(b, true);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const auto want = computed(tl::Graph(plain), plain, cpu);
     const tl::Graph graph(marked);
     EXPECT_GT(n_recomputed(graph.plan_text(cpu)), 2u);
@@ -224,7 +224,7 @@ TEST(Marks, hold_in_gradients_of_gradients) {
 // Graphs have tensors of their own; what they share stays the context's.
 TEST(Marks, go_with_their_graph) {
     const Layers m(4, 8, 8);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const tl::Graph plain(m.outputs);
     const auto want = computed(plain, m.outputs, cpu);
     const std::size_t before = m.ctx.used_memory();
@@ -250,7 +250,7 @@ TEST(Marks, name_what_cannot_be_taken_once) {
     y.set_recompute(true);
     const auto gradient = loss.gradients({x}).at(0);
     const tl::Graph graph({gradient});
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     graph.compute(cpu);
     rows.write<std::int32_t>(std::vector<std::int32_t>{0, 9, 1});
     support::expect_error(Status::invalid_argument, {"get_rows", "element 1", "9"}, [&] { graph.compute(cpu); });
@@ -261,7 +261,7 @@ TEST(Marks, name_what_cannot_be_taken_once) {
 // From what all takes down to the least that the error names, and below.
 TEST(Within, meets_bounds_down_to_the_least) {
     const Layers m(36, 32, 64);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const tl::Graph plain(m.outputs);
     const auto want = computed(plain, m.outputs, cpu);
     std::size_t least = 0;
@@ -301,7 +301,7 @@ TEST(Within, computes_cheap_nodes_again_before_products) {
         x = gelu(scale(mul_mat(weights.back(), x), 0.01));
     }
     const Many gradients = ctx.gradients(std::array{sum(sqr(x))}, weights);
-    const tl::Backend cpu = support::backend(support::isa_levels().front(), 2);
+    const tl::Backend cpu = support::backend(support::isas().front(), 2);
     const std::size_t all = [&] {
         try {
             (void)tl::Graph::within(gradients, 1);
@@ -357,7 +357,7 @@ TEST(Marks, hold_in_a_transformer_block) {
     const Many plain = build(a, inside_a), marked = build(b, inside_b);
     for (const auto &t : inside_b) t.set_recompute(true);
     const tl::Graph of_plain(plain), of_marked(marked);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         for (const int threads : {1, 2}) {
             const tl::Backend cpu = support::backend(isa, threads);
             const auto want = computed(of_plain, plain, cpu), got = computed(of_marked, marked, cpu);
@@ -401,7 +401,7 @@ TEST(Random, graphs_have_the_same_bits) {
         if (random() % 2) outputs.push_back(some());
         outputs.push_back(loss);
         std::erase_if(outputs, [](const tl::Tensor &t) { return t.op() == std::string("leaf"); });
-        const tl::Backend cpu = support::backend(support::isa_levels().back(), 1 + static_cast<int>(random() % 2));
+        const tl::Backend cpu = support::backend(support::isas().back(), 1 + static_cast<int>(random() % 2));
         const auto want = computed(tl::Graph(outputs), outputs, cpu);
         std::size_t least = 0;
         for (std::size_t i = 2; i < made.size(); i++) made[i].set_recompute(random() % 2);
@@ -429,7 +429,7 @@ TEST(Memory, may_end_anywhere) {
     {
         const Layers m(4, 8, 8);
         m.mark_but_each(2);
-        tl::Graph(m.outputs).compute(support::backend(support::isa_levels().front(), 1));
+        tl::Graph(m.outputs).compute(support::backend(support::isas().front(), 1));
         used = m.ctx.peak_memory();
     }
     int failed = 0, done = 0;
@@ -443,7 +443,7 @@ TEST(Memory, may_end_anywhere) {
             const std::size_t before = ctx.used_memory();
             try {
                 const tl::Graph graph({gradient});
-                graph.compute(support::backend(support::isa_levels().front(), 1));
+                graph.compute(support::backend(support::isas().front(), 1));
                 done++;
             } catch (...) {
                 EXPECT_LE(ctx.used_memory(), before + (4 << 10));

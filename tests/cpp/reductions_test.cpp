@@ -1,4 +1,4 @@
-// Sums, means, running sums and losses: against double, over random views and types, on every level and at several thread counts, where all
+// Sums, means, running sums and losses: against double, over random views and types, on every ISA and at several thread counts, where all
 // must give the same bits; and what is refused.
 #include "random_tensors.hpp"
 
@@ -224,7 +224,7 @@ void check_loss(Builder &build, Tensor *a, Tensor *b) {
     ASSERT_EQ(c->layout.type, DType::f32);
     ASSERT_EQ(c->layout.ne, (Ne{1, 1, 1, 1}));
     const Wanted want = wanted_loss(support::values_of(a), support::values_of(b), a->layout.ne);
-    for (const std::vector<float> &got : support::computed_on_levels(build, c, what)) expect_right(got, {want}, what);
+    for (const std::vector<float> &got : support::computed_on_isas(build, c, what)) expect_right(got, {want}, what);
 }
 
 // Labels, as probabilities are, and some that are none; logits of all sizes.

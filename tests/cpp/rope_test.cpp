@@ -1,4 +1,4 @@
-// rope against its formula in double, over random shapes, strides, types and options, on every level and with any number of threads.
+// rope against its formula in double, over random shapes, strides, types and options, on every ISA and with any number of threads.
 #include "random_tensors.hpp"
 #include "wanted.hpp"
 
@@ -155,9 +155,9 @@ TEST(Rope, agrees_with_double_at_any_number_of_threads) {
         ASSERT_TRUE(result->layout.ne == ne && result->layout.contiguous() && result->layout.type == type);
         const std::string what = std::string(o.mode) + " of " + core::tensor_text(*a) + ", " + std::to_string(o.turned) + " turned";
         const auto want = wanted(o, a, positions.values, positions.batches, factors);
-        const auto of_levels = support::computed_on_levels(build, result, what);
-        for (std::size_t level = 0; level < of_levels.size(); level++)
-            support::expect_right(of_levels[level], want, type, what + " on " + support::all_backends()[level].level);
+        const auto of_isas = support::computed_on_isas(build, result, what);
+        for (std::size_t isa = 0; isa < of_isas.size(); isa++)
+            support::expect_right(of_isas[isa], want, type, what + " on " + support::all_backends()[isa].isa);
         ASSERT_FALSE(HasFailure()) << "draw " << draw;
     }
 }
@@ -174,8 +174,8 @@ TEST(Rope, of_many_tokens_has_the_same_bits_at_any_number_of_threads) {
         Tensor *a = build.leaf(ne, DType::f32, random);
         const Positions positions = drawn_positions(build, o, ne, random);
         Tensor *result = build.node(Op::rope, {a, positions.tensor, core::left_out()}, o.attrs());
-        for (const auto &of_level : support::computed_on_levels(build, result, mode))
-            support::expect_right(of_level, wanted(o, a, positions.values, positions.batches, {}), DType::f32, mode);
+        for (const auto &of_isa : support::computed_on_isas(build, result, mode))
+            support::expect_right(of_isa, wanted(o, a, positions.values, positions.batches, {}), DType::f32, mode);
     }
 }
 
@@ -195,8 +195,7 @@ TEST(Rope, turned_back_is_what_it_was) {
         Tensor *result = build.node(Op::rope, {turned, positions, core::left_out()}, back.attrs());
         std::vector<support::Wanted> want;
         for (const float x : support::values_of(a)) want.push_back({double{x}, 32 * u * 8});  // elements are below 4: |x| + |y| < 8
-        for (const auto &of_level : support::computed_on_levels(build, result, mode))
-            support::expect_right(of_level, want, DType::f32, mode);
+        for (const auto &of_isa : support::computed_on_isas(build, result, mode)) support::expect_right(of_isa, want, DType::f32, mode);
     }
 }
 
@@ -209,21 +208,21 @@ TEST(Rope, and_what_is_joined_has_the_bits_of_one_by_one) {
         const Ne ne = some_rows(random);
         const DType type = one_of(random, support::float_types);
         const Options o = drawn_options(ne[0], random);
-        const bool has_head = random() % 2;
+        const bool has_prologue = random() % 2;
         Tensor *x = build.operand(ne, type, random);
-        if (has_head) x = build.node(Op::mul, {x, build.leaf({ne[0], 1, 1, 1}, type, random)});
+        if (has_prologue) x = build.node(Op::mul, {x, build.leaf({ne[0], 1, 1, 1}, type, random)});
         Tensor *turned = build.node(Op::rope, {x, drawn_positions(build, o, ne, random).tensor, core::left_out()}, o.attrs());
         Tensor *end = random() % 2 ? build.node(Op::scale, {turned}, {Attr::of_number("scale", 0.125)})
                                    : build.node(Op::add, {turned, build.operand(ne, type, random)});
         const auto graph = build.graph({end});
-        const std::size_t level = random() % joined.size(), threads = random() % joined[0].all.size();
-        core::compute(*graph, *apart[level].all[threads]);
+        const std::size_t isa = random() % joined.size(), threads = random() % joined[0].all.size();
+        core::compute(*graph, *apart[isa].all[threads]);
         const std::vector<float> want = support::values_of(end);
-        core::compute(*graph, *joined[level].all[threads]);
-        ASSERT_TRUE(support::same_values(support::values_of(end), want)) << core::plan_text(*graph, *joined[level].all[threads]);
-        const std::string text = core::plan_text(*graph, *joined[level].all[threads]);
+        core::compute(*graph, *joined[isa].all[threads]);
+        ASSERT_TRUE(support::same_values(support::values_of(end), want)) << core::plan_text(*graph, *joined[isa].all[threads]);
+        const std::string text = core::plan_text(*graph, *joined[isa].all[threads]);
         EXPECT_EQ(text.find("rope + ") != std::string::npos, type == DType::f32) << text;
-        EXPECT_EQ(text.find("mul + rope") != std::string::npos, has_head) << text;
+        EXPECT_EQ(text.find("mul + rope") != std::string::npos, has_prologue) << text;
     }
 }
 

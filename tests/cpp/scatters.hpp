@@ -52,7 +52,7 @@ inline void expect_scattered(std::span<const core::Ref<core::Backend>> backends,
         ASSERT_EQ(got.size(), want.size());
         for (std::size_t i = 0; i < got.size(); i++) {
             ASSERT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i])))
-                << "draw " << draw << ", level " << backend->isa() << ", element " << i << " of " << core::strided_text(*a) << " and "
+                << "draw " << draw << ", ISA " << backend->isa() << ", element " << i << " of " << core::strided_text(*a) << " and "
                 << core::strided_text(*b) << " in dimension " << drawn.dim << " is " << got[i] << ", not " << want[i];
         }
     }

@@ -139,7 +139,7 @@ TEST(Memory, large_leafs_start_on_a_page) {
 }
 
 TEST(Isa, names_in_any_case) {
-    const std::string name = support::isa_levels().back();
+    const std::string name = support::isas().back();
     std::string upper = name;
     for (char &c : upper) c = static_cast<char>(std::toupper(c));
     EXPECT_EQ(support::backend(upper, 1).isa(), name);

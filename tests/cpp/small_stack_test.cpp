@@ -88,7 +88,7 @@ std::vector<std::pair<std::string, Made>> cases() {
 }
 
 TEST(SmallStack, suffices_to_build_plan_and_compute) {
-    for (const auto &isa : support::isa_levels()) {
+    for (const auto &isa : support::isas()) {
         for (const auto &[name, made] : cases()) {
             SCOPED_TRACE(name + " at " + isa);
             std::string error;

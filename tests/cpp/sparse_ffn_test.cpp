@@ -1,4 +1,4 @@
-// sparse_ffn on every level against double, at 1 to 8 threads: what decides which neurons are active, activations, masks of each token,
+// sparse_ffn on every ISA against double, at 1 to 8 threads: what decides which neurons are active, activations, masks of each token,
 // rows, types, parts that add up, constants, and the operations that it is made of.
 #include "masks.hpp"
 
@@ -80,7 +80,7 @@ Operands operands(const tl::Context &ctx, const Problem &p) {
     return o;
 }
 
-// How x may have been rounded for a projection: as its product alone is on this level.
+// How x may have been rounded for a projection: as its product alone is on this ISA.
 support::Rounded rounding(const tl::Context &ctx, const tl::Tensor &a, const tl::Tensor &x, const std::string &isa) {
     const tl::Tensor scores = ctx.zeros(tl::Type::f32, {a.shape()[1], x.shape()[1]});
     return support::how_rounded(tl::Graph({mul_mat_sparse(a, x, scores, std::nullopt)}), isa, a);
@@ -156,7 +156,7 @@ TEST(SparseFfn, agrees_with_double) {
         expect_block({9, 40, 12, tokens, {By::positive, 0}});
         expect_block({9, 40, 12, tokens, rule_of(By::score, 0.1), true});
     }
-    // Strips of 1,024 outputs, several slices.
+    // Spans of 1,024 outputs, several slices.
     expect_block({8, 400, 1500, 1, {By::positive, 0}});
     expect_block({8, 400, 1500, 10, rule_of(By::score, 0.6), true});
 }
@@ -208,7 +208,7 @@ TEST(SparseFfn, is_what_it_is_made_of) {
         const auto c = sparse_ffn(o.x, o.gate, o.up, o.down, o.scores, std::nullopt, p.all_options());
         const auto projected = [&](const tl::Tensor &a) { return mul_mat_sparse(a, o.x, o.scores, std::nullopt, p.rule.products()); };
         const auto d = axpy(o.down, silu(projected(o.gate)) * projected(o.up), o.scores, std::nullopt, p.rule.sums());
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             backend(isa, 2).compute({c, d});
             const auto bound = block(ctx, p, o, isa).bound;
             const auto got = c.read<float>(), want = d.read<float>();
@@ -232,7 +232,7 @@ TEST(SparseFfn, parts_add_up) {
         sums.push_back(sparse_ffn(o.x, of(o.gate), of(o.up), of(o.down), o.scores, rows, p.all_options()));
     }
     const auto c = sums[0] + sums[1];
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         backend(isa, 3).compute({c});
         EXPECT_EQ(support::first_wrong(c.read<float>(), block(ctx, p, o, isa)), "") << isa;
     }
@@ -252,7 +252,7 @@ TEST(SparseFfn, keeps_a_nan_that_is_computed_with) {
     const auto own = sparse_ffn(o.x, o.gate, o.up, o.down, std::nullopt, std::nullopt, p.all_options());
     const auto scored = sparse_ffn(o.x, o.gate, o.up, o.down, scores, std::nullopt, p.all_options());
     const auto nothing = sparse_ffn(o.x, o.gate, o.up, o.down, nans, std::nullopt, p.all_options());
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         backend(isa, 2).compute({own, scored, nothing});
         for (const tl::Tensor &c : {own, scored}) {
             const auto got = c.read<float>();
@@ -264,7 +264,7 @@ TEST(SparseFfn, keeps_a_nan_that_is_computed_with) {
 
 // Constants whose originals were dropped are rebuilt for what reads their rows.
 TEST(SparseFfn, of_constants_without_their_originals) {
-    const std::string isa = support::isa_levels().front();
+    const std::string isa = support::isas().front();
     if (isa == "baseline") return;  // it keeps no copies of blocks
     tl::Context ctx;
     const Problem p{256, 96, 256, 1, {By::positive, 0}, false, {}, std::nullopt, {DType::q4_0, DType::q4_0, DType::q8_0}, true};

@@ -1,4 +1,4 @@
-// mul_mat_sparse and axpy on every level against double, at 1 to 8 threads: rules, ties and NaNs, masks of each token, rows, every type,
+// mul_mat_sparse and axpy on every ISA against double, at 1 to 8 threads: rules, ties and NaNs, masks of each token, rows, every type,
 // any layout, parts that add up, constants.
 #include "masks.hpp"
 
@@ -100,7 +100,7 @@ TEST(Sparse, agrees_with_double) {
             expect_sums({17, 70, tokens, rule_of(by, 0.1)});
         }
     }
-    // Strips of 1,024 outputs, several slices, k past a block of 8,192.
+    // Spans of 1,024 outputs, several slices, k past a block of 8,192.
     expect_sums({2500, 400, 2, rule_of(By::score, 0.7)});
     expect_sums({1025, 129, 12, rule_of(By::positive, 0), std::nullopt, false});
     expect_products({9000, 40, 3, rule_of(By::score, 0.5)});
@@ -145,14 +145,14 @@ TEST_P(SparseTypes, agree_with_double) {
         expect_products(p);
         expect_sums(p);
     }
-    // A last strip that is no whole one; many columns.
+    // A last span that is no whole one; many columns.
     expect_sums({(1024 / block + 1) * block, 150, 1, rule_of(By::magnitude, 0.4), std::nullopt, false, false, GetParam()});
     expect_sums({block, 150, 10, rule_of(By::magnitude, 0.4), std::nullopt, false, false, GetParam()});
     // Past a block of k of the integer product.
     expect_products({8704 / block * block, 40, 2, rule_of(By::score, 0.4), std::nullopt, true, true, GetParam()});
 }
 
-// What a constant's panels give has the same bits as gathered rows. (Of few columns there are strips: strips_test.)
+// What a constant's panels give has the same bits as gathered rows. (Of few columns there are packed rows: packed_rows_test.)
 TEST(SparseConstants, have_the_same_bits) {
     for (const DType type : {DType::q4_0, DType::q8_0, DType::q4_K, DType::q6_K, DType::iq4_nl}) {
         for (const std::int64_t tokens : {5, 20}) {
@@ -162,7 +162,7 @@ TEST(SparseConstants, have_the_same_bits) {
             const auto b = leaf(ctx, {512, tokens}, 6), scores = scores_of(ctx, 140, tokens, 7, true);
             const auto options = rule_of(By::score, 0.8).products();
             const auto c = mul_mat_sparse(a, b, scores, std::nullopt, options), d = mul_mat_sparse(same, b, scores, std::nullopt, options);
-            for (const std::string &isa : support::isa_levels()) {
+            for (const std::string &isa : support::isas()) {
                 backend(isa, 3).compute({c, d});
                 EXPECT_EQ(c.read<float>(), d.read<float>()) << traits(type).name << " " << isa;
             }
@@ -178,7 +178,7 @@ TEST(SparseConstants, may_be_without_their_originals) {
     a.set_constant();
     const auto c = mul_mat_sparse(a, b, scores, std::nullopt, rule_of(By::score, 0.2).products());
     const auto d = axpy(a, h, std::nullopt, std::nullopt, rule_of(By::magnitude, 0.3).sums());
-    const std::string isa = support::isa_levels().front();
+    const std::string isa = support::isas().front();
     if (isa == "baseline") return;  // it keeps no copies of blocks
     const auto cpu = backend(isa, 2);
     cpu.compute({c, d});
@@ -216,7 +216,7 @@ TEST(SparseParts, come_to_the_whole) {
         c.push_back(c[1] + c[2]);
         d.push_back(d[1] + d[2]);
         const support::Expected expected = sums(a, h, scores, rule, std::nullopt);
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             backend(isa, 2).compute({c[0], c[3], d[0], d[3]});
             EXPECT_EQ(c[0].read<float>(), c[3].read<float>()) << isa;
             EXPECT_EQ(support::first_wrong(d[3].read<float>(), expected), "") << isa;
@@ -238,7 +238,7 @@ TEST(Sparse, is_the_dense_product_with_zeros) {
     const auto d = axpy(a, h, scores, std::nullopt, rule.sums()), dense_sums = mul_mat_exact(a.transpose(), masked);
     const auto products_bound = products(a, b, scores, rule, std::nullopt, 77, support::Rounded::no).bound;
     const auto sums_bound = sums(a, h, scores, rule, std::nullopt).bound;
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         backend(isa, 2).compute({c, dense, d, dense_sums});
         const auto got = c.read<float>(), want = dense.read<float>(), got_sums = d.read<float>(), want_sums = dense_sums.read<float>();
         for (std::size_t i = 0; i < got.size(); i++) {
@@ -253,7 +253,7 @@ TEST(Sparse, is_the_dense_product_with_zeros) {
 
 // Weights of neurons that are not active are not looked at, an activation that is NaN is not lost, and zeros of either sign count as none.
 TEST(SparseSpecialValues, of_weights_and_activations) {
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         tl::Context ctx;
         const std::vector<float> rows{1, 2, nan, inf, 3, 4, nan, nan};  // of 4 neurons
         const auto a = ctx.tensor<float>({2, 4}, std::span<const float>(rows));
@@ -278,7 +278,7 @@ TEST(SparseSpecialValues, of_weights_and_activations) {
 // Numbers are looked at in each run, and may change between two; a run that failed harms none after it.
 TEST(SparseNumbers, are_data) {
     for (const DType type : {DType::f32, DType::q8_0}) {
-        for (const std::string &isa : support::isa_levels()) {
+        for (const std::string &isa : support::isas()) {
             tl::Context ctx;
             const auto a = type == DType::f32 ? leaf(ctx, {64, 3}, 20) : support::blocks_leaf(ctx, type, {64, 3}, 20);
             const auto b = leaf(ctx, {64, 2}, 21), h = leaf(ctx, {9, 2}, 22), rows = ctx.zeros(tl::Type::i32, {3});
@@ -347,7 +347,7 @@ TEST(SparseGradients, are_those_of_a_mask) {
     const auto mask = step(scores);
     const auto sparse = mul_mat_sparse(a, b, scores, std::nullopt, rule.products()).gradients({a, b}, seed);
     const auto dense = (mul_mat_exact(a, b) * mask).gradients({a, b}, seed);
-    for (const std::string &isa : support::isa_levels()) {
+    for (const std::string &isa : support::isas()) {
         backend(isa, 2).compute({sparse[0], sparse[1], dense[0], dense[1]});
         for (std::size_t i = 0; i < 2; i++) {
             const auto got = sparse[i].read<float>(), want = dense[i].read<float>();

@@ -81,8 +81,8 @@ private:
     std::string old_;
 };
 
-// The level asked for by TENSORLIB_ISA alone, or all that this CPU has.
-inline std::vector<std::string> isa_levels() {
+// The ISA asked for by TENSORLIB_ISA alone, or all that this CPU has.
+inline std::vector<std::string> isas() {
     if (const char *asked = std::getenv("TENSORLIB_ISA"); asked && *asked) return {asked};
     std::vector<std::string> names;
     for (std::size_t i = 0; i < tl::core::isa_count(); i++) names.emplace_back(tl::core::isa_at(i).name);
@@ -90,7 +90,7 @@ inline std::vector<std::string> isa_levels() {
 }
 
 inline tl::Backend backend(const std::string &isa, int n_threads) {
-    const Environment level("TENSORLIB_ISA", isa.c_str());
+    const Environment chosen("TENSORLIB_ISA", isa.c_str());
     return tl::Backend("cpu", {n_threads});
 }
 

@@ -12,7 +12,7 @@ namespace core = tl::core;
 
 namespace {
 
-using Pairs = std::set<std::pair<core::GraphParts::Place, core::GraphParts::Place>>;
+using Pairs = std::set<std::pair<core::GraphParts::NodeIndex, core::GraphParts::NodeIndex>>;
 
 // Nodes that read or write views of one leaf.
 struct Scene {
@@ -79,8 +79,8 @@ TEST(WrittenMemory, pairs_that_share_bytes_are_found) {
             }
         }
         const Pairs found = scene.pairs();
-        for (core::GraphParts::Place i = 0; i < touched.size(); i++) {
-            for (core::GraphParts::Place j = i + 1; j < touched.size(); j++) {
+        for (core::GraphParts::NodeIndex i = 0; i < touched.size(); i++) {
+            for (core::GraphParts::NodeIndex j = i + 1; j < touched.size(); j++) {
                 if (!writes[i] && !writes[j]) {
                     EXPECT_FALSE(found.contains({i, j}));
                     continue;
@@ -113,7 +113,7 @@ TEST(WrittenMemory, disjoint_slices_do_not_meet) {
         }
         Pairs wanted;
         for (std::int64_t i = 0; i < n; i++) {
-            wanted.emplace(static_cast<core::GraphParts::Place>(2 * i), static_cast<core::GraphParts::Place>(2 * i + 1));
+            wanted.emplace(static_cast<core::GraphParts::NodeIndex>(2 * i), static_cast<core::GraphParts::NodeIndex>(2 * i + 1));
         }
         EXPECT_EQ(scene.pairs(), wanted);
     }

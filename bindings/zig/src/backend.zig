@@ -54,12 +54,12 @@ pub fn deviceProps(index: usize, diagnostics: ?*Diagnostics) Error!DeviceProps {
     return props;
 }
 
-/// The number of instruction-set levels that this CPU can run.
+/// The number of instruction sets that this CPU can run.
 pub fn isaCount() usize {
     return c.tl_isa_count();
 }
 
-/// A level, best first, as the environment variable TENSORLIB_ISA takes it; null behind the last.
+/// An instruction set, best first, as the environment variable TENSORLIB_ISA takes it; null behind the last.
 pub fn isaName(index: usize) ?[:0]const u8 {
     return std.mem.span(c.tl_isa_name(index) orelse return null);
 }
@@ -82,9 +82,9 @@ pub const Backend = struct {
         diagnostics: ?*Diagnostics = null,
     };
 
-    /// Opens a device; the environment variable TENSORLIB_ISA chooses a lower instruction-set level.
+    /// Opens a device; the environment variable TENSORLIB_ISA chooses a lower instruction set.
     ///
-    /// `error.InvalidArgument`: no such device, threads out of range, TENSORLIB_ISA names no level.
+    /// `error.InvalidArgument`: no such device, threads out of range, TENSORLIB_ISA names no instruction set.
     /// `error.Unavailable`: this machine does not have it. `error.OutOfMemory`.
     pub fn init(options: Options) Error!Backend {
         try status.checkAbi(options.diagnostics);
@@ -137,7 +137,7 @@ pub const Backend = struct {
         return std.mem.span(c.tl_backend_device(self.handle).?);
     }
 
-    /// The instruction-set level of the CPU kernels, "avx512".
+    /// The instruction set of the CPU kernels, "avx512".
     pub fn isa(self: Backend) [:0]const u8 {
         return std.mem.span(c.tl_backend_isa(self.handle).?);
     }

@@ -327,7 +327,7 @@ pub const Context = struct {
     }
 
     /// `mulMat` of operands as they are: nothing is rounded but sums, in f32. Shapes and types are the same. Slower
-    /// where `mulMat` rounds b (on the CPU with weights in blocks at the levels avx512 and avx2, bf16 at avx512);
+    /// where `mulMat` rounds b (on the CPU with weights in blocks on avx512 and avx2, bf16 on avx512);
     /// elsewhere the two are one.
     pub fn mulMatExact(self: Context, a: Tensor, b: Tensor) Error!Tensor {
         return self.construct(c.tl_mul_mat_exact, .{ a.handle, b.handle });

@@ -1,7 +1,7 @@
 //! Runs the cases that all languages share: `cases FOLDER`.
 //!
 //! Environment: TENSORLIB_DEVICE (default cpu), TENSORLIB_ISA (the engine's own; it is an error here where the
-//! backend does not run at that level), TENSORLIB_TEST_THREADS (default 2).
+//! backend does not run at that instruction set), TENSORLIB_TEST_THREADS (default 2).
 
 const std = @import("std");
 const tl = @import("tensorlib");

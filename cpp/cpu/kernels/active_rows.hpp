@@ -31,9 +31,9 @@ public:
         return t.type == DType::f32 && t.rows_contiguous() ? 0 : t.ne[0] * columns;
     }
     // Fills the stage with columns `first` to first + n - 1.
-    void load(std::int64_t first, std::int64_t n, const leaf::LeafTable &leaf) const noexcept {
+    void load(std::int64_t first, std::int64_t n, const simd::SimdTable &simd) const noexcept {
         for (std::int64_t j = 0; stage_ && j < n; j++) {
-            load_row(*t_, row_address(*t_, {first + j, 0, 0}), 0, t_->ne[0], stage_ + j * t_->ne[0], leaf);
+            load_row(*t_, row_address(*t_, {first + j, 0, 0}), 0, t_->ne[0], stage_ + j * t_->ne[0], simd);
         }
     }
     // Column first + j.

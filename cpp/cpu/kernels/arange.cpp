@@ -19,7 +19,7 @@ void run_arange(const Step &step, const Slice &slice) noexcept {
     const auto &attrs = attrs_of<ops::ArangeAttrs>(*step.node);
     const Range part = part_of(step.node->layout.n_elements(), slice.chunk, step.plan.chunks(Stage::compute));
     constexpr auto size = static_cast<std::int64_t>(sizeof(float));
-    Sink sink(step.dst.data + part.begin * size, slice.leaf, streams(*step.node));
+    Sink sink(step.dst.data + part.begin * size, slice.simd, streams(*step.node));
     for (std::int64_t begin = part.begin; begin < part.end;) {
         const std::int64_t n = std::min(part.end - begin, Sink::most / size);
         auto *to = reinterpret_cast<float *>(sink.room(n * size));

@@ -36,10 +36,10 @@ Group::Group(const Shape &shape, const Step &step, std::int64_t g) noexcept
 }
 
 void load_query(const Shape &shape, const Step &step, const Group &group, const Column &column, float *to,
-                const leaf::LeafTable &leaf) noexcept {
+                const simd::SimdTable &simd) noexcept {
     const TensorRef &q = step.src[0];
-    load_row(q, row_address(q, {column.token, column.head, group.batch}), 0, shape.n, to, leaf);
-    leaf.norms.normalise(shape.n, to, 0, shape.query_factor(), to, false);
+    load_row(q, row_address(q, {column.token, column.head, group.batch}), 0, shape.n, to, simd);
+    simd.norms.normalise(shape.n, to, 0, shape.query_factor(), to, false);
 }
 
 const std::byte *mask_row(const Step &step, const Group &group, const Column &column) noexcept {
@@ -102,7 +102,7 @@ bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept 
 }
 
 void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
-                  double sum, const leaf::LeafTable &leaf) noexcept {
+                  double sum, const simd::SimdTable &simd) noexcept {
     const TensorRef &sinks = step.src[4];
     double factor = 1;
     if (sinks.data) {
@@ -114,11 +114,11 @@ void store_result(const Shape &shape, const Step &step, const Group &group, cons
         sum = (factor == 0 ? 0 : sum * factor) + std::exp(static_cast<double>(sink) - most);
     }
     auto *to = reinterpret_cast<float *>(row_address(step.dst, {column.head, column.token, group.batch}));
-    leaf.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to, false);
+    simd.norms.normalise(shape.m, y, 0, static_cast<float>(factor / sum), to, false);
 }
 
-void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept {
-    for (std::int64_t i = 0; i < n; i++) load_row(t, row + static_cast<std::size_t>(i) * t.nb[1], 0, t.ne[0], to + i * t.ne[0], leaf);
+void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept {
+    for (std::int64_t i = 0; i < n; i++) load_row(t, row + static_cast<std::size_t>(i) * t.nb[1], 0, t.ne[0], to + i * t.ne[0], simd);
 }
 
 }  // namespace attention

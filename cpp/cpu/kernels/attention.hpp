@@ -44,7 +44,7 @@ inline Column column_of(const Shape &shape, const Group &group, std::int64_t c) 
 
 // A column's query as floats, times the factor of products.
 void load_query(const Shape &shape, const Step &step, const Group &group, const Column &column, float *to,
-                const leaf::LeafTable &leaf) noexcept;
+                const simd::SimdTable &simd) noexcept;
 
 // A column's row of the mask, and what it is multiplied with; without an address where there is no mask.
 const std::byte *mask_row(const Step &step, const Group &group, const Column &column) noexcept;
@@ -56,10 +56,10 @@ bool all_zero(const TensorRef &mask, const std::byte *row, Range keys) noexcept;
 
 // A column's result: y, n floats apart, divided by `sum` together with the sink, for the largest logit.
 void store_result(const Shape &shape, const Step &step, const Group &group, const Column &column, const float *y, double largest,
-                  double sum, const leaf::LeafTable &leaf) noexcept;
+                  double sum, const simd::SimdTable &simd) noexcept;
 
 // Rows of k or v from `row` on, one after the other: where they lie so as floats, or decoded into `to`.
-void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept;
+void decode_rows(const TensorRef &t, const std::byte *row, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept;
 
 // The table's rows, in attention_packed.cpp and attention_rows.cpp.
 const char *plan_packed(const Problem &problem, KernelPlan &plan) noexcept;

@@ -7,7 +7,7 @@
 //       their queries         [n][MR]      packed, times the scale
 //       for each block of keys that is not masked for all of them:
 //         s   [KB][MR] = k q               a query has a lane from here on: nothing is ever turned over
-//         w = e ^ (s - largest)            LeafTable::Attention::weights; what was summed before is brought to the new largest
+//         w = e ^ (s - largest)            SimdTable::Attention::weights; what was summed before is brought to the new largest
 //         o   [m][MR] += v w
 //       o / sum                            turned over once, into rows of c
 //
@@ -29,7 +29,7 @@ namespace {
 
 // KB: with w [144][32] (18 KiB) a panel of v and its sums (7 + 1.5 KiB) stay in the first-level cache, and q, o of n = m = 128 (16 KiB
 // each) come to it from the second-level one, where a block of k and v (144 KiB) is; the micro-kernel's stores are one in 144
-// multiply-adds. A multiple of every level's NR: 12, 6.
+// multiply-adds. A multiple of every ISA's NR: 12, 6.
 constexpr std::int64_t block_keys = 144;
 // Panels that a block of k and v meets one after the other.
 constexpr std::int64_t panels_together = 2;
@@ -49,10 +49,10 @@ struct Blocking {
     WorkspaceParts thread;
     std::size_t queries, sums, scores, mask, rows, stats;
 
-    Blocking(const Tensor &node, std::int64_t groups, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, std::int64_t groups, const simd::SimdTable &simd) noexcept
         : shape(node),
-          MR(leaf.gemm.rows),
-          NR(leaf.gemm.columns),
+          MR(simd.gemm.rows),
+          NR(simd.gemm.columns),
           blocks(ceil_div(shape.keys, block_keys)),
           groups_per_round(groups),
           panels(ceil_div(shape.columns(), MR)),
@@ -86,9 +86,9 @@ std::int64_t bytes(std::int64_t floats) noexcept { return floats * static_cast<s
 
 // ---- prepare
 
-using Pack = leaf::LeafTable::PackF32;
-Pack pack_of(DType type, const leaf::LeafTable &leaf) noexcept {
-    return type == DType::f32 ? leaf.pack.f32 : type == DType::f16 ? leaf.pack.f16 : type == DType::bf16 ? leaf.pack.bf16 : nullptr;
+using Pack = simd::SimdTable::PackF32;
+Pack pack_of(DType type, const simd::SimdTable &simd) noexcept {
+    return type == DType::f32 ? simd.pack.f32 : type == DType::f16 ? simd.pack.f16 : type == DType::bf16 ? simd.pack.bf16 : nullptr;
 }
 
 // Rows as a pack function reads them: as they lie, or decoded into `to`.
@@ -97,14 +97,14 @@ struct Rows {
     const char *first;
     std::ptrdiff_t row, element;  // strides in bytes
 
-    Rows(const TensorRef &t, const std::byte *from, std::int64_t n, float *to, const leaf::LeafTable &leaf) noexcept
-        : pack(pack_of(t.type, leaf)),
+    Rows(const TensorRef &t, const std::byte *from, std::int64_t n, float *to, const simd::SimdTable &simd) noexcept
+        : pack(pack_of(t.type, simd)),
           first(reinterpret_cast<const char *>(from)),
           row(static_cast<std::ptrdiff_t>(t.nb[1])),
           element(static_cast<std::ptrdiff_t>(t.nb[0])) {
         if (pack) return;
-        decode_rows(t, from, n, to, leaf);
-        pack = leaf.pack.f32;
+        decode_rows(t, from, n, to, simd);
+        pack = simd.pack.f32;
         first = reinterpret_cast<const char *>(to);
         row = bytes(t.ne[0]);
         element = sizeof(float);
@@ -118,13 +118,13 @@ void prepare(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     const std::int64_t first = block * block_keys, n = b.keys_of(block);
     float *decoded = b.of_thread(step, slice, b.rows);
     const TensorRef &k = step.src[1], &v = step.src[2];
-    const Rows keys(k, group.k + static_cast<std::size_t>(first) * k.nb[1], n, decoded, slice.leaf);
+    const Rows keys(k, group.k + static_cast<std::size_t>(first) * k.nb[1], n, decoded, slice.simd);
     float *to = b.keys(step, in_round, block);
     for (std::int64_t key = 0; key < n; key += b.NR) {
         const int width = static_cast<int>(std::min(b.NR, n - key));
         keys.pack(b.shape.n, keys.first + key * keys.row, keys.element, keys.row, width, width, to + key * b.shape.n);
     }
-    const Rows values(v, group.v + static_cast<std::size_t>(first) * v.nb[1], n, decoded, slice.leaf);
+    const Rows values(v, group.v + static_cast<std::size_t>(first) * v.nb[1], n, decoded, slice.simd);
     to = b.values(step, in_round, block);
     for (std::int64_t d = 0; d < b.shape.m; d += b.NR) {
         const int width = static_cast<int>(std::min(b.NR, b.shape.m - d));
@@ -166,7 +166,7 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
     const std::byte *last_mask = nullptr;
     for (std::int64_t i = 0; i < p.columns; i++) {
         const Column column = column_of(b.shape, group, p.first + i);
-        load_query(b.shape, step, group, column, rows + i * b.shape.n, slice.leaf);
+        load_query(b.shape, step, group, column, rows + i * b.shape.n, slice.simd);
         p.slopes[i] = mask_slope(b.shape, step, column);
         const std::byte *mask = p.mask[static_cast<std::size_t>(i)] = mask_row(step, group, column);
         if (!mask) p.keys = {0, b.shape.keys};
@@ -175,7 +175,7 @@ Panel panel_at(const Blocking &b, const Step &step, const Slice &slice, const Gr
         const Range own = unmasked(step.src[3], mask, {0, b.shape.keys});
         if (own.begin < own.end) p.keys = {std::min(p.keys.begin, own.begin), std::max(p.keys.end, own.end)};
     }
-    slice.leaf.pack.f32(b.shape.n, reinterpret_cast<const char *>(rows), sizeof(float), bytes(b.shape.n), static_cast<int>(p.columns),
+    slice.simd.pack.f32(b.shape.n, reinterpret_cast<const char *>(rows), sizeof(float), bytes(b.shape.n), static_cast<int>(p.columns),
                         static_cast<int>(b.MR), p.queries);
     return p;
 }
@@ -195,11 +195,11 @@ const float *mask_panel(const Blocking &b, const Step &step, const Slice &slice,
         if (i > 0 && rows[i] == rows[i - 1]) {
             std::memcpy(to, to - n, static_cast<std::size_t>(bytes(n)));
         } else {
-            load_row(mask, rows[i], keys.begin, n, to, slice.leaf);
+            load_row(mask, rows[i], keys.begin, n, to, slice.simd);
         }
     }
     float *panel = b.of_thread(step, slice, b.mask);
-    slice.leaf.pack.f32(n, reinterpret_cast<const char *>(decoded), sizeof(float), bytes(n), static_cast<int>(p.columns),
+    slice.simd.pack.f32(n, reinterpret_cast<const char *>(decoded), sizeof(float), bytes(n), static_cast<int>(p.columns),
                         static_cast<int>(b.MR), panel);
     return panel;
 }
@@ -213,15 +213,15 @@ void meet(const Blocking &b, const Step &step, const Slice &slice, Panel &p, std
     if (begin >= end) return;
     float *s = b.of_thread(step, slice, b.scores);
     const float *keys = b.keys(step, in_round, block), *values = b.values(step, in_round, block);
-    const auto &gemm = slice.leaf.gemm.f32.from_cache;
+    const auto &gemm = slice.simd.gemm.f32.from_cache;
     const int rows = static_cast<int>(MR);
     for (std::int64_t key = begin; key < end; key += NR) {
         const std::int64_t width = std::min(NR, n - key);
         gemm[width - 1](b.shape.n, p.queries, keys + key * b.shape.n, s + (key - begin) * MR, MR, rows, false);
     }
     const float *mask = step.src[3].data ? mask_panel(b, step, slice, p, {first + begin, first + end}) : nullptr;
-    slice.leaf.attention.weights(end - begin, s, b.shape.cap, mask, p.slopes, p.largest, p.sum, p.factor);
-    if (p.begun) slice.leaf.attention.rescale(b.shape.m, p.sums, p.factor);
+    slice.simd.attention.weights(end - begin, s, b.shape.cap, mask, p.slopes, p.largest, p.sum, p.factor);
+    if (p.begun) slice.simd.attention.rescale(b.shape.m, p.sums, p.factor);
     for (std::int64_t d = 0; d < b.shape.m; d += NR) {
         const std::int64_t width = std::min(NR, b.shape.m - d);
         gemm[width - 1](end - begin, s, values + d * n + begin * width, p.sums + d * MR, MR, rows, p.begun);
@@ -233,14 +233,14 @@ void finish(const Blocking &b, const Step &step, const Slice &slice, const Group
     const std::int64_t m = b.shape.m;
     float *rows = b.of_thread(step, slice, b.rows);
     if (p.begun) {
-        slice.leaf.pack.f32(p.columns, reinterpret_cast<const char *>(p.sums), sizeof(float), bytes(b.MR), static_cast<int>(m),
+        slice.simd.pack.f32(p.columns, reinterpret_cast<const char *>(p.sums), sizeof(float), bytes(b.MR), static_cast<int>(m),
                             static_cast<int>(m), rows);
     } else {
         std::fill_n(rows, p.columns * m, 0.0f);
     }
     for (std::int64_t i = 0; i < p.columns; i++) {
         store_result(b.shape, step, group, column_of(b.shape, group, p.first + i), rows + i * m, static_cast<double>(p.largest[i]),
-                     static_cast<double>(p.sum[i]), slice.leaf);
+                     static_cast<double>(p.sum[i]), slice.simd);
     }
 }
 
@@ -260,12 +260,12 @@ void compute(const Blocking &b, const Step &step, const Slice &slice) noexcept {
 }  // namespace
 
 const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    const Blocking one(p.node, 1, leaf);
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
+    const Blocking one(p.node, 1, simd);
     if (one.shape.columns() <= few_columns) return "up to 16 queries for a head of keys";
     const std::int64_t near = round_floats / std::max<std::int64_t>(one.group_floats, 1);
     const std::int64_t groups = std::clamp<std::int64_t>(near, std::min<std::int64_t>(p.n_threads, one.shape.groups()), one.shape.groups());
-    const Blocking b(p.node, std::max<std::int64_t>(groups, 1), leaf);
+    const Blocking b(p.node, std::max<std::int64_t>(groups, 1), simd);
     plan.choice[choice_groups] = b.groups_per_round;
     plan.n_rounds = b.rounds();
     plan.chunks(Stage::prepare) = b.groups_per_round * b.blocks;
@@ -276,7 +276,7 @@ const char *plan_packed(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_packed(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan.choice[choice_groups], slice.leaf);
+    const Blocking b(*step.node, step.plan.choice[choice_groups], slice.simd);
     if (slice.stage == Stage::prepare) {
         prepare(b, step, slice);
     } else {

@@ -1,9 +1,9 @@
 // flash_attn_ext of few queries: keys and values are read once, where they are, at memory's speed.
 //
 //   compute:  for each segment of KS keys of a group (attention.hpp), and up to 4 of its columns:
-//     s   [columns][KS] = k q     LeafTable::Dots: rows of k as they lie, or decoded some at a time
+//     s   [columns][KS] = k q     SimdTable::Dots: rows of k as they lie, or decoded some at a time
 //     w = e ^ (s - largest)       the loops of soft_max_ext
-//     y   [columns][m] = w v      LeafTable::Attention: rows of v in the same way
+//     y   [columns][m] = w v      SimdTable::Attention: rows of v in the same way
 //     largest, sum and y go to the shared workspace
 //   combine:  for each column its segments, one after the other, brought to the largest of all
 //
@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t segment_keys = 256;
 // Rows that are decoded together: 16 of 128 floats are 8 KiB.
 constexpr std::int64_t decoded_rows = 16;
-constexpr std::int64_t most_columns = leaf::max_dot_columns;
+constexpr std::int64_t most_columns = simd::max_dot_columns;
 constexpr float nothing = -std::numeric_limits<float>::infinity();
 
 struct Segments {
@@ -89,15 +89,15 @@ void for_rows(const Unit &u, const TensorRef &t, const std::byte *first, bool as
     float *decoded = u.all.of_thread(u.step, u.slice, u.all.decoded);
     for (std::int64_t key = u.keys.begin; key < u.keys.end; key += decoded_rows) {
         const std::int64_t n = std::min(decoded_rows, u.keys.end - key);
-        decode_rows(t, row, n, decoded, u.slice.leaf);
+        decode_rows(t, row, n, decoded, u.slice.simd);
         f(key, n, reinterpret_cast<const char *>(decoded), bytes(t.ne[0]));
         row += static_cast<std::size_t>(n) * t.nb[1];
     }
 }
 
 void multiply_keys(const Unit &u) noexcept {
-    const leaf::LeafTable::Dots &dots = u.slice.leaf.dot;
-    const DotTiles own = tiles_as_it_lies(u.step.node->src[1]->layout, u.slice.leaf), tiles = own ? own : dots.f32;
+    const simd::SimdTable::Dots &dots = u.slice.simd.dot;
+    const DotTiles own = tiles_as_it_lies(u.step.node->src[1]->layout, u.slice.simd), tiles = own ? own : dots.f32;
     for_rows(u, u.step.src[1], u.group.k, own, [&](std::int64_t key, std::int64_t n, const char *rows, std::ptrdiff_t stride) {
         for (std::int64_t i = 0; i < n; i += dots.rows) {
             const std::int64_t height = std::min<std::int64_t>(dots.rows, n - i);
@@ -116,35 +116,35 @@ void weigh(const Unit &u, int j, float *part) noexcept {
     const Shape &shape = u.all.shape;
     const std::int64_t n = u.keys.end - u.keys.begin;
     const Column column = u.column(j);
-    const leaf::LeafTable &leaf = u.slice.leaf;
+    const simd::SimdTable &simd = u.slice.simd;
     float *s = u.scores(j), *mask = nullptr;
     if (const std::byte *row = mask_row(u.step, u.group, column)) {
         mask = u.all.of_thread(u.step, u.slice, u.all.mask);
-        load_row(u.step.src[3], row, u.keys.begin, n, mask, leaf);
+        load_row(u.step.src[3], row, u.keys.begin, n, mask, simd);
     }
     if (shape.cap > 0)
-        leaf.tiles.loops[static_cast<std::size_t>(TileOp::tanh)]({.n = n, .src = {s}, .repeated = 0, .dst = s, .params = nullptr});
-    part[0] = leaf.norms.logits(n, s, shape.cap > 0 ? shape.cap : 1, mask, mask_slope(shape, u.step, column), s);
-    part[1] = static_cast<float>(leaf.norms.exponentials(n, s, part[0] == nothing ? 0 : part[0], s));
+        simd.tiles.loops[static_cast<std::size_t>(TileOp::tanh)]({.n = n, .src = {s}, .repeated = 0, .dst = s, .params = nullptr});
+    part[0] = simd.norms.logits(n, s, shape.cap > 0 ? shape.cap : 1, mask, mask_slope(shape, u.step, column), s);
+    part[1] = static_cast<float>(simd.norms.exponentials(n, s, part[0] == nothing ? 0 : part[0], s));
 }
 
-using Weighted = leaf::LeafTable::Attention::Weighted;
-const Weighted *weighted_as_they_lie(const TensorRef &v, const leaf::LeafTable::Attention &leaf) noexcept {
+using Weighted = simd::SimdTable::Attention::Weighted;
+const Weighted *weighted_as_they_lie(const TensorRef &v, const simd::SimdTable::Attention &simd) noexcept {
     if (v.nb[0] != traits(v.type).size) return nullptr;
-    const Weighted *table = v.type == DType::f32 ? leaf.f32 : v.type == DType::f16 ? leaf.f16 : v.type == DType::bf16 ? leaf.bf16 : nullptr;
+    const Weighted *table = v.type == DType::f32 ? simd.f32 : v.type == DType::f16 ? simd.f16 : v.type == DType::bf16 ? simd.bf16 : nullptr;
     return table && table[0] ? table : nullptr;
 }
 
 void add_values(const Unit &u, float *y, std::ptrdiff_t ldy) noexcept {
-    const leaf::LeafTable::Attention &leaf = u.slice.leaf.attention;
+    const simd::SimdTable::Attention &simd = u.slice.simd.attention;
     const TensorRef &v = u.step.src[2];
-    const Weighted *own = weighted_as_they_lie(v, leaf), *kernels = own ? own : leaf.f32;
+    const Weighted *own = weighted_as_they_lie(v, simd), *kernels = own ? own : simd.f32;
     // Columns whose sums are not in registers read a few rows again, which the first-level cache has.
-    const std::int64_t some = u.columns <= leaf.columns ? segment_keys : decoded_rows;
+    const std::int64_t some = u.columns <= simd.columns ? segment_keys : decoded_rows;
     for_rows(u, v, u.group.v, own, [&](std::int64_t key, std::int64_t n, const char *rows, std::ptrdiff_t stride) {
         for (std::int64_t i = 0; i < n; i += some) {
-            for (int j = 0; j < u.columns; j += leaf.columns) {
-                const int width = std::min(leaf.columns, u.columns - j);
+            for (int j = 0; j < u.columns; j += simd.columns) {
+                const int width = std::min(simd.columns, u.columns - j);
                 kernels[width - 1](std::min(some, n - i), u.all.shape.m, rows + i * stride, stride, u.scores(j) + (key - u.keys.begin) + i,
                                    segment_keys, y + j * ldy, ldy);
             }
@@ -167,7 +167,7 @@ void compute_unit(const Segments &all, const Step &step, const Slice &slice, std
     Range seen{u.keys.end, u.keys.begin};
     for (int j = 0; j < u.columns; j++) {
         const Column column = u.column(j);
-        load_query(all.shape, step, group, column, all.of_thread(step, slice, all.queries) + j * all.row_floats, slice.leaf);
+        load_query(all.shape, step, group, column, all.of_thread(step, slice, all.queries) + j * all.row_floats, slice.simd);
         float *part = all.part(step, g, first + j, segment);
         part[0] = nothing;
         std::memset(part + 1, 0, static_cast<std::size_t>(bytes(all.shape.m + 1)));
@@ -199,9 +199,9 @@ void combine_column(const Segments &all, const Step &step, const Slice &slice, s
         const double factor = std::exp(static_cast<double>(part[0]) - base);
         sum += static_cast<double>(part[1]) * factor;
         const auto f = static_cast<float>(factor);
-        if (f != 0) slice.leaf.attention.f32[0](1, m, reinterpret_cast<const char *>(part + 2), 0, &f, 1, y, m);
+        if (f != 0) slice.simd.attention.f32[0](1, m, reinterpret_cast<const char *>(part + 2), 0, &f, 1, y, m);
     }
-    store_result(all.shape, step, group, column_of(all.shape, group, c), y, largest, sum, slice.leaf);
+    store_result(all.shape, step, group, column_of(all.shape, group, c), y, largest, sum, slice.simd);
 }
 
 }  // namespace

@@ -1,17 +1,17 @@
 // axpy: sums of the active neurons' rows, each times its activation.
 //
 //   prepare:  the list of active neurons of a round's columns, whose activations are not 0              one thread
-//   compute:  for each slice of 128 of the list and strip of 1,024 outputs (a chunk): 8 rows at a time   the thread's workspace
+//   compute:  for each slice of 128 of the list and span of 1,024 outputs (a chunk): 8 rows at a time   the thread's workspace
 //             become floats, 4 KiB each, and are added to each column's sums, which are partial sums
 //   combine:  the slices' sums, in their order                                                         shared workspace
 //
-// Of few columns a constant in blocks has strips (cpu/leaf/strips_i8.hpp), which are multiplied as they are unpacked, whole: slices are of
-// 64 of the list, or of a 32nd of it, and combine puts their sums in order.
+// Of few columns a constant in blocks has packed rows (cpu/simd/packed_rows_i8.hpp), which are multiplied as they are unpacked, whole:
+// slices are of 64 of the list, or of a 32nd of it, and combine puts their sums in order.
 //
 // One column's rows of F32, F16 and BF16 are added where they lie, one after the other, a later one's lines asked for meanwhile.
 //
-// Else a slice of a strip of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk
-// is 8 of them by a strip, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
+// Else a slice of a span of Q4_0 is 72 KiB of weights, in pieces of 576 bytes that are asked for ahead. With more than 8 columns a chunk
+// is 8 of them by a span, goes through all slices itself, and adds each one's sums to the result as combine would: no room for all slices'
 // sums is needed, and an element has the same bits. These depend on the list, so on the columns of a round, and on no thread.
 #include "cpu/kernels/axpy.hpp"
 
@@ -21,12 +21,12 @@ namespace tensorlib::core {
 
 namespace {
 
-leaf::LeafTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std::int64_t columns, const leaf::LeafTable &leaf) noexcept {
+simd::SimdTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std::int64_t columns, const simd::SimdTable &simd) noexcept {
     if (columns != 1 || a_t.nb[0] != traits(a_t.type).size) return nullptr;
     switch (a_t.type) {
-        case DType::f32: return leaf.attention.f32[0];
-        case DType::f16: return leaf.attention.f16[0];
-        case DType::bf16: return leaf.attention.bf16[0];
+        case DType::f32: return simd.attention.f32[0];
+        case DType::f16: return simd.attention.f16[0];
+        case DType::bf16: return simd.attention.bf16[0];
         default: return nullptr;
     }
 }
@@ -34,33 +34,33 @@ leaf::LeafTable::Attention::Weighted weighted_as_it_lies(const Layout &a_t, std:
 }  // namespace
 
 WeightedRows::WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy,
-                           const leaf::LeafTable &leaf) noexcept
-    : leaf_(leaf),
-      format_(leaf.strips[dtype_index(a_t.type)]),
-      levels_(leaf.integer.formats[dtype_index(a_t.type)].levels),
-      strips_of_rows_(copy.used()),
-      packs_strips_(copy.missing()),
+                           const simd::SimdTable &simd) noexcept
+    : simd_(simd),
+      format_(simd.packed_rows[dtype_index(a_t.type)]),
+      codebook_(simd.integer.formats[dtype_index(a_t.type)].codebook),
+      by_packed_rows_(copy.used()),
+      packs_rows_(copy.missing()),
       copy_(copy.data),
-      as_they_lie_(weighted_as_it_lies(a_t, columns, leaf)),
+      as_they_lie_(weighted_as_it_lies(a_t, columns, simd)),
       K_(a_t.ne[0]),
-      sums_of_column_(strips_of_rows_ ? format_.sum_floats(K_) : K_),
-      strips_(ceil_div(sums_of_column_, strip)),
-      slices_(strips_of_rows_ ? std::min(ceil_div(a_t.ne[1], least_slice), most_slices) : ceil_div(a_t.ne[1], slice)),
+      sums_of_column_(by_packed_rows_ ? format_.sum_floats(K_) : K_),
+      spans_(ceil_div(sums_of_column_, span)),
+      slices_(by_packed_rows_ ? std::min(ceil_div(a_t.ne[1], least_slice), most_slices) : ceil_div(a_t.ne[1], slice)),
       column_blocks_(ceil_div(columns, few_columns)),
       few_(few) {
     if (few) shared_.add<float>(std::max<std::int64_t>(slices_, 1) * columns * sums_of_column_);
-    if (strips_of_rows_) {
-        strip_bytes_ = static_cast<std::size_t>(format_.copy.bytes(K_));
-        packed_ = thread_.add<std::byte>(packs_strips_ ? format_.summed * static_cast<std::int64_t>(strip_bytes_) : 0);
+    if (by_packed_rows_) {
+        packed_row_bytes_ = static_cast<std::size_t>(format_.copy.bytes(K_));
+        packed_ = thread_.add<std::byte>(packs_rows_ ? format_.summed * static_cast<std::int64_t>(packed_row_bytes_) : 0);
         return;
     }
-    decoded_ = thread_.add<float>(together * strip);
-    sums_ = thread_.add<float>(few ? 0 : few_columns * strip);
+    decoded_ = thread_.add<float>(together * span);
+    sums_ = thread_.add<float>(few ? 0 : few_columns * span);
 }
 
 const float *WeightedRows::floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept {
-    float *stage = reinterpret_cast<float *>(thread + decoded_) + place * strip;
-    return floats_of(a_t, row_address(a_t, {row, 0, 0}), outputs.begin, outputs.end - outputs.begin, stage, leaf_);
+    float *stage = reinterpret_cast<float *>(thread + decoded_) + place * span;
+    return floats_of(a_t, row_address(a_t, {row, 0, 0}), outputs.begin, outputs.end - outputs.begin, stage, simd_);
 }
 
 void WeightedRows::fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept {
@@ -72,20 +72,20 @@ void WeightedRows::fetch(const TensorRef &a_t, std::int64_t row, Range outputs) 
     for (std::size_t at = block(outputs.begin); at < block(outputs.end); at += line) __builtin_prefetch(from + at, 0, 2);
 }
 
-void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, std::byte *shared,
+void WeightedRows::combine(std::int64_t n_rows, std::int64_t columns, std::int64_t span_number, std::byte *shared,
                            float *c) const noexcept {
-    const std::int64_t begin = strip_number * strip, length = std::min(strip, sums_of_column_ - begin), per_slice = slice_of(n_rows);
+    const std::int64_t begin = span_number * span, length = std::min(span, sums_of_column_ - begin), per_slice = slice_of(n_rows);
     const float one = 1;
     float *sums = reinterpret_cast<float *>(shared);
     for (std::int64_t t = 0; t < columns; t++) {
-        // (Of strips, whose order is another, the first slice's.)
-        float *to = strips_of_rows_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
-        if (!strips_of_rows_ || n_rows == 0) std::fill_n(to, length, 0.0f);
-        for (std::int64_t s = strips_of_rows_ ? 1 : 0; s * per_slice < n_rows; s++) {
+        // (Of packed rows, whose order is another, the first slice's.)
+        float *to = by_packed_rows_ ? sums + t * sums_of_column_ + begin : c + t * K_ + begin;
+        if (!by_packed_rows_ || n_rows == 0) std::fill_n(to, length, 0.0f);
+        for (std::int64_t s = by_packed_rows_ ? 1 : 0; s * per_slice < n_rows; s++) {
             const float *from = sums + (s * columns + t) * sums_of_column_ + begin;
-            leaf_.windows.sum(length, 1, &from, &one, to, true);
+            simd_.windows.sum(length, 1, &from, &one, to, true);
         }
-        if (strips_of_rows_) format_.put_in_order(K_, sums + t * sums_of_column_, begin, begin + length, c + t * K_);
+        if (by_packed_rows_) format_.put_in_order(K_, sums + t * sums_of_column_, begin, begin + length, c + t * K_);
     }
 }
 
@@ -99,10 +99,10 @@ struct Blocking {
     ActiveRows active;
     std::size_t h, scores, sums, threads;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const simd::SimdTable &simd) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[0], leaf),
+          rows(node.src[0]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[0], simd),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const auto staged = [&](const Tensor *t) { return t ? FloatColumns::staged_floats(t->layout, columns) : 0; };
         h = parts.add<float>(staged(node.src[1])), scores = parts.add<float>(staged(node.src[ops::sparse_operands.scores]));
@@ -117,23 +117,23 @@ FloatColumns tested(const Blocking &b, const Step &step, const FloatColumns &h) 
     return step.node->src[scores] ? FloatColumns(step.src[scores], step.workspace + b.scores) : h;
 }
 
-void find_active(const Blocking &b, const Step &step, std::int64_t first, std::int64_t n, const leaf::LeafTable &leaf) noexcept {
+void find_active(const Blocking &b, const Step &step, std::int64_t first, std::int64_t n, const simd::SimdTable &simd) noexcept {
     const auto [scores, rows] = ops::sparse_operands;
     const ops::SparseRule rule = ops::sparse_rule(*step.node);
     const FloatColumns h(step.src[1], step.workspace + b.h);
-    h.load(first, n, leaf);
+    h.load(first, n, simd);
     b.active.clear(step.workspace);
     if (step.node->src[rows]) b.active.read_numbers(step.workspace, step, rows, step.src[1].ne[0]);
     const FloatColumns s = tested(b, step, h);
-    if (step.node->src[scores]) s.load(first, n, leaf);
+    if (step.node->src[scores]) s.load(first, n, simd);
     for (std::int64_t j = 0; j < n; j++) b.active.add(step.workspace, rule, s.at(first, j), h.at(first, j));
     b.active.compact(step.workspace);
 }
 
 void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    if (WeightedRows::takes_strips(p.node.src[0]->layout, p.node.layout.ne[1], leaf)) plan_copy(p, plan, 0, 0, PackedAs::strips);
-    const Blocking b(p.node, plan, p.n_threads, leaf);
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
+    if (WeightedRows::takes_packed_rows(p.node.src[0]->layout, p.node.layout.ne[1], simd)) plan_copy(p, plan, 0, 0, PackedAs::rows);
+    const Blocking b(p.node, plan, p.n_threads, simd);
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
     plan.chunks(Stage::prepare) = 1;
     plan.chunks(Stage::compute) = std::max<std::int64_t>(b.rows.chunks(), 1);
@@ -143,11 +143,11 @@ void plan_axpy(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_axpy(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.leaf);
+    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.simd);
     const std::int64_t K = step.dst.ne[0], first = slice.round * sparse_columns, n = std::min(sparse_columns, b.tokens - first);
     float *c = reinterpret_cast<float *>(step.dst.data) + first * K;
     if (slice.stage == Stage::prepare) {
-        find_active(b, step, first, n, slice.leaf);
+        find_active(b, step, first, n, slice.simd);
         return;
     }
     const std::int64_t n_rows = b.active.count(step.workspace), *list = b.active.list(step.workspace);

@@ -7,22 +7,22 @@ namespace tensorlib::core {
 
 class WeightedRows {
 public:
-    static constexpr std::int64_t slice = 128, strip = 1024;
+    static constexpr std::int64_t slice = 128, span = 1024;
     // Up to so many columns the slices' partial sums have room of their own, and all slices are added up at once.
     static constexpr std::int64_t few_columns = 8;
 
-    // copy: of few columns a_t's strips (cpu/leaf/strips_i8.hpp).
-    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy, const leaf::LeafTable &leaf) noexcept;
+    // copy: of few columns a_t's packed rows (cpu/simd/packed_rows_i8.hpp).
+    WeightedRows(const Layout &a_t, std::int64_t columns, bool few, const ConstantCopy &copy, const simd::SimdTable &simd) noexcept;
 
-    // Whether a copy in strips is of use.
-    static bool takes_strips(const Layout &a_t, std::int64_t tokens, const leaf::LeafTable &leaf) noexcept {
-        const leaf::LeafTable::PanelFormat &copy = leaf.strips[dtype_index(a_t.type)].copy;
+    // Whether a copy of packed rows is of use.
+    static bool takes_packed_rows(const Layout &a_t, std::int64_t tokens, const simd::SimdTable &simd) noexcept {
+        const simd::SimdTable::PanelFormat &copy = simd.packed_rows[dtype_index(a_t.type)].copy;
         return tokens <= few_columns && a_t.nb[0] == traits(a_t.type).size && copy.rows > 0 && copy.bytes(a_t.ne[0]) > 0;
     }
 
     // Chunks of Stage::compute, which is to have the list; of few columns Stage::combine follows.
-    std::int64_t chunks() const noexcept { return strips_of_rows_ ? slices_ : few_ ? slices_ * strips_ : column_blocks_ * strips_; }
-    std::int64_t combine_chunks() const noexcept { return few_ ? strips_ : 0; }
+    std::int64_t chunks() const noexcept { return by_packed_rows_ ? slices_ : few_ ? slices_ * spans_ : column_blocks_ * spans_; }
+    std::int64_t combine_chunks() const noexcept { return few_ ? spans_ : 0; }
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
 
@@ -38,17 +38,17 @@ public:
     };
     template <class Weight>
     void run(const Work<Weight> &work, std::int64_t chunk, std::byte *shared, std::byte *thread) const noexcept;
-    // Adds up the slices of a strip of all columns, in their order.
-    void combine(std::int64_t n_rows, std::int64_t columns, std::int64_t strip_number, std::byte *shared, float *c) const noexcept;
+    // Adds up the slices of a span of all columns, in their order.
+    void combine(std::int64_t n_rows, std::int64_t columns, std::int64_t span_number, std::byte *shared, float *c) const noexcept;
 
 private:
     // Rows that are decoded, and met by all columns, at a time: 32 KiB.
     static constexpr int together = 8;
-    // Of a copy's strips slices are as many as there are, up to this: each has sums of all outputs.
+    // Of a copy's packed rows slices are as many as there are, up to this: each has sums of all outputs.
     static constexpr std::int64_t most_slices = 32, least_slice = 64;
-    static constexpr std::int64_t fetched_ahead = 8192;  // as in row_products.cpp
+    static constexpr std::int64_t prefetch_distance = 8192;  // as in row_products.cpp
     std::int64_t slice_of(std::int64_t n_rows) const noexcept {
-        return strips_of_rows_ ? std::max(ceil_div(n_rows, most_slices), least_slice) : slice;
+        return by_packed_rows_ ? std::max(ceil_div(n_rows, most_slices), least_slice) : slice;
     }
 
     template <class Weight>
@@ -57,21 +57,21 @@ private:
     template <class Weight>
     void add_as_they_lie(const Work<Weight> &work, Range rows, std::int64_t column, Range outputs, float *to) const noexcept;
     template <class Weight>
-    void add_strips(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept;
+    void add_packed_rows(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept;
     // Where these outputs of a row are as floats.
     const float *floats(const TensorRef &a_t, std::int64_t row, Range outputs, int place, std::byte *thread) const noexcept;
     void fetch(const TensorRef &a_t, std::int64_t row, Range outputs) const noexcept;
-    Range outputs_of(std::int64_t number) const noexcept { return {number * strip, std::min((number + 1) * strip, K_)}; }
+    Range outputs_of(std::int64_t number) const noexcept { return {number * span, std::min((number + 1) * span, K_)}; }
 
-    const leaf::LeafTable &leaf_;
-    const leaf::LeafTable::StripFormat &format_;
-    const std::uint8_t *levels_;
-    bool strips_of_rows_;  // whether sums are taken over strips
-    bool packs_strips_;    // there is no copy, so each row's strip is packed before it is read
+    const simd::SimdTable &simd_;
+    const simd::SimdTable::PackedRowFormat &format_;
+    const std::uint8_t *codebook_;
+    bool by_packed_rows_;  // whether sums are taken over packed rows
+    bool packs_rows_;      // there is no copy, so each row is packed before it is read
     const std::byte *copy_;
-    leaf::LeafTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
-    std::int64_t K_, sums_of_column_, strips_, slices_, column_blocks_;
-    std::size_t strip_bytes_ = 0;
+    simd::SimdTable::Attention::Weighted as_they_lie_;  // one column's rows of plain floats
+    std::int64_t K_, sums_of_column_, spans_, slices_, column_blocks_;
+    std::size_t packed_row_bytes_ = 0;
     bool few_;
     WorkspaceParts shared_, thread_;
     std::size_t packed_ = 0, decoded_ = 0, sums_ = 0;
@@ -101,7 +101,7 @@ void WeightedRows::add_slice(const Work<Weight> &work, Range rows, Range columns
                 const float weight = work.weight(first + i, t);
                 if (weight != 0) taken[taps] = from[i], weights[taps++] = weight;
             }
-            leaf_.windows.sum(length, taps, taken, weights, to + (t - columns.begin) * ldt, first > rows.begin);
+            simd_.windows.sum(length, taps, taken, weights, to + (t - columns.begin) * ldt, first > rows.begin);
         }
     }
 }
@@ -112,7 +112,7 @@ void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::in
     const auto part_of_row = [&](std::int64_t i) {
         return reinterpret_cast<const char *>(row_address(work.a_t, {work.rows[i], 0, 0})) + outputs.begin * size;
     };
-    const std::int64_t ahead = std::max<std::int64_t>(fetched_ahead / (length * size), 1);
+    const std::int64_t ahead = std::max<std::int64_t>(prefetch_distance / (length * size), 1);
     std::fill_n(to, length, 0.0f);
     for (std::int64_t i = rows.begin; i < rows.end; i++) {
         const float weight = work.weight(i, column);
@@ -123,21 +123,21 @@ void WeightedRows::add_as_they_lie(const Work<Weight> &work, Range rows, std::in
     }
 }
 
-// to [columns][sums_of_column_]: these rows' sums in the order of strips, from zero.
+// to [columns][sums_of_column_]: these rows' sums in the order of packed rows, from zero.
 template <class Weight>
-void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept {
-    const auto strip = [&](std::int64_t i) {
-        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(work.rows[i]) * strip_bytes_;
+void WeightedRows::add_packed_rows(const Work<Weight> &work, Range rows, float *to, std::byte *thread) const noexcept {
+    const auto packed_row = [&](std::int64_t i) {
+        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(work.rows[i]) * packed_row_bytes_;
     };
-    const auto packed_strip = [&](std::int64_t i, int place) {
-        auto *strip = reinterpret_cast<char *>(thread + packed_) + static_cast<std::size_t>(place) * strip_bytes_;
+    const auto pack_row = [&](std::int64_t i, int place) {
+        auto *packed = reinterpret_cast<char *>(thread + packed_) + static_cast<std::size_t>(place) * packed_row_bytes_;
         const std::byte *row = row_address(work.a_t, {work.rows[i], 0, 0});
-        format_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(work.a_t.nb[1]), 1, strip);
-        return strip;
+        format_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(work.a_t.nb[1]), 1, packed);
+        return packed;
     };
-    const auto ahead = std::max<std::int64_t>(format_.summed, fetched_ahead / static_cast<std::int64_t>(strip_bytes_));
-    leaf::PackedPanel taken[leaf::max_summed_strips];
-    float weights[leaf::max_summed_strips];
+    const auto ahead = std::max<std::int64_t>(format_.summed, prefetch_distance / static_cast<std::int64_t>(packed_row_bytes_));
+    simd::PackedPanel taken[simd::max_summed_rows];
+    float weights[simd::max_summed_rows];
     for (std::int64_t t = 0; t < work.columns; t++, to += sums_of_column_) {
         bool accumulate = false;
         for (std::int64_t i = rows.begin; i < rows.end;) {
@@ -145,10 +145,10 @@ void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to, s
             for (; i < rows.end && taps < format_.summed; i++) {
                 const float weight = work.weight(i, t);
                 if (weight == 0) continue;
-                if (packs_strips_) {
-                    taken[taps] = {packed_strip(i, taps), levels_, 0};
+                if (packs_rows_) {
+                    taken[taps] = {pack_row(i, taps), codebook_, 0};
                 } else {
-                    taken[taps] = {strip(i), levels_, i + ahead < rows.end ? strip(i + ahead) - strip(i) : 0};
+                    taken[taps] = {packed_row(i), codebook_, i + ahead < rows.end ? packed_row(i + ahead) - packed_row(i) : 0};
                 }
                 weights[taps++] = weight;
             }
@@ -162,13 +162,13 @@ void WeightedRows::add_strips(const Work<Weight> &work, Range rows, float *to, s
 
 template <class Weight>
 void WeightedRows::run(const Work<Weight> &work, std::int64_t chunk, std::byte *shared, std::byte *thread) const noexcept {
-    const Range outputs = outputs_of(chunk % strips_);
-    const std::int64_t number = chunk / strips_;
+    const Range outputs = outputs_of(chunk % spans_);
+    const std::int64_t number = chunk / spans_;
     const std::int64_t per_slice = slice_of(work.n_rows);
     const auto rows_of = [&](std::int64_t s) { return Range{s * per_slice, std::min((s + 1) * per_slice, work.n_rows)}; };
-    if (strips_of_rows_) {
+    if (by_packed_rows_) {
         if (chunk * per_slice >= work.n_rows) return;
-        add_strips(work, rows_of(chunk), reinterpret_cast<float *>(shared) + chunk * work.columns * sums_of_column_, thread);
+        add_packed_rows(work, rows_of(chunk), reinterpret_cast<float *>(shared) + chunk * work.columns * sums_of_column_, thread);
         return;
     }
     if (few_) {
@@ -186,10 +186,10 @@ void WeightedRows::run(const Work<Weight> &work, std::int64_t chunk, std::byte *
         std::fill_n(work.c + t * K_ + outputs.begin, length, 0.0f);
     }
     for (std::int64_t s = 0; s * slice < work.n_rows; s++) {
-        add_slice(work, rows_of(s), columns, outputs, sums, strip, thread);
+        add_slice(work, rows_of(s), columns, outputs, sums, span, thread);
         for (std::int64_t t = columns.begin; t < columns.end; t++) {
-            const float *from = sums + (t - columns.begin) * strip;
-            leaf_.windows.sum(length, 1, &from, &one, work.c + t * K_ + outputs.begin, true);
+            const float *from = sums + (t - columns.begin) * span;
+            simd_.windows.sum(length, 1, &from, &one, work.c + t * K_ + outputs.begin, true);
         }
     }
 }

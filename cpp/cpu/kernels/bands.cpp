@@ -22,11 +22,11 @@ void run_band(const Step &step, const Slice &slice) noexcept {
     const Band band = band_of(step);
     const auto unit = static_cast<std::int64_t>(traits(c.type).size), nb = static_cast<std::int64_t>(band.source.nb[0]);
     const bool in_place = band.source.data == c.data && band.source.nb == c.nb;
-    Sink sink(c.data + part.begin * unit, slice.leaf, !in_place && streams(*step.node));
+    Sink sink(c.data + part.begin * unit, slice.simd, !in_place && streams(*step.node));
     for (std::int64_t at = part.begin; at < part.end;) {
         const std::int64_t row = at / c.ne[0], begin = at % c.ne[0], end = std::min(c.ne[0], begin + part.end - at);
         const RowIndex index = row_index(c.ne, row);
-        const Band::Kept kept = band.kept(index.i1, c.ne[0]);
+        const Band::Range kept = band.range(index.i1, c.ne[0]);
         const std::int64_t first = std::clamp(kept.begin, begin, end), last = std::clamp(kept.end, first, end);
         if (in_place) {
             std::byte *to = row_address(c, index);

@@ -28,15 +28,15 @@ std::int64_t convert_plain(const void *from, void *to, std::int64_t n) noexcept 
 
 }  // namespace
 
-Converter::Converter(DType from, DType to, const leaf::LeafTable &leaf, bool stream) noexcept
+Converter::Converter(DType from, DType to, const simd::SimdTable &simd, bool stream) noexcept
     : from_(traits(from)),
       to_(traits(to)),
-      from_loops_(leaf.formats[dtype_index(from)]),
-      to_loops_(leaf.formats[dtype_index(to)]),
-      leaf_(leaf),
+      from_loops_(simd.formats[dtype_index(from)]),
+      to_loops_(simd.formats[dtype_index(to)]),
+      simd_(simd),
       unit_(conversion_unit(from, to)),
       stream_(stream) {
-    // F32, F16 and BF16 convert by way of F32, which is what the level's own loops do.
+    // F32, F16 and BF16 convert by way of F32, which is what the ISA's own loops do.
     const auto by_floats = [](const DTypeTraits &t) { return t.kind == Kind::floating && t.size <= sizeof(float); };
     if (unit_ != 1 || (by_floats(from_) && by_floats(to_))) return;
     plain_ = visit(from, [&](auto source) -> Plain {
@@ -97,10 +97,10 @@ std::int64_t Converter::operator()(const void *from, void *to, std::int64_t n) c
         for (std::size_t at = 0; at < piece_bytes; at += 64) __builtin_prefetch(piece + bytes_ahead + at, 0, 2);
         const std::int64_t wrong = convert(piece, values, count);
         if (wrong >= 0 && bad < 0) bad = i + wrong;
-        leaf_.copies.stream(count / to_.block_size * static_cast<std::int64_t>(to_.size), values,
+        simd_.copies.stream(count / to_.block_size * static_cast<std::int64_t>(to_.size), values,
                             target + static_cast<std::size_t>(i / to_.block_size) * to_.size);
     }
-    leaf_.copies.stream_end();
+    simd_.copies.stream_end();
     return bad;
 }
 

@@ -16,7 +16,7 @@ inline std::int64_t conversion_unit(DType from, DType to) noexcept { return std:
 class Converter {
 public:
     // With `stream`, long runs go past the caches.
-    Converter(DType from, DType to, const leaf::LeafTable &leaf, bool stream = false) noexcept;
+    Converter(DType from, DType to, const simd::SimdTable &simd, bool stream = false) noexcept;
 
     std::int64_t operator()(const void *from, void *to, std::int64_t n) const noexcept;
 
@@ -29,8 +29,8 @@ private:
     std::int64_t encode(const float *values, std::byte *to, std::int64_t n) const noexcept;
 
     const DTypeTraits &from_, &to_;
-    const leaf::LeafTable::FormatLoops &from_loops_, &to_loops_;
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable::FormatLoops &from_loops_, &to_loops_;
+    const simd::SimdTable &simd_;
     Plain plain_ = nullptr;  // where one side is integers or F64, and neither has blocks
     std::int64_t unit_;
     bool stream_;

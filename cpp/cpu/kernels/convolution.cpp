@@ -44,7 +44,7 @@ struct Blocking {
     WorkspaceParts thread;
     std::size_t panel, row, tiles;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
         : c(ops::convolution_of(node)),
           phases(phases_of(c)),
           K(most_products(c)),
@@ -53,9 +53,9 @@ struct Blocking {
           NC(plan.choice[choice_nc]),
           blocks(ceil_div(c.outputs, NC)),
           chunks_per_image(ceil_div(most_positions(c), MC)),
-          panels(ceil_div(NC, leaf.gemm.columns)),
-          MR(leaf.gemm.rows),
-          NR(leaf.gemm.columns) {
+          panels(ceil_div(NC, simd.gemm.columns)),
+          MR(simd.gemm.rows),
+          NR(simd.gemm.columns) {
         panel = thread.add<float>(MR * KC);
         row = thread.add<float>(NR * KC);
         tiles = thread.add<float>(MC * NC);
@@ -97,16 +97,16 @@ struct Round {
 const char *refuse_unless_empty(const Problem &p) noexcept { return p.node.layout.n_elements() == 0 ? nullptr : "not empty"; }
 
 void plan_convolution(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Convolution c = ops::convolution_of(p.node);
-    const std::int64_t MR = leaf.gemm.rows, T = p.n_threads, positions = Blocking::most_positions(c);
-    plan.choice[choice_nc] = even_block(c.outputs, largest_nc, leaf.gemm.columns);
+    const std::int64_t MR = simd.gemm.rows, T = p.n_threads, positions = Blocking::most_positions(c);
+    plan.choice[choice_nc] = even_block(c.outputs, largest_nc, simd.gemm.columns);
     plan.choice[choice_kc] = even_block(std::max<std::int64_t>(1, Blocking::most_products(c)), packed::largest_kc, 16);
     // Small enough that every thread gets some four chunks, so that one that starts late delays the end by a quarter.
     std::int64_t mc = packed::largest_mc / MR * MR;
     if (T > 1) mc = std::min(mc, std::max<std::int64_t>(1, ceil_div(positions, MR) * c.images / (4 * T)) * MR);
     plan.choice[choice_mc] = even_block(positions, mc, MR);
-    const Blocking blocking(p.node, plan, leaf);
+    const Blocking blocking(p.node, plan, simd);
     if (leaves_zeros(c)) {
         const Layout &result = p.node.layout;
         plan.chunks(Stage::set_up) = chunks_for(result.n_elements(), static_cast<std::int64_t>(result.nbytes()), T);
@@ -126,14 +126,14 @@ bool lies_side_by_side(const Convolution &c, DType type) noexcept {
 
 // kc numbers from k on of an output's kernel, one after the other.
 void load_kernel(const Convolution &c, const ImageTiles &tiles, DType type, const std::byte *kernel, std::int64_t k, std::int64_t kc,
-                 float *to, const leaf::LeafTable &leaf) noexcept {
+                 float *to, const simd::SimdTable &simd) noexcept {
     const std::int64_t taps = tiles.taps();
     for (std::int64_t end = k + kc; k < end;) {
         const std::int64_t x = k % tiles.x.taps, y = k % taps / tiles.x.taps, n = std::min(tiles.x.taps - x, end - k);
         const std::byte *from = kernel + k / taps * c.kernel.channel + (tiles.y.kernel_first + y * tiles.y.kernel_step) * c.kernel.y +
                                 (tiles.x.kernel_first + x * tiles.x.kernel_step) * c.kernel.x;
         // (Steps of a single one may be beyond all sizes.)
-        load_runs(type, 1, from, 0, n > 1 ? c.kernel.x * tiles.x.kernel_step : 0, n, to, 0, leaf);
+        load_runs(type, 1, from, 0, n > 1 ? c.kernel.x * tiles.x.kernel_step : 0, n, to, 0, simd);
         to += n, k += n;
     }
 }
@@ -141,7 +141,7 @@ void load_kernel(const Convolution &c, const ImageTiles &tiles, DType type, cons
 void pack_kernel(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     const Round round(b, slice.round);
     const TensorRef &a = step.src[0];
-    const ImageTiles tiles(b.c, round.phase, step.src[1], 0, slice.leaf);
+    const ImageTiles tiles(b.c, round.phase, step.src[1], 0, slice.simd);
     const std::int64_t K = tiles.products();
     float *rows = b.of_thread(step, slice, b.row);
     const bool side_by_side = lies_side_by_side(b.c, a.type);
@@ -157,13 +157,13 @@ void pack_kernel(const Blocking &b, const Step &step, const Slice &slice) noexce
             const std::int64_t kc = std::min(b.KC, K - k);
             float *panel = round.panel(step, n, k, kc);
             if (side_by_side) {
-                packed::pack_floats(matrix, reinterpret_cast<const char *>(kernel), k, kc, width, width, panel, rows, slice.leaf);
+                packed::pack_floats(matrix, reinterpret_cast<const char *>(kernel), k, kc, width, width, panel, rows, slice.simd);
                 continue;
             }
             for (int i = 0; i < width; i++)
-                load_kernel(b.c, tiles, a.type, kernel + i * b.c.kernel.output, k, kc, rows + i * kc, slice.leaf);
+                load_kernel(b.c, tiles, a.type, kernel + i * b.c.kernel.output, k, kc, rows + i * kc, slice.simd);
             constexpr std::ptrdiff_t word = sizeof(float);
-            slice.leaf.pack.f32(kc, reinterpret_cast<const char *>(rows), word, kc * word, width, width, panel);
+            slice.simd.pack.f32(kc, reinterpret_cast<const char *>(rows), word, kc * word, width, width, panel);
         }
     }
 }
@@ -186,7 +186,7 @@ void store(const Convolution &c, const ImageTiles &tiles, const float *sums, std
 void compute_positions(const Blocking &b, const Step &step, const Slice &slice) noexcept {
     const Round round(b, slice.round);
     const std::int64_t image = slice.chunk / b.chunks_per_image;
-    const ImageTiles tiles(b.c, round.phase, step.src[1], image, slice.leaf);
+    const ImageTiles tiles(b.c, round.phase, step.src[1], image, slice.simd);
     const std::int64_t first = slice.chunk % b.chunks_per_image * b.MC, end = std::min(first + b.MC, tiles.positions()),
                        K = tiles.products();
     float *panel = b.of_thread(step, slice, b.panel), *sums = b.of_thread(step, slice, b.tiles);
@@ -203,7 +203,7 @@ void compute_positions(const Blocking &b, const Step &step, const Slice &slice) 
             for (std::int64_t n = 0; n < round.outputs; n += b.NR) {
                 const std::int64_t width = std::min(b.NR, round.outputs - n);
                 if (kc > 0) {
-                    slice.leaf.gemm.f32.from_cache[width - 1](kc, panel, round.panel(step, n, k, kc), tile + n * b.MR, b.MR,
+                    slice.simd.gemm.f32.from_cache[width - 1](kc, panel, round.panel(step, n, k, kc), tile + n * b.MR, b.MR,
                                                               static_cast<int>(b.MR), k > 0);
                 }
                 if (k + kc < K) continue;
@@ -220,7 +220,7 @@ void clear_result(const Step &step, const Slice &slice) noexcept {
 
 void run_convolution(const Step &step, const Slice &slice) noexcept {
     if (slice.stage == Stage::set_up) return clear_result(step, slice);
-    const Blocking blocking(*step.node, step.plan, slice.leaf);
+    const Blocking blocking(*step.node, step.plan, slice.simd);
     if (slice.stage == Stage::prepare) {
         pack_kernel(blocking, step, slice);
     } else {

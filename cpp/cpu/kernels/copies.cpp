@@ -83,7 +83,7 @@ void for_each_run(const Step &step, const Slice &slice, std::int64_t unit, Move 
 }
 
 // n bytes, which may be copied onto themselves or overlap.
-void copy_bytes(std::byte *to, const std::byte *from, std::size_t n, const leaf::LeafTable *streaming) noexcept {
+void copy_bytes(std::byte *to, const std::byte *from, std::size_t n, const simd::SimdTable *streaming) noexcept {
     const auto distance = reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
     if (streaming && n >= shortest_stream && distance >= n && std::uintptr_t{0} - distance >= n) {
         streaming->copies.stream(static_cast<std::int64_t>(n), from, to);
@@ -95,7 +95,7 @@ void copy_bytes(std::byte *to, const std::byte *from, std::size_t n, const leaf:
 
 void run_same_type(const Step &step, const Slice &slice) noexcept {
     const DTypeTraits &type = traits(step.dst.type);
-    const leaf::LeafTable *streaming = streams(*step.node) ? &slice.leaf : nullptr;
+    const simd::SimdTable *streaming = streams(*step.node) ? &slice.simd : nullptr;
     if (type.block_size == 1 && type.size == 4) {
         // Four bytes at a time are worth a path of their own: transposed matrices come as runs of one element.
         for_each_run(step, slice, 1, [=](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t) {
@@ -113,7 +113,7 @@ void run_same_type(const Step &step, const Slice &slice) noexcept {
 }
 
 void run_convert(const Step &step, const Slice &slice) noexcept {
-    const Converter convert(step.src[0].type, step.dst.type, slice.leaf, streams(*step.node));
+    const Converter convert(step.src[0].type, step.dst.type, slice.simd, streams(*step.node));
     for_each_run(step, slice, 1, [&](std::byte *to, const std::byte *from, std::int64_t n, std::int64_t position) {
         const std::int64_t bad = convert(from, to, n);
         if (bad >= 0) note_fault(step, 0, position + bad);
@@ -144,7 +144,7 @@ void walk(Cursor &cursor, const DTypeTraits &type, std::int64_t n, std::byte *bu
 
 void run_convert_blocks(const Step &step, const Slice &slice) noexcept {
     const TensorRef &src = step.src[0], &dst = step.dst;
-    const Converter convert(src.type, dst.type, slice.leaf, streams(*step.node));
+    const Converter convert(src.type, dst.type, slice.simd, streams(*step.node));
     const std::int64_t unit = convert.unit();
     const Range part = elements_of(step, slice, unit);
     if (part.begin == part.end) return;

@@ -1,4 +1,4 @@
-// count_equal: elements side by side are compared by a leaf loop of their type, F16 and BF16 as floats, which are exact. Others are brought
+// count_equal: elements side by side are compared by a SIMD loop of their type, F16 and BF16 as floats, which are exact. Others are brought
 // side by side first, some at a time. Counts are whole numbers: how they are cut changes nothing.
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
@@ -13,14 +13,14 @@ namespace {
 // Elements that are brought together at a time.
 constexpr std::int64_t stage = 512;
 
-leaf::LeafTable::Comparisons::CountEqual equal_of(DType type, const leaf::LeafTable &leaf) noexcept {
+simd::SimdTable::Comparisons::CountEqual equal_of(DType type, const simd::SimdTable &simd) noexcept {
     switch (type) {
-        case DType::i8: return leaf.comparisons.equal_i8;
-        case DType::i16: return leaf.comparisons.equal_i16;
-        case DType::i32: return leaf.comparisons.equal_i32;
-        case DType::i64: return leaf.comparisons.equal_i64;
-        case DType::f64: return leaf.comparisons.equal_f64;
-        default: return leaf.comparisons.equal_f32;
+        case DType::i8: return simd.comparisons.equal_i8;
+        case DType::i16: return simd.comparisons.equal_i16;
+        case DType::i32: return simd.comparisons.equal_i32;
+        case DType::i64: return simd.comparisons.equal_i64;
+        case DType::f64: return simd.comparisons.equal_f64;
+        default: return simd.comparisons.equal_f32;
     }
 }
 
@@ -47,11 +47,11 @@ void plan_count(const Problem &p, KernelPlan &plan) noexcept {
 
 // n elements of a row from one on, side by side: where they lie, or in `room`, as floats where the type is a short one.
 const std::byte *side_by_side(const TensorRef &t, const std::byte *row, std::int64_t from, std::int64_t n, std::byte *room,
-                              const leaf::LeafTable &leaf) noexcept {
+                              const simd::SimdTable &simd) noexcept {
     const std::size_t size = traits(t.type).size;
     const std::byte *first = row + static_cast<std::size_t>(from) * t.nb[0];
     if (t.type == DType::f16 || t.type == DType::bf16) {
-        load_row(t, row, from, n, reinterpret_cast<float *>(room), leaf);
+        load_row(t, row, from, n, reinterpret_cast<float *>(room), simd);
         return room;
     }
     if (t.nb[0] == size) return first;
@@ -61,13 +61,13 @@ const std::byte *side_by_side(const TensorRef &t, const std::byte *row, std::int
 }
 
 std::int64_t count_piece(const TensorRef &a, const std::byte *a_row, const TensorRef &b, const std::byte *b_row, Range part,
-                         const leaf::LeafTable &leaf) noexcept {
+                         const simd::SimdTable &simd) noexcept {
     alignas(64) std::byte rooms[2][stage * sizeof(double)];
-    const auto equal = equal_of(a.type, leaf);
+    const auto equal = equal_of(a.type, simd);
     std::int64_t count = 0;
     for (std::int64_t from = part.begin; from < part.end; from += stage) {
         const std::int64_t n = std::min(stage, part.end - from);
-        count += equal(n, side_by_side(a, a_row, from, n, rooms[0], leaf), side_by_side(b, b_row, from, n, rooms[1], leaf));
+        count += equal(n, side_by_side(a, a_row, from, n, rooms[0], simd), side_by_side(b, b_row, from, n, rooms[1], simd));
     }
     return count;
 }
@@ -91,7 +91,7 @@ void run_count(const Step &step, const Slice &slice) noexcept {
         const RowIndex row = pieces.flat ? RowIndex{} : row_index(a.ne, unit / pieces.per_row);
         const std::int64_t from = unit % pieces.per_row * Pieces::longest;
         count += count_piece(a, row_address(a, row), b, row_address(b, row), {from, std::min(from + Pieces::longest, pieces.length)},
-                             slice.leaf);
+                             slice.simd);
     }
     counts[slice.chunk] = count;
 }

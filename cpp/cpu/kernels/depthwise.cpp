@@ -59,7 +59,7 @@ void plan_depthwise(const Problem &p, KernelPlan &plan) noexcept {
 class TapSums {
 public:
     // stage: room for stage_floats, of those who call stage().
-    TapSums(std::int64_t n, float *to, float *stage, const leaf::LeafTable &leaf) noexcept : n_(n), to_(to), stage_(stage), leaf_(leaf) {}
+    TapSums(std::int64_t n, float *to, float *stage, const simd::SimdTable &simd) noexcept : n_(n), to_(to), stage_(stage), simd_(simd) {}
     ~TapSums() {
         if (n_taps_ > 0 || !accumulate_) flush();
     }
@@ -75,14 +75,14 @@ public:
 
 private:
     void flush() noexcept {
-        leaf_.windows.sum(n_, n_taps_, from_, weights_, to_, accumulate_);
+        simd_.windows.sum(n_, n_taps_, from_, weights_, to_, accumulate_);
         n_taps_ = 0;
         accumulate_ = true;
     }
 
     std::int64_t n_;
     float *to_, *stage_;
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     int n_taps_ = 0;
     bool accumulate_ = false;
     const float *from_[taps_at_a_time];
@@ -91,7 +91,7 @@ private:
 
 // A row of taps over positions [first, first + n): `row` is the image's that they meet.
 void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row, const float *weights, std::int64_t first, std::int64_t n,
-             TapSums &sums, const leaf::LeafTable &leaf) noexcept {
+             TapSums &sums, const simd::SimdTable &simd) noexcept {
     for (std::int64_t tap = 0; tap < c.x.taps; tap++) {
         Sliding::Range there = c.x.positions_of(tap);
         there.begin = std::clamp(there.begin, first, first + n) - first;
@@ -102,7 +102,7 @@ void add_row(const ops::Convolution &c, const TensorRef &b, const std::byte *row
         std::fill(stage, stage + there.begin, 0.0f);
         std::fill(stage + there.end, stage + n, 0.0f);
         // (The stride of a single one may be beyond all sizes.)
-        load_runs(b.type, 1, from, 0, there.size() > 1 ? c.image.x * c.x.stride : 0, there.size(), stage + there.begin, 0, leaf);
+        load_runs(b.type, 1, from, 0, there.size() > 1 ? c.image.x * c.x.stride : 0, there.size(), stage + there.begin, 0, simd);
         sums.add(stage, weights[tap]);
     }
 }
@@ -115,7 +115,7 @@ struct Stage2d {
 
 // The elements that windows at positions [x, x + n) and [y, y + rows) span, and zeros where the image has none.
 Stage2d staged(const ops::Convolution &c, const TensorRef &b, const std::byte *image, std::int64_t x, std::int64_t n, std::int64_t y,
-               std::int64_t rows, float *stage, const leaf::LeafTable &leaf) noexcept {
+               std::int64_t rows, float *stage, const simd::SimdTable &simd) noexcept {
     const std::int64_t width = spanned(c.x, n), height = spanned(c.y, rows), left = c.x.element(x, 0), top = c.y.element(y, 0);
     const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, width), end = std::clamp(c.x.elements - left, begin, width);
     const std::byte *from = image + (left + begin) * c.image.x;
@@ -131,23 +131,23 @@ Stage2d staged(const ops::Convolution &c, const TensorRef &b, const std::byte *i
     }
     if (begin < end && first < last)
         load_runs(b.type, last - first, from + (top + first) * c.image.y, c.image.y, c.image.x, end - begin, stage + first * width + begin,
-                  width, leaf);
+                  width, simd);
     std::fill(stage + last * width, stage + height * width, 0.0f);
     return {stage, width};
 }
 
-// Of all positions of a piece.
-struct Part {
+// The positions of one tile of the result.
+struct Tile {
     std::int64_t x, n, y, rows;
     float *to;  // of the first row
     float *stage;
 };
 
-void sum_staged(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Part &part,
-                const leaf::LeafTable &leaf) noexcept {
-    const Stage2d from = staged(c, b, image, part.x, part.n, part.y, part.rows, part.stage, leaf);
-    for (std::int64_t row = 0; row < part.rows; row++) {
-        TapSums sums(part.n, part.to + row * c.x.positions, part.stage, leaf);
+void sum_staged(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Tile &tile,
+                const simd::SimdTable &simd) noexcept {
+    const Stage2d from = staged(c, b, image, tile.x, tile.n, tile.y, tile.rows, tile.stage, simd);
+    for (std::int64_t row = 0; row < tile.rows; row++) {
+        TapSums sums(tile.n, tile.to + row * c.x.positions, tile.stage, simd);
         for (std::int64_t ty = 0; ty < c.y.taps; ty++) {
             const float *elements = from.first + (row * c.y.stride + ty * c.y.dilation) * from.row_floats;
             for (std::int64_t tx = 0; tx < c.x.taps; tx++) sums.add(elements + tx * c.x.dilation, kernel[ty * c.x.taps + tx]);
@@ -155,13 +155,13 @@ void sum_staged(const ops::Convolution &c, const TensorRef &b, const std::byte *
     }
 }
 
-void sum_gathered(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Part &part,
-                  const leaf::LeafTable &leaf) noexcept {
-    for (std::int64_t row = 0; row < part.rows; row++) {
-        TapSums sums(part.n, part.to + row * c.x.positions, part.stage, leaf);
-        const Sliding::Range taps = c.y.taps_at(part.y + row);
+void sum_gathered(const ops::Convolution &c, const TensorRef &b, const std::byte *image, const float *kernel, const Tile &tile,
+                  const simd::SimdTable &simd) noexcept {
+    for (std::int64_t row = 0; row < tile.rows; row++) {
+        TapSums sums(tile.n, tile.to + row * c.x.positions, tile.stage, simd);
+        const Sliding::Range taps = c.y.taps_at(tile.y + row);
         for (std::int64_t tap = taps.begin; tap < taps.end; tap++)
-            add_row(c, b, image + c.y.element(part.y + row, tap) * c.image.y, kernel + tap * c.x.taps, part.x, part.n, sums, leaf);
+            add_row(c, b, image + c.y.element(tile.y + row, tap) * c.image.y, kernel + tap * c.x.taps, tile.x, tile.n, sums, simd);
     }
 }
 
@@ -177,14 +177,14 @@ void run_depthwise(const Step &step, const Slice &slice) noexcept {
     for (std::int64_t at = part.begin; at < part.end; at++) {
         const std::int64_t plane = at / pieces.per_plane, in_plane = at % pieces.per_plane, channel = plane % c.outputs;
         if (channel != loaded) {
-            load_runs(a.type, c.y.taps, a.data + channel * c.kernel.output, c.kernel.y, c.kernel.x, c.x.taps, kernel, c.x.taps, slice.leaf);
+            load_runs(a.type, c.y.taps, a.data + channel * c.kernel.output, c.kernel.y, c.kernel.x, c.x.taps, kernel, c.x.taps, slice.simd);
             loaded = channel;
         }
         const std::int64_t x = in_plane % pieces.per_row * piece, y = in_plane / pieces.per_row * pieces.rows;
         const std::byte *image = b.data + channel * c.image.channel + plane / c.outputs * c.image.image;
         float *to = reinterpret_cast<float *>(step.dst.data) + (plane * c.y.positions + y) * c.x.positions + x;
-        const Part of{x, std::min(piece, c.x.positions - x), y, std::min(pieces.rows, c.y.positions - y), to, stage};
-        (stages ? sum_staged : sum_gathered)(c, b, image, kernel, of, slice.leaf);
+        const Tile of{x, std::min(piece, c.x.positions - x), y, std::min(pieces.rows, c.y.positions - y), to, stage};
+        (stages ? sum_staged : sum_gathered)(c, b, image, kernel, of, slice.simd);
     }
 }
 

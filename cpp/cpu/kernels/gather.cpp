@@ -97,7 +97,7 @@ void plan_add_id(const Problem &p, KernelPlan &plan) noexcept {
 
 void run_add_id(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1], &ids = step.src[2], &c = step.dst;
-    const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];
+    const simd::SimdTable::TileLoop add = slice.simd.tiles.loops[static_cast<std::size_t>(TileOp::add)];
     const std::int64_t per_row = ceil_div(c.ne[0], piece);
     const Range part = part_of(pieces_of(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t at = part.begin; at < part.end; at++) {
@@ -111,11 +111,11 @@ void run_add_id(const Step &step, const Slice &slice) noexcept {
             note_fault(step, 2, row);
             std::fill_n(to, n, 0.0f);
         } else {
-            const float *x = floats_of(a, row_address(a, index), i0, n, mine, slice.leaf);
-            const float *y = floats_of(b, row_address(b, {number, 0, 0}), i0, n, more, slice.leaf);
+            const float *x = floats_of(a, row_address(a, index), i0, n, mine, slice.simd);
+            const float *y = floats_of(b, row_address(b, {number, 0, 0}), i0, n, more, slice.simd);
             add({.n = n, .src = {x, y}, .repeated = 0, .dst = to, .params = nullptr});
         }
-        if (to == sums) store_row(c, row_address(c, index), i0, n, sums, slice.leaf);
+        if (to == sums) store_row(c, row_address(c, index), i0, n, sums, slice.simd);
     }
 }
 

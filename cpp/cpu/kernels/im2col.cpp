@@ -33,14 +33,14 @@ void run_im2col(const Step &step, const Slice &slice) noexcept {
     const ops::Convolution c = ops::convolution_of(*step.node);
     const std::int64_t K = c.products(), positions = c.x.positions * c.y.positions, per_image = ceil_div(positions, tile_positions);
     const auto unit = static_cast<std::int64_t>(traits(step.dst.type).size);
-    const auto encode = slice.leaf.formats[dtype_index(step.dst.type)].encode;
+    const auto encode = slice.simd.formats[dtype_index(step.dst.type)].encode;
     const Scratch scratch;
     std::byte *own = step.workspace + static_cast<std::size_t>(slice.thread) * scratch.parts.size;
     auto *panel = reinterpret_cast<float *>(own + scratch.panel), *turned = reinterpret_cast<float *>(own + scratch.turned);
     const bool stream = streams(*step.node) && K <= largest_kc && step.dst.type == DType::f32;
     const Range part = part_of(tiles_of(c), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t at = part.begin; at < part.end; at++) {
-        const ImageTiles tiles(c, 0, step.src[1], at / per_image, slice.leaf);
+        const ImageTiles tiles(c, 0, step.src[1], at / per_image, slice.simd);
         const std::int64_t first = at % per_image * tile_positions, n = std::min(tile_positions, positions - first);
         std::byte *to = step.dst.data + (at / per_image * positions + first) * K * unit;
         for (std::int64_t k = 0; k < K; k += largest_kc) {
@@ -48,16 +48,16 @@ void run_im2col(const Step &step, const Slice &slice) noexcept {
             tiles.gather(first, n, k, kc, tile_positions, panel);
             // turned[i][k] = panel[k][i]: a panel's numbers are the rows of what is packed, whose panels are positions.
             constexpr std::ptrdiff_t word = sizeof(float);
-            slice.leaf.pack.f32(n, reinterpret_cast<const char *>(panel), word, tile_positions * word, static_cast<int>(kc),
+            slice.simd.pack.f32(n, reinterpret_cast<const char *>(panel), word, tile_positions * word, static_cast<int>(kc),
                                 static_cast<int>(kc), turned);
             if (stream) {
-                slice.leaf.copies.stream(n * kc * unit, turned, to);
+                slice.simd.copies.stream(n * kc * unit, turned, to);
                 continue;
             }
             for (std::int64_t i = 0; i < n; i++) encode(turned + i * kc, nullptr, to + (i * K + k) * unit, kc);
         }
     }
-    if (stream) slice.leaf.copies.stream_end();
+    if (stream) slice.simd.copies.stream_end();
 }
 
 constexpr CpuKernel table[] = {

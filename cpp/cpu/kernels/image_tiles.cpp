@@ -54,12 +54,12 @@ bool leaves_zeros(const ops::Convolution &c) noexcept {
 }
 
 ImageTiles::ImageTiles(const ops::Convolution &c, std::int64_t phase, const TensorRef &b, std::int64_t number,
-                       const leaf::LeafTable &table) noexcept
+                       const simd::SimdTable &table) noexcept
     : x(c.transposed ? TileAxis(c.x, phase % phases_of(c.x)) : TileAxis(c.x)),
       y(c.transposed ? TileAxis(c.y, phase / phases_of(c.x)) : TileAxis(c.y)),
       channels(c.channels),
       image{b.type, {x.elements, y.elements, c.channels, 1}, {}, b.data + number * c.image.image},
-      leaf(table) {
+      simd(table) {
     const std::int64_t strides[] = {c.image.x, c.image.y, c.image.channel};
     for (std::size_t d = 0; d < std::size(strides); d++) image.nb[d] = static_cast<std::size_t>(strides[d]);
 }
@@ -110,18 +110,18 @@ void ImageTiles::gather_tap(const Line &line, std::int64_t tap, std::int64_t cha
     const std::byte *from = image.data + x.element(line.first + there.begin, tap_x) * nb(0) + row * nb(1) + channel * nb(2);
     // (The step of a single one may be beyond all sizes.)
     const std::int64_t stride = there.size() > 1 ? x.step * nb(0) : 0;
-    load_runs(image.type, n_channels, from, nb(2), stride, there.size(), to + there.begin, to_stride, leaf);
+    load_runs(image.type, n_channels, from, nb(2), stride, there.size(), to + there.begin, to_stride, simd);
 }
 
 void load_runs(DType type, std::int64_t k, const std::byte *from, std::int64_t k_stride, std::int64_t stride, std::int64_t n, float *to,
-               std::int64_t to_stride, const leaf::LeafTable &leaf) noexcept {
-    const auto runs = type == DType::f32 ? leaf.windows.runs_f32 : type == DType::f16 ? leaf.windows.runs_f16 : leaf.windows.runs_bf16;
+               std::int64_t to_stride, const simd::SimdTable &simd) noexcept {
+    const auto runs = type == DType::f32 ? simd.windows.runs_f32 : type == DType::f16 ? simd.windows.runs_f16 : simd.windows.runs_bf16;
     if (runs) {
         runs(k, reinterpret_cast<const char *>(from), k_stride, stride, static_cast<int>(n), to, to_stride);
         return;
     }
     const TensorRef row{type, {n, 1, 1, 1}, {static_cast<std::size_t>(stride), 0, 0, 0}, nullptr};
-    for (std::int64_t i = 0; i < k; i++) load_row(row, from + i * k_stride, 0, n, to + i * to_stride, leaf);
+    for (std::int64_t i = 0; i < k; i++) load_row(row, from + i * k_stride, 0, n, to + i * to_stride, simd);
 }
 
 }  // namespace tensorlib::core

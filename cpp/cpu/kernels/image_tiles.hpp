@@ -34,10 +34,10 @@ struct ImageTiles {
     TileAxis x, y;
     std::int64_t channels;
     TensorRef image;  // one of them: dimensions x, y, channels
-    const leaf::LeafTable &leaf;
+    const simd::SimdTable &simd;
 
     ImageTiles(const ops::Convolution &c, std::int64_t phase, const TensorRef &b, std::int64_t number,
-               const leaf::LeafTable &leaf) noexcept;
+               const simd::SimdTable &simd) noexcept;
 
     std::int64_t positions() const noexcept { return x.positions * y.positions; }
     std::int64_t taps() const noexcept { return x.taps * y.taps; }
@@ -56,6 +56,6 @@ private:
 
 // n elements, `stride` bytes apart, as floats side by side; k times, each k_stride bytes and to_stride floats behind the one before.
 void load_runs(DType type, std::int64_t k, const std::byte *from, std::int64_t k_stride, std::int64_t stride, std::int64_t n, float *to,
-               std::int64_t to_stride, const leaf::LeafTable &leaf) noexcept;
+               std::int64_t to_stride, const simd::SimdTable &simd) noexcept;
 
 }  // namespace tensorlib::core

@@ -13,13 +13,13 @@ namespace tensorlib::core {
 
 namespace {
 
-using Part = Movement::Part;
+using Source = Movement::Source;
 
-// What a row of the result is made of, the same for all rows that have the same parts: units from `first` on of one part, or zeros.
+// What a row of the result is made of, the same for all rows that have the same sources: units from `first` on of one source, or zeros.
 struct Segment {
-    int part;  // -1: none
+    int source;  // -1: none
     std::int64_t first, n;
-    std::int64_t index;  // of the part's first one
+    std::int64_t index;  // of the source's first one
 };
 
 class Mover {
@@ -48,11 +48,11 @@ public:
     }
 
 private:
-    // Where the parts' rows are, and the row's segments.
+    // Where the sources' rows are, and the row's segments.
     void find(const RowIndex &row) noexcept {
         unsigned there = 0;
-        for (int p = 0; p < m_.n_parts; p++) {
-            from_[p] = m_.parts[p].row(row.i1, row.i2, row.i3);
+        for (int p = 0; p < m_.n_sources; p++) {
+            from_[p] = m_.sources[p].row(row.i1, row.i2, row.i3);
             there |= from_[p] ? 1u << p : 0;
         }
         if (there == there_) return;
@@ -62,17 +62,17 @@ private:
     }
     Segment segment_at(std::int64_t i) const noexcept {
         std::int64_t zeros = m_.ne[0] - i;
-        for (int p = 0; p < m_.n_parts; p++) {
-            const Part &part = m_.parts[p];
+        for (int p = 0; p < m_.n_sources; p++) {
+            const Source &source = m_.sources[p];
             if (!from_[p]) continue;
-            const std::int64_t j = part.index(0, i);
-            if (repeats(part)) return {p, i, m_.ne[0] - i, j};
-            if (j < part.extent[0]) return {p, i, std::min(m_.ne[0] - i, part.extent[0] - j), j};
-            zeros = std::min(zeros, part.period[0] - j);  // up to where this one begins
+            const std::int64_t j = source.index(0, i);
+            if (repeats(source)) return {p, i, m_.ne[0] - i, j};
+            if (j < source.extent[0]) return {p, i, std::min(m_.ne[0] - i, source.extent[0] - j), j};
+            zeros = std::min(zeros, source.period[0] - j);  // up to where this one begins
         }
         return {-1, i, zeros, 0};
     }
-    bool repeats(const Part &part) const noexcept { return part.period[0] < m_.ne[0]; }
+    bool repeats(const Source &source) const noexcept { return source.period[0] < m_.ne[0]; }
 
     // Units [begin, end) of the row.
     void put_part(std::int64_t begin, std::int64_t end) noexcept {
@@ -83,26 +83,26 @@ private:
         }
     }
     void put(const Segment &segment, std::int64_t index, std::int64_t n) noexcept {
-        if (segment.part < 0) {
+        if (segment.source < 0) {
             sink_.zero(n * m_.unit);
             return;
         }
-        const Part &part = m_.parts[segment.part];
-        if (repeats(part)) {
-            repeat(part, from_[segment.part], index % part.period[0], n);
+        const Source &source = m_.sources[segment.source];
+        if (repeats(source)) {
+            repeat(source, from_[segment.source], index % source.period[0], n);
         } else {
-            copy(part, from_[segment.part] + index * part.nb[0], n);
+            copy(source, from_[segment.source] + index * source.nb[0], n);
         }
     }
 
-    void copy(const Part &part, const std::byte *from, std::int64_t n) noexcept {
-        if (part.nb[0] == m_.unit) fetch_row(sink_, from + part.nb[1], n * m_.unit);
-        copy_units(sink_, from, part.nb[0], n, m_.unit);
+    void copy(const Source &source, const std::byte *from, std::int64_t n) noexcept {
+        if (source.nb[0] == m_.unit) fetch_row(sink_, from + source.nb[1], n * m_.unit);
+        copy_units(sink_, from, source.nb[0], n, m_.unit);
     }
 
-    // n units from index j on of a part that has fewer, again and again.
-    void repeat(const Part &part, const std::byte *from, std::int64_t j, std::int64_t n) noexcept {
-        const std::int64_t period = part.period[0];
+    // n units from index j on of a source that has fewer, again and again.
+    void repeat(const Source &source, const std::byte *from, std::int64_t j, std::int64_t n) noexcept {
+        const std::int64_t period = source.period[0];
         if (period == 1 && m_.unit <= 8) {
             fill_units(sink_, from, n, m_.unit);
             return;
@@ -110,7 +110,7 @@ private:
         if (period * m_.unit >= static_cast<std::int64_t>(shortest_stream)) {
             for (; n > 0; j = 0) {
                 const std::int64_t count = std::min(n, period - j);
-                copy(part, from + j * part.nb[0], count);
+                copy(source, from + j * source.nb[0], count);
                 n -= count;
             }
             return;
@@ -120,8 +120,8 @@ private:
         alignas(64) std::byte stage[Sink::most];
         std::byte *made = pattern < n ? stage : sink_.room(bytes);
         const std::int64_t whole = std::min(n, period), behind = std::min(whole, period - j);
-        take_units(made, from + j * part.nb[0], part.nb[0], behind, m_.unit);
-        take_units(made + behind * m_.unit, from, part.nb[0], whole - behind, m_.unit);
+        take_units(made, from + j * source.nb[0], source.nb[0], behind, m_.unit);
+        take_units(made + behind * m_.unit, from, source.nb[0], whole - behind, m_.unit);
         for (std::int64_t has = period * m_.unit; has < bytes; has *= 2)
             std::memcpy(made + has, made, static_cast<std::size_t>(std::min(has, bytes - has)));
         if (pattern == n) return;
@@ -130,10 +130,10 @@ private:
 
     const Movement &m_;
     Sink &sink_;
-    const std::byte *from_[Movement::max_parts];
-    unsigned there_ = ~0u;  // which parts have the row that segments_ is of
-    // Each part comes twice at most, where it goes round its end, and zeros once before each and behind the last.
-    Segment segments_[4 * Movement::max_parts + 1];
+    const std::byte *from_[Movement::max_sources];
+    unsigned there_ = ~0u;  // which sources have the row that segments_ is of
+    // Each source comes twice at most, where it goes round its end, and zeros once before each and behind the last.
+    Segment segments_[4 * Movement::max_sources + 1];
     int n_segments_ = 0;
 };
 
@@ -159,11 +159,11 @@ std::int64_t move_chunks(const Problem &p) noexcept {
 }
 
 void run_move_stage(const Step &step, const Slice &slice, Stage stage) noexcept {
-    const Range part = part_of(units_of(step.node->layout), slice.chunk, step.plan.chunks(stage));
-    if (part.begin == part.end) return;
+    const Range range = part_of(units_of(step.node->layout), slice.chunk, step.plan.chunks(stage));
+    if (range.begin == range.end) return;
     const Movement movement = movement_of(step);
-    Sink sink(step.dst.data + part.begin * movement.unit, slice.leaf, streams(*step.node));
-    Mover(movement, sink).run(part.begin, part.end - part.begin);
+    Sink sink(step.dst.data + range.begin * movement.unit, slice.simd, streams(*step.node));
+    Mover(movement, sink).run(range.begin, range.end - range.begin);
 }
 
 const std::span<const CpuKernel> kernels::layout = table;

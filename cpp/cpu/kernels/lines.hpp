@@ -11,7 +11,7 @@
 
 namespace tensorlib::core {
 
-constexpr std::int64_t line_block = leaf::sum_block, line_segment = 64 * line_block;
+constexpr std::int64_t line_block = simd::sum_block, line_segment = 64 * line_block;
 
 // A tensor's rows, or all its elements in ne order as one.
 struct Lines {
@@ -32,8 +32,8 @@ struct Lines {
 // Their elements as floats.
 class LineReader {
 public:
-    LineReader(const Step &step, bool all, const leaf::LeafTable &leaf, std::size_t operand = 0) noexcept
-        : a_(step.src[operand]), leaf_(leaf), whole_rows_(!all || step.node->src[operand]->layout.contiguous()) {
+    LineReader(const Step &step, bool all, const simd::SimdTable &simd, std::size_t operand = 0) noexcept
+        : a_(step.src[operand]), simd_(simd), whole_rows_(!all || step.node->src[operand]->layout.contiguous()) {
         const Layout &a = step.node->src[operand]->layout;
         in_place_ = whole_rows_ && a_.type == DType::f32 && a.rows_contiguous();
         if (all && whole_rows_) a_ = {a_.type, {a.n_elements(), 1, 1, 1}, {traits(a_.type).size, 0, 0, 0}, a_.data};
@@ -46,13 +46,13 @@ public:
     const float *read(std::int64_t line, std::int64_t from, std::int64_t n, float *buffer) const noexcept {
         if (in_place_) return reinterpret_cast<const float *>(row(line)) + from;
         if (whole_rows_) {
-            load_row(a_, row(line), from, n, buffer, leaf_);
+            load_row(a_, row(line), from, n, buffer, simd_);
             return buffer;
         }
         for (std::int64_t done = 0, count; done < n; done += count) {
             const std::int64_t at = (from + done) % a_.ne[0];
             count = std::min(n - done, a_.ne[0] - at);
-            load_row(a_, row((from + done) / a_.ne[0]), at, count, buffer + done, leaf_);
+            load_row(a_, row((from + done) / a_.ne[0]), at, count, buffer + done, simd_);
         }
         return buffer;
     }
@@ -71,7 +71,7 @@ private:
     const std::byte *row(std::int64_t number) const noexcept { return row_address(a_, row_index(a_.ne, number)); }
 
     TensorRef a_;
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     bool whole_rows_, in_place_;
 };
 

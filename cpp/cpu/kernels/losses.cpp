@@ -57,16 +57,16 @@ void plan_loss(const Problem &p, KernelPlan &plan) noexcept {
     plan.workspace = static_cast<std::size_t>(lines.units()) * sizeof(Sums) + static_cast<std::size_t>(lines.count) * sizeof(double);
 }
 
-Sums sums_of(const LineReader &a, const LineReader &b, std::int64_t line, Range part, const leaf::LeafTable &leaf) noexcept {
+Sums sums_of(const LineReader &a, const LineReader &b, std::int64_t line, Range part, const simd::SimdTable &simd) noexcept {
     alignas(64) float buffer[line_block];
     Sums sums;
     a.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
         const float *w = b.read(line, from, n, buffer);
-        sums.move_to(static_cast<double>(leaf.comparisons.largest(n, x)));
+        sums.move_to(static_cast<double>(simd.comparisons.largest(n, x)));
         const auto e = static_cast<float>(sums.e());
-        sums.exponentials += leaf.losses.exp_sum(n, x, e);
-        sums.labels += leaf.sums.sum(n, w);
-        sums.weighted += leaf.losses.weighted_sum(n, w, x, e);
+        sums.exponentials += simd.losses.exp_sum(n, x, e);
+        sums.labels += simd.sums.sum(n, w);
+        sums.weighted += simd.losses.weighted_sum(n, w, x, e);
     });
     return sums;
 }
@@ -81,10 +81,10 @@ void run_loss(const Step &step, const Slice &slice) noexcept {
     auto *losses = reinterpret_cast<double *>(sums + lines.units());
     const auto part = [&](std::int64_t units) { return part_of(units, slice.chunk, step.plan.chunks(slice.stage)); };
     if (slice.stage == Stage::prepare) {
-        const LineReader a(step, false, slice.leaf), b(step, false, slice.leaf, 1);
+        const LineReader a(step, false, slice.simd), b(step, false, slice.simd, 1);
         const Range units = part(lines.units());
         for (std::int64_t unit = units.begin; unit < units.end; unit++)
-            sums[unit] = sums_of(a, b, unit / lines.segments, lines.part_of_unit(unit), slice.leaf);
+            sums[unit] = sums_of(a, b, unit / lines.segments, lines.part_of_unit(unit), slice.simd);
     } else if (slice.stage == Stage::compute) {
         const Range rows = part(lines.count);
         for (std::int64_t row = rows.begin; row < rows.end; row++) {

@@ -32,7 +32,7 @@ const char *refuse_dot(const Problem &p) noexcept {
     }
     // Packing F16 writes twice what it reads: 97 G/s at 32 columns (docs/performance.md), where tiles that widen on the way reach 145.
     const bool widened = p.node.src[0]->layout.type == DType::f16 &&
-                         tiles_as_it_lies(p.node.src[0]->layout, static_cast<const CpuBackend &>(p.backend).leaf());
+                         tiles_as_it_lies(p.node.src[0]->layout, static_cast<const CpuBackend &>(p.backend).simd());
     const std::int64_t columns = p.node.src[1]->layout.ne[1];
     if (widened) return columns <= most_widened_columns ? nullptr : "more than 32 columns";
     return columns <= most_dot_columns ? nullptr : "more than 8 columns";
@@ -48,8 +48,8 @@ std::int64_t dot_units(const Layout &c) noexcept { return ceil_div(c.ne[0], dot_
 struct DotScratch {
     std::size_t a_rows, b_rows, row_floats;
 
-    DotScratch(const Layout &a, const Layout &b, const leaf::LeafTable &leaf) noexcept
-        : a_rows(tiles_as_it_lies(a, leaf) ? 0 : leaf::max_dot_rows),
+    DotScratch(const Layout &a, const Layout &b, const simd::SimdTable &simd) noexcept
+        : a_rows(tiles_as_it_lies(a, simd) ? 0 : simd::max_dot_rows),
           b_rows(as_it_lies(b) ? 0 : static_cast<std::size_t>(b.ne[1])),
           row_floats(decoded_floats(a.ne[0])) {}
     std::size_t floats() const noexcept { return (a_rows + b_rows) * row_floats; }
@@ -57,19 +57,19 @@ struct DotScratch {
 
 void plan_dot(const Problem &p, KernelPlan &plan) noexcept {
     const Layout &a = p.node.src[0]->layout, &b = p.node.src[1]->layout;
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     // Decoding costs as much time as reading floats would.
     const auto bytes = a.n_elements() * static_cast<std::int64_t>(sizeof(float));
     plan.chunks(Stage::compute) = chunks_for(dot_units(p.node.layout), bytes, p.n_threads);
-    plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, leaf).floats() * sizeof(float);
+    plan.workspace = static_cast<std::size_t>(p.n_threads) * DotScratch(a, b, simd).floats() * sizeof(float);
 }
 
 void run_dot(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &b = step.src[1], &c = step.dst;
     const std::int64_t K = a.ne[0], M = c.ne[0], N = c.ne[1], blocks = ceil_div(M, dot_block_rows);
     const Layout &layout = step.node->src[0]->layout;
-    const DotScratch scratch(layout, step.node->src[1]->layout, slice.leaf);
-    const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.leaf), tiles = as_they_lie ? as_they_lie : slice.leaf.dot.f32;
+    const DotScratch scratch(layout, step.node->src[1]->layout, slice.simd);
+    const DotTiles as_they_lie = tiles_as_it_lies(layout, slice.simd), tiles = as_they_lie ? as_they_lie : slice.simd.dot.f32;
     auto *decoded_a = reinterpret_cast<float *>(step.workspace) + static_cast<std::size_t>(slice.thread) * scratch.floats();
     float *decoded_b = decoded_a + scratch.a_rows * scratch.row_floats;
     const Range units = part_of(dot_units(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
@@ -78,16 +78,16 @@ void run_dot(const Step &step, const Slice &slice) noexcept {
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
         const Batch batch = batch_at(step, unit / blocks);
         if (unit / blocks != decoded_batch) {
-            columns = float_rows(b, batch.b, N, scratch.row_floats, scratch.b_rows != 0, decoded_b, slice.leaf);
+            columns = float_rows(b, batch.b, N, scratch.row_floats, scratch.b_rows != 0, decoded_b, slice.simd);
             decoded_batch = unit / blocks;
         }
         const std::int64_t first = unit % blocks * dot_block_rows, last = std::min(first + dot_block_rows, M);
         for (std::int64_t m = first; m < last;) {
-            const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, last - m);
+            const std::int64_t R = std::min<std::int64_t>(slice.simd.dot.rows, last - m);
             const char *row = batch.a + m * static_cast<std::ptrdiff_t>(a.nb[1]);
-            const RowsAsFloats rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.leaf);
+            const RowsAsFloats rows = float_rows(a, row, R, scratch.row_floats, scratch.a_rows != 0, decoded_a, slice.simd);
             for (std::int64_t n = 0; n < N;) {
-                const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, N - n);
+                const std::int64_t width = std::min<std::int64_t>(slice.simd.dot.columns, N - n);
                 tiles[R - 1][width - 1](K, rows.first, rows.stride, columns.first + n * columns.stride, columns.stride, batch.c + m + n * M,
                                         M);
                 n += width;
@@ -111,20 +111,20 @@ constexpr CpuKernel table[] = {
 
 }  // namespace
 
-DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept {
+DotTiles tiles_as_it_lies(const Layout &a, const simd::SimdTable &simd) noexcept {
     if (!a.rows_contiguous()) return nullptr;
-    if (a.type == DType::f32) return leaf.dot.f32;
-    if (a.type == DType::f16 && leaf.dot.f16[0][0]) return leaf.dot.f16;
-    if (a.type == DType::bf16 && leaf.dot.bf16[0][0]) return leaf.dot.bf16;
+    if (a.type == DType::f32) return simd.dot.f32;
+    if (a.type == DType::f16 && simd.dot.f16[0][0]) return simd.dot.f16;
+    if (a.type == DType::bf16 && simd.dot.bf16[0][0]) return simd.dot.bf16;
     return nullptr;
 }
 
 RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
-                        const leaf::LeafTable &leaf) noexcept {
+                        const simd::SimdTable &simd) noexcept {
     if (!decode) return {first, static_cast<std::ptrdiff_t>(t.nb[1])};
     for (std::int64_t i = 0; i < n; i++) {
         const auto row = static_cast<std::size_t>(i);
-        load_row(t, reinterpret_cast<const std::byte *>(first) + row * t.nb[1], 0, t.ne[0], to + row * row_floats, leaf);
+        load_row(t, reinterpret_cast<const std::byte *>(first) + row * t.nb[1], 0, t.ne[0], to + row * row_floats, simd);
     }
     return {reinterpret_cast<const char *>(to), static_cast<std::ptrdiff_t>(row_floats * sizeof(float))};
 }

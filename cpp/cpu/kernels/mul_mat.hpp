@@ -66,25 +66,25 @@ struct WorkspaceParts {
 };
 
 // Whether a product of so many columns takes them in 16 bits.
-inline bool in_16_bits(const leaf::LeafTable::IntegerFormat &format, std::int64_t columns) noexcept {
+inline bool in_16_bits(const simd::SimdTable::IntegerFormat &format, std::int64_t columns) noexcept {
     return columns == 1 && format.gemm_one;
 }
 
 inline const char *rounding_of(bool one) noexcept { return one ? "b in 16 bits" : "b in 8 bits"; }
 
-// Where columns of K activations lie as bytes: the parts of leaf::ByteColumns, in each of them group after group. one: columns are taken
+// Where columns of K activations lie as bytes: the parts of simd::ByteColumns, in each of them group after group. one: columns are taken
 // one by one, each in 16 bits.
 struct ByteLayout {
-    const leaf::LeafTable::IntegerFormat &format;
+    const simd::SimdTable::IntegerFormat &format;
     bool one;
     std::int64_t K, element_bytes, pair_sums;
     std::size_t bytes, scales, starts, sums, sum_pairs, size;
 
-    ByteLayout(const leaf::LeafTable::IntegerFormat &f, std::int64_t k, std::int64_t columns, bool in_16_bits) noexcept
+    ByteLayout(const simd::SimdTable::IntegerFormat &f, std::int64_t k, std::int64_t columns, bool in_16_bits) noexcept
         : format(f), one(in_16_bits), K(k), element_bytes(one ? 2 : f.column_bytes), pair_sums(one ? 2 : 1) {
         WorkspaceParts parts;
         bytes = parts.add<std::int8_t>(K * columns * element_bytes);
-        scales = parts.add<float>(ceil_div(K, leaf::scaled_bytes) * columns);
+        scales = parts.add<float>(ceil_div(K, simd::scaled_bytes) * columns);
         starts = parts.add<std::int32_t>(K / format.scale_group * 2 * columns);
         const std::int64_t of_offsets = format.offset_group ? K / format.offset_group * columns : 0;
         sums = parts.add<float>(format.offset_steps ? 0 : of_offsets);
@@ -92,14 +92,14 @@ struct ByteLayout {
         size = parts.size;
     }
 
-    // Group of columns from `first` on, n of them, at element k (a multiple of leaf::scaled_bytes).
-    leaf::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
-        const std::int64_t blocks = ceil_div(K, leaf::scaled_bytes);
+    // Group of columns from `first` on, n of them, at element k (a multiple of simd::scaled_bytes).
+    simd::ByteColumns at(std::byte *base, std::int64_t first, std::int64_t n, std::int64_t k) const noexcept {
+        const std::int64_t blocks = ceil_div(K, simd::scaled_bytes);
         const std::int64_t offset_group = format.offset_group ? format.offset_group : K;
         // Elements of a part: so many a column, and so many of each of the n columns come before k.
         const auto behind = [&](std::int64_t per_column, std::int64_t in_column) { return first * per_column + n * in_column; };
         return {reinterpret_cast<std::int8_t *>(base + bytes) + behind(K * element_bytes, k * element_bytes),
-                reinterpret_cast<float *>(base + scales) + behind(blocks, k / leaf::scaled_bytes),
+                reinterpret_cast<float *>(base + scales) + behind(blocks, k / simd::scaled_bytes),
                 reinterpret_cast<std::int32_t *>(base + starts) + behind(K / format.scale_group * 2, k / format.scale_group * 2),
                 reinterpret_cast<float *>(base + sums) + behind(K / offset_group, k / offset_group),
                 reinterpret_cast<std::int16_t *>(base + sum_pairs) + behind(K / offset_group * pair_sums, k / offset_group * pair_sums)};
@@ -107,13 +107,13 @@ struct ByteLayout {
 };
 
 // Values of a column into its group, n columns from `first` on.
-inline void quantize(const leaf::LeafTable &leaf, const ByteLayout &layout, const float *values, std::byte *base, std::int64_t first,
+inline void quantize(const simd::SimdTable &simd, const ByteLayout &layout, const float *values, std::byte *base, std::int64_t first,
                      std::int64_t n, std::int64_t column) noexcept {
-    const leaf::ByteColumns to = layout.at(base, first, n, 0);
+    const simd::ByteColumns to = layout.at(base, first, n, 0);
     if (layout.one) {
-        leaf.integer.quantize_one(layout.K, values, layout.format, to);
+        simd.integer.quantize_one(layout.K, values, layout.format, to);
     } else {
-        leaf.integer.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
+        simd.integer.quantize_column(layout.K, values, layout.format, to, static_cast<int>(n), static_cast<int>(column - first));
     }
 }
 
@@ -121,9 +121,9 @@ inline void quantize(const leaf::LeafTable &leaf, const ByteLayout &layout, cons
 // cache.
 constexpr std::int64_t most_dot_columns = 8;
 
-// The leaf kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
-using DotTiles = const leaf::LeafTable::DotF32 (*)[leaf::max_dot_columns];
-DotTiles tiles_as_it_lies(const Layout &a, const leaf::LeafTable &leaf) noexcept;
+// The SIMD kernels that read rows of a where they are, or null: then they are decoded into floats first. Rows of b are always floats.
+using DotTiles = const simd::SimdTable::DotF32 (*)[simd::max_dot_columns];
+DotTiles tiles_as_it_lies(const Layout &a, const simd::SimdTable &simd) noexcept;
 
 // n rows as floats one after the other: where they lie so, themselves, else decoded into `to`, row_floats apart.
 struct RowsAsFloats {
@@ -131,7 +131,7 @@ struct RowsAsFloats {
     std::ptrdiff_t stride;
 };
 RowsAsFloats float_rows(const TensorRef &t, const char *first, std::int64_t n, std::size_t row_floats, bool decode, float *to,
-                        const leaf::LeafTable &leaf) noexcept;
+                        const simd::SimdTable &simd) noexcept;
 
 // Floats from one decoded row to the next: each is on cache lines of its own.
 inline std::size_t decoded_floats(std::int64_t k) noexcept { return round_up(static_cast<std::size_t>(k), 16); }
@@ -151,7 +151,7 @@ constexpr std::int64_t columns_per_chunk = 12;
 
 // kc elements from k on (a multiple of KC) of a panel's rows as a panel of bytes: out of the copy where there is one, else out of a's
 // blocks, of which the first row is this one.
-void unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a, const RowIndex &row,
+void unpack_panel(const simd::SimdTable::IntegerFormat &format, const simd::PackedPanel &copy, const TensorRef &a, const RowIndex &row,
                   std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales, float *offsets) noexcept;
 
 const char *refuse(const Problem &problem) noexcept;
@@ -175,13 +175,13 @@ constexpr std::int64_t round_floats = std::int64_t{8} << 20;
 constexpr std::int64_t near_floats = std::int64_t{1} << 19;
 
 // Whether pack_floats() needs no buffer of decoded rows.
-bool packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept;
+bool packs_as_it_lies(DType type, const simd::SimdTable &simd) noexcept;
 // Elements k .. k + kc of `n` rows as floats into a panel of `width`: panel[k][i]. `decoded`: n rows of kc floats, for what is not F32.
 void pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel, float *decoded,
-                 const leaf::LeafTable &leaf) noexcept;
+                 const simd::SimdTable &simd) noexcept;
 
 // The micro-kernels of a copy of this type by floats.
-const leaf::LeafTable::Gemm &gemm_of_copy(DType type, const leaf::LeafTable &leaf) noexcept;
+const simd::SimdTable::Gemm &gemm_of_copy(DType type, const simd::SimdTable &simd) noexcept;
 
 const char *refuse_pairs(const Problem &problem) noexcept;
 const char *refuse_constant(const Problem &problem) noexcept;

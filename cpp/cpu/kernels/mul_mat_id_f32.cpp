@@ -22,31 +22,31 @@ struct FloatBlocking : Blocking {
     // its part for a step.
     bool reads_copy;
     const std::byte *copy;
-    const leaf::LeafTable::Gemm &gemm;
+    const simd::SimdTable::Gemm &gemm;
     std::int64_t per_step, together;  // whole groups of columns whose panels stay in the second-level cache for all of k
     std::size_t copy_panel, copy_step;
     WorkspaceParts columns, thread;
     std::size_t panels, decoded, tile;
 
-    FloatBlocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    FloatBlocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
         : Blocking(node, plan),
-          MR(leaf.gemm.rows),
-          NR(leaf.gemm.columns),
-          as_they_lie(tiles_as_it_lies(node.src[0]->layout, leaf)),
+          MR(simd.gemm.rows),
+          NR(simd.gemm.columns),
+          as_they_lie(tiles_as_it_lies(node.src[0]->layout, simd)),
           reads_copy(plan.copies[0].planned()),
           copy(plan.copies[0].data),
-          gemm(reads_copy ? packed::gemm_of_copy(node.src[0]->layout.type, leaf) : leaf.gemm.f32),
+          gemm(reads_copy ? packed::gemm_of_copy(node.src[0]->layout.type, simd) : simd.gemm.f32),
           per_step(reads_copy && node.src[0]->layout.type == DType::bf16 ? 2 : 1),
           together(packed::most_few_columns / NR * NR),
-          copy_panel(reads_copy ? static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
+          copy_panel(reads_copy ? static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K)) : 0),
           copy_step(reads_copy ? copy_panel / static_cast<std::size_t>(K / per_step) : 0) {
         // Rows of F32 that do not lie along k are gathered by packing. A product that uses a copy has the bits of panels, copy or not.
         most_dots = !plan.copies[0].used() && (as_they_lie || node.src[0]->layout.type != DType::f32) ? most_dot_columns : 0;
         columns.add<float>(places * K);
         panels = thread.add<float>(reads_copy ? 0 : ceil_div(rows_per_chunk, MR) * MR * KC);
-        const auto dot_rows = static_cast<std::int64_t>(leaf::max_dot_rows * decoded_floats(K));
+        const auto dot_rows = static_cast<std::int64_t>(simd::max_dot_rows * decoded_floats(K));
         decoded = thread.add<float>(reads_copy ? NR * KC : std::max(std::max(MR, NR) * KC, as_they_lie ? 0 : dot_rows));
-        tile = thread.add<float>(std::max<std::int64_t>(MR * (reads_copy ? together : NR), leaf::max_dot_rows * leaf::max_dot_columns));
+        tile = thread.add<float>(std::max<std::int64_t>(MR * (reads_copy ? together : NR), simd::max_dot_rows * simd::max_dot_columns));
     }
 
     float *column(const Step &step, std::int64_t place) const noexcept {
@@ -64,10 +64,10 @@ void pack_group(const FloatBlocking &b, const Step &step, const Slice &slice, co
     for (std::int64_t k = 0; k < b.K; k += b.KC) {
         const std::int64_t kc = std::min(b.KC, b.K - k);
         for (int j = 0; j < n; j++) {
-            load_row(step.src[1], column_of_b(step, round.entries(first + j)->slot), k, kc, decoded + j * kc, slice.leaf);
+            load_row(step.src[1], column_of_b(step, round.entries(first + j)->slot), k, kc, decoded + j * kc, slice.simd);
         }
         constexpr std::ptrdiff_t size = sizeof(float);
-        slice.leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, n, panel + k * n);
+        slice.simd.pack.f32(kc, reinterpret_cast<const char *>(decoded), size, kc * size, n, n, panel + k * n);
     }
 }
 
@@ -77,7 +77,7 @@ void pack_columns(const FloatBlocking &b, const Step &step, const Slice &slice) 
     for (std::int64_t place = begin; place < end; place++) {
         const ExpertRange run = round.run_of(place);
         if (run.size() <= b.most_dots) {
-            load_row(step.src[1], column_of_b(step, round.entries(place)->slot), 0, b.K, b.column(step, place), slice.leaf);
+            load_row(step.src[1], column_of_b(step, round.entries(place)->slot), 0, b.K, b.column(step, place), slice.simd);
         } else if ((place - run.first) % b.NR == 0) {
             // The group's other columns may be another chunk's places: they are packed here.
             pack_group(b, step, slice, round, place, static_cast<int>(std::min(b.NR, run.end - place)));
@@ -88,18 +88,18 @@ void pack_columns(const FloatBlocking &b, const Step &step, const Slice &slice) 
 void multiply_dots(const FloatBlocking &b, const Step &step, const Slice &slice, const Round &round, const ExpertRange &run,
                    const Range &rows) noexcept {
     const TensorRef &a = step.src[0];
-    const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.leaf.dot.f32;
+    const DotTiles tiles = b.as_they_lie ? b.as_they_lie : slice.simd.dot.f32;
     float *tile = b.of_thread(step, slice, b.tile), *decoded = b.of_thread(step, slice, b.decoded);
     const std::ptrdiff_t column_stride = b.K * static_cast<std::ptrdiff_t>(sizeof(float));
     for (std::int64_t m = rows.begin; m < rows.end;) {
-        const std::int64_t R = std::min<std::int64_t>(slice.leaf.dot.rows, rows.end - m);
+        const std::int64_t R = std::min<std::int64_t>(slice.simd.dot.rows, rows.end - m);
         const auto *first = reinterpret_cast<const char *>(row_address(a, {m, run.expert, 0}));
-        const RowsAsFloats weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.leaf);
+        const RowsAsFloats weights = float_rows(a, first, R, decoded_floats(b.K), !b.as_they_lie, decoded, slice.simd);
         for (std::int64_t place = run.first; place < run.end;) {
-            const std::int64_t width = std::min<std::int64_t>(slice.leaf.dot.columns, run.end - place);
+            const std::int64_t width = std::min<std::int64_t>(slice.simd.dot.columns, run.end - place);
             tiles[R - 1][width - 1](b.K, weights.first, weights.stride, reinterpret_cast<const char *>(b.column(step, place)),
-                                    column_stride, tile, leaf::max_dot_rows);
-            scatter(step, round.entries(place), width, tile, leaf::max_dot_rows, m, R, false);
+                                    column_stride, tile, simd::max_dot_rows);
+            scatter(step, round.entries(place), width, tile, simd::max_dot_rows, m, R, false);
             place += width;
         }
         m += R;
@@ -116,13 +116,13 @@ void multiply_packed(const FloatBlocking &b, const Step &step, const Slice &slic
         for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
             const auto *first = reinterpret_cast<const char *>(row_address(step.src[0], {m, run.expert, 0}));
             packed::pack_floats(step.src[0], first, k, kc, height(m), static_cast<int>(b.MR), panels + (m - rows.begin) * kc, decoded,
-                                slice.leaf);
+                                slice.simd);
         }
         for (std::int64_t place = run.first; place < run.end; place += b.NR) {
             const std::int64_t n = std::min(b.NR, run.end - place);
             const float *columns = b.column(step, place) + k * n;
             for (std::int64_t m = rows.begin; m < rows.end; m += b.MR) {
-                slice.leaf.gemm.f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
+                slice.simd.gemm.f32.from_cache[n - 1](kc, panels + (m - rows.begin) * kc, columns, tile, b.MR, height(m), false);
                 scatter(step, round.entries(place), n, tile, b.MR, m, height(m), k > 0);
             }
         }
@@ -159,18 +159,18 @@ void by_expert::plan_constant(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void by_expert::plan_floats(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
     plan.choice[choice_kc] = even_block(a.ne[0], plan.copies[0].used() ? packed::few_columns_kc : packed::largest_kc,
                                         std::max<std::int64_t>(16, traits(a.type).block_size));
     plan.choice[choice_places] = std::clamp<std::int64_t>(packed::round_floats / a.ne[0], 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, leaf.gemm.rows, packed::largest_mc / leaf.gemm.rows);
-    const FloatBlocking b(p.node, plan, leaf);
+    plan.choice[choice_rows] = rows_of_chunk(p, simd.gemm.rows, packed::largest_mc / simd.gemm.rows);
+    const FloatBlocking b(p.node, plan, simd);
     plan_rounds(p, b, b.NR, b.columns.size, b.thread.size, plan);
 }
 
 void by_expert::run_floats(const Step &step, const Slice &slice) noexcept {
-    const FloatBlocking b(*step.node, step.plan, slice.leaf);
+    const FloatBlocking b(*step.node, step.plan, slice.simd);
     if (slice.stage == Stage::set_up) {
         set_up(b.slots, step, make_zeros);
         return;

@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t most_panels = 16;
 
 struct Bytes : Blocking {
-    const leaf::LeafTable::IntegerFormat &format;
+    const simd::SimdTable::IntegerFormat &format;
     std::int64_t rows, columns;
     ByteLayout layout;  // of one token it takes columns one by one: experts have one each
     // As in mul_mat_integer.cpp: up to how many columns of an expert take all of k at once; the constant's copy, and the bytes of a panel.
@@ -27,23 +27,23 @@ struct Bytes : Blocking {
     WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row, tile;
 
-    Bytes(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    Bytes(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
         : Blocking(node, plan),
-          format(leaf.integer.formats[dtype_index(node.src[0]->layout.type)]),
-          rows(leaf.integer.rows),
-          columns(leaf.integer.columns),
+          format(simd.integer.formats[dtype_index(node.src[0]->layout.type)]),
+          rows(simd.integer.rows),
+          columns(simd.integer.columns),
           layout(format, K, places, in_16_bits(format, node.layout.ne[2])),
           straight_through(plan.copies[0].used() ? format.packed_columns : 0),
           copy(reinterpret_cast<const char *>(plan.copies[0].data)),
           copy_missing(plan.copies[0].missing()),
-          copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
+          copy_panel(static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K))) {
         if (layout.one) columns = 1;
         const std::int64_t kc = copy_missing ? whole_k() : KC;
         codes = thread.add<std::uint8_t>(kc * rows), code_scales = thread.add<float>(kc / format.scale_group * rows);
         code_offsets = thread.add<float>(format.offset_group ? kc / format.offset_group * rows : 0);
         row = thread.add<float>(K), tile = thread.add<float>((plan.copies[0].planned() ? rows_per_chunk : rows) * columns);
     }
-    std::int64_t whole_k() const noexcept { return ceil_div(K, leaf::scaled_bytes) * leaf::scaled_bytes; }
+    std::int64_t whole_k() const noexcept { return ceil_div(K, simd::scaled_bytes) * simd::scaled_bytes; }
 
     std::byte *columns_at(const Step &step) const noexcept { return step.workspace + slots.parts.size; }
     template <class T>
@@ -62,8 +62,8 @@ void quantize_columns(const Bytes &b, const Step &step, const Slice &slice) noex
         const ExpertRange run = round.run_of(place);
         const std::int64_t first = place - (place - run.first) % b.columns, n = std::min(b.columns, run.end - first);
         const std::byte *from = column_of_b(step, round.entries(place)->slot);
-        if (!as_it_lies) load_row(src, from, 0, b.K, row, slice.leaf);
-        quantize(slice.leaf, b.layout, as_it_lies ? reinterpret_cast<const float *>(from) : row, b.columns_at(step), first, n, place);
+        if (!as_it_lies) load_row(src, from, 0, b.K, row, slice.simd);
+        quantize(slice.simd, b.layout, as_it_lies ? reinterpret_cast<const float *>(from) : row, b.columns_at(step), first, n, place);
     }
 }
 
@@ -84,12 +84,13 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
         const int rows = static_cast<int>(std::min(height, chunk.end - m));
         // Panels of all experts are numbered through.
         const auto panel = static_cast<std::size_t>(run.expert * ceil_div(b.M, b.rows) + m / b.rows);
-        leaf::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.levels, slice.leaf.integer.fetched_ahead[0]};
+        simd::PackedPanel packed{b.copy ? b.copy + panel * b.copy_panel : nullptr, b.format.codebook,
+                                 slice.simd.integer.prefetch_distance[0]};
         if (as_packed) {
             for (std::int64_t place = run.first; place < run.end; place += b.columns) {
                 const std::int64_t n = std::min(b.columns, run.end - place);
                 fetch_targets(step, round.entries(place), n, m, rows);
-                packed.ahead = slice.leaf.integer.fetched_ahead[n - 1];
+                packed.ahead = slice.simd.integer.prefetch_distance[n - 1];
                 const auto kernel = b.layout.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
                 kernel(b.K, packed, b.layout.at(b.columns_at(step), place, n, 0), tile, height, rows);
                 scatter(step, round.entries(place), n, tile, height, m, rows, false);
@@ -114,21 +115,21 @@ void multiply(const Bytes &b, const Step &step, const Slice &slice) noexcept {
 
 void by_expert::plan_integers(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
-    const leaf::LeafTable::IntegerFormat &format = leaf.integer.formats[dtype_index(a.type)];
+    const simd::SimdTable::IntegerFormat &format = simd.integer.formats[dtype_index(a.type)];
     const ByteLayout of_place(format, a.ne[0], 1, in_16_bits(format, p.node.layout.ne[2]));
     const auto bytes = static_cast<std::int64_t>(of_place.size);
-    plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_kc] = even_block(a.ne[0], integer::largest_kc, simd::scaled_bytes);
     plan.choice[choice_places] = std::clamp<std::int64_t>(integer::round_bytes / bytes, 1, p.node.layout.n_rows());
-    plan.choice[choice_rows] = rows_of_chunk(p, leaf.integer.rows, most_panels);
-    const Bytes b(p.node, plan, leaf);
+    plan.choice[choice_rows] = rows_of_chunk(p, simd.integer.rows, most_panels);
+    const Bytes b(p.node, plan, simd);
     plan.rounding = rounding_of(b.layout.one);
     plan_rounds(p, b, integer::columns_per_chunk, b.layout.size, b.thread.size, plan);
 }
 
 void by_expert::run_integers(const Step &step, const Slice &slice) noexcept {
-    const Bytes b(*step.node, step.plan, slice.leaf);
+    const Bytes b(*step.node, step.plan, slice.simd);
     if (slice.stage == Stage::set_up) {
         set_up(b.slots, step, make_zeros);
     } else if (slice.stage == Stage::prepare) {

@@ -1,5 +1,5 @@
 // The product of quantised weights in integers: activations become bytes on the way in, weights stay codes, and the micro-kernel
-// multiplies bytes (cpu/leaf/gemm_i8.cpp).
+// multiplies bytes (cpu/simd/gemm_i8.cpp).
 //
 //   for each block of NC columns of a batch, several blocks a round:
 //     prepare:  bytes of the block's columns, in groups of the micro-kernel's     shared workspace, all threads
@@ -34,7 +34,7 @@ static_assert(choice_count <= std::tuple_size_v<decltype(KernelPlan::choice)>);
 
 // Sizes that follow from the shapes and the choice, and where a block's columns and a thread's panel have their parts.
 struct Blocking {
-    const leaf::LeafTable::IntegerFormat &format;
+    const simd::SimdTable::IntegerFormat &format;
     ColumnBlocks blocks;
     std::int64_t K, M, KC, panels_per_chunk, rows, columns, panels, row_chunks, column_chunks;
     // A constant's copy, and the bytes of a panel of it; null where a's blocks are unpacked. Whether panels of bytes are made first.
@@ -45,20 +45,20 @@ struct Blocking {
     WorkspaceParts thread;
     std::size_t codes, code_scales, code_offsets, row;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
-        : format(leaf.integer.formats[dtype_index(node.src[0]->layout.type)]),
+    Blocking(const Tensor &node, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
+        : format(simd.integer.formats[dtype_index(node.src[0]->layout.type)]),
           blocks(node.layout, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           K(node.src[0]->layout.ne[0]),
           M(node.layout.ne[0]),
           KC(plan.choice[choice_kc]),
           panels_per_chunk(plan.choice[choice_panels_per_chunk]),
-          rows(leaf.integer.rows),
-          columns(leaf.integer.columns),
+          rows(simd.integer.rows),
+          columns(simd.integer.columns),
           panels(ceil_div(M, rows)),
           row_chunks(ceil_div(panels, panels_per_chunk)),
           column_chunks(ceil_div(blocks.NC, columns_per_chunk)),
           copy(plan.copies[0].data),
-          copy_panel(static_cast<std::size_t>(leaf.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
+          copy_panel(static_cast<std::size_t>(simd.panels[dtype_index(node.src[0]->layout.type)].bytes(K))),
           through_bytes(!plan.copies[0].planned() || blocks.NC > format.packed_columns),
           activations(format, K, blocks.NC, in_16_bits(format, blocks.N)) {
         const std::int64_t kc = through_bytes ? KC : 0;
@@ -87,27 +87,27 @@ void quantize_columns(const Blocking &b, const Step &step, const Slice &slice) n
     for (std::int64_t column = begin; column < end; column++) {
         const std::int64_t first = column / b.columns * b.columns, n = std::min(b.columns, block.columns - first);
         const char *from = batch.b + (block.first_column + column) * static_cast<std::ptrdiff_t>(src.nb[1]);
-        if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.leaf);
+        if (!as_it_lies) load_row(src, reinterpret_cast<const std::byte *>(from), 0, b.K, row, slice.simd);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) : row;
-        quantize(slice.leaf, b.activations, values, b.activations_at(step, block.in_round), first, n, column);
+        quantize(slice.simd, b.activations, values, b.activations_at(step, block.in_round), first, n, column);
     }
 }
 
 // `count` panels one after the other: more than one only of a copy and by one group of columns.
 void compute_panel(const Blocking &b, const Step &step, const ColumnBlock &block, const Batch &batch, std::int64_t panel,
                    std::int64_t count, const Slice &slice) noexcept {
-    const leaf::LeafTable &leaf = slice.leaf;
+    const simd::SimdTable &simd = slice.simd;
     std::byte *base = b.thread_at(step, slice.thread);
     const TensorRef &a = step.src[0];
     const std::int64_t first_row = panel * b.rows;
     const int rows = static_cast<int>(std::min(count * b.rows, b.M - first_row));
-    leaf::PackedPanel packed{nullptr, b.format.levels, leaf.integer.fetched_ahead[0]};
+    simd::PackedPanel packed{nullptr, b.format.codebook, simd.integer.prefetch_distance[0]};
     if (b.copy)
         packed.data = reinterpret_cast<const char *>(b.copy) + static_cast<std::size_t>(batch.a_slice * b.panels + panel) * b.copy_panel;
     if (!b.through_bytes) {
         for (std::int64_t column = 0; column < block.columns; column += b.columns) {
             const std::int64_t n = std::min(b.columns, block.columns - column);
-            packed.ahead = leaf.integer.fetched_ahead[n - 1];
+            packed.ahead = simd.integer.prefetch_distance[n - 1];
             const auto kernel = b.activations.one ? b.format.gemm_packed_one : b.format.gemm_packed[n - 1];
             kernel(b.K, packed, b.activations.at(b.activations_at(step, block.in_round), column, n, 0),
                    batch.c + first_row + (block.first_column + column) * b.M, b.M, rows);
@@ -146,15 +146,15 @@ void compute_panels(const Blocking &b, const Step &step, const Slice &slice) noe
 }  // namespace
 
 void plan_copy(const Problem &p, KernelPlan &plan, std::size_t place, std::size_t source, PackedAs as) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const bool missing = p.missing_copies >> place & 1;
     ConstantCopy &copy = plan.copies[place];
-    copy = PackedConstants::plan(*p.node.src[source], as, leaf, p.backend.device().memory(), missing);
+    copy = PackedConstants::plan(*p.node.src[source], as, simd, p.backend.device().memory(), missing);
     copy.source = source;
     if (copy.planned()) plan.unread |= 1u << source;
 }
 
-void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const leaf::PackedPanel &copy, const TensorRef &a,
+void integer::unpack_panel(const simd::SimdTable::IntegerFormat &format, const simd::PackedPanel &copy, const TensorRef &a,
                            const RowIndex &row, std::int64_t k, std::int64_t kc, int rows, std::uint8_t *codes, float *scales,
                            float *offsets) noexcept {
     if (copy.data) {
@@ -167,31 +167,31 @@ void integer::unpack_panel(const leaf::LeafTable::IntegerFormat &format, const l
 }
 
 const char *integer::refuse(const Problem &p) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
     if (ops::is_exact(p.node)) return "the product is to be exact";
-    if (!leaf.integer.formats[dtype_index(a.type)].unpack) return "no integer product of this type at this level";
+    if (!simd.integer.formats[dtype_index(a.type)].unpack) return "no integer product of this type on this ISA";
     if (a.nb[0] != traits(a.type).size) return "rows of a are not contiguous";
     return nullptr;
 }
 
 void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
     plan_copy(p, plan);
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &a = p.node.src[0]->layout;
-    const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, leaf.integer.columns);
+    const std::int64_t NC = even_block(p.node.layout.ne[1], largest_nc, simd.integer.columns);
     const ColumnBlocks all(p.node.layout, NC, 1);
-    const leaf::LeafTable::IntegerFormat &format = leaf.integer.formats[dtype_index(a.type)];
+    const simd::SimdTable::IntegerFormat &format = simd.integer.formats[dtype_index(a.type)];
     const ByteLayout bytes(format, a.ne[0], NC, in_16_bits(format, all.N));
     const std::int64_t per_round = std::clamp<std::int64_t>(round_bytes / static_cast<std::int64_t>(bytes.size), 1, all.count);
-    const std::int64_t panels = ceil_div(p.node.layout.ne[0], leaf.integer.rows);
+    const std::int64_t panels = ceil_div(p.node.layout.ne[0], simd.integer.rows);
     const bool straight_through = plan.copies[0].used() && NC <= format.packed_columns;
-    plan.choice[choice_kc] = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, leaf::scaled_bytes);
+    plan.choice[choice_kc] = even_block(a.ne[0], straight_through ? a.ne[0] : largest_kc, simd::scaled_bytes);
     plan.choice[choice_nc] = NC;
     plan.choice[choice_blocks_per_round] = per_round;
     // Some panels one after the other, as the next one is fetched ahead; but eight chunks a thread, so that a late one holds up little.
     plan.choice[choice_panels_per_chunk] = std::clamp<std::int64_t>(panels * per_round / (8 * p.n_threads), 1, 16);
-    const Blocking blocking(p.node, plan, leaf);
+    const Blocking blocking(p.node, plan, simd);
     plan.rounding = rounding_of(blocking.activations.one);
     plan.n_rounds = blocking.blocks.rounds();
     plan.chunks(Stage::prepare) = per_round * blocking.column_chunks;
@@ -201,7 +201,7 @@ void integer::plan(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void integer::run(const Step &step, const Slice &slice) noexcept {
-    const Blocking blocking(*step.node, step.plan, slice.leaf);
+    const Blocking blocking(*step.node, step.plan, slice.simd);
     if (slice.stage == Stage::prepare) {
         quantize_columns(blocking, step, slice);
     } else {

@@ -47,12 +47,12 @@ std::int64_t elements_per_word(Product product) noexcept {
 enum Choice { choice_mc, choice_kc, choice_nc, choice_blocks_per_round, choice_product, choice_count };
 static_assert(choice_count <= packed::first_free_choice);
 
-const leaf::LeafTable::Gemm &gemm_of(Product product, const leaf::LeafTable &leaf) noexcept {
+const simd::SimdTable::Gemm &gemm_of(Product product, const simd::SimdTable &simd) noexcept {
     switch (product) {
-        case Product::pairs: return leaf.gemm.bf16;
-        case Product::halves_by_floats: return leaf.gemm.f16_by_f32;
-        case Product::pairs_by_floats: return leaf.gemm.bf16_by_f32;
-        default: return leaf.gemm.f32;
+        case Product::pairs: return simd.gemm.bf16;
+        case Product::halves_by_floats: return simd.gemm.f16_by_f32;
+        case Product::pairs_by_floats: return simd.gemm.bf16_by_f32;
+        default: return simd.gemm.f32;
     }
 }
 
@@ -76,7 +76,7 @@ struct Blocking {
     // added up.
     std::size_t panel, decoded, row, tiles;
 
-    Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Layout &a, const Layout &b, const Layout &c, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
         : blocks(c, plan.choice[choice_nc], plan.choice[choice_blocks_per_round]),
           product(static_cast<Product>(plan.choice[choice_product])),
           per_word(elements_per_word(product)),
@@ -86,17 +86,17 @@ struct Blocking {
           MC(plan.choice[choice_mc]),
           KC(plan.choice[choice_kc]),
           row_blocks(ceil_div(M, MC)),
-          panels_per_block(ceil_div(blocks.NC, leaf.gemm.columns)),
-          MR(leaf.gemm.rows),
-          NR(leaf.gemm.columns),
+          panels_per_block(ceil_div(blocks.NC, simd.gemm.columns)),
+          MR(simd.gemm.rows),
+          NR(simd.gemm.columns),
           reads_copy(plan.copies[0].planned()),
           copy(plan.copies[0].data),
-          copy_panel(reads_copy ? static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
+          copy_panel(reads_copy ? static_cast<std::size_t>(simd.panels[dtype_index(a.type)].bytes(a.ne[0])) : 0),
           copy_word(reads_copy ? copy_panel / static_cast<std::size_t>(K) : 0),
           few_columns(blocks.NC <= packed::most_few_columns) {
         panel = thread.add<float>(reads_copy ? 0 : MR * KC);
         const bool decodes =
-            product == Product::pairs || !packed::packs_as_it_lies(b.type, leaf) || !(reads_copy || packed::packs_as_it_lies(a.type, leaf));
+            product == Product::pairs || !packed::packs_as_it_lies(b.type, simd) || !(reads_copy || packed::packs_as_it_lies(a.type, simd));
         decoded = thread.add<float>(decodes ? std::max(MR, NR) * KC * b_floats : 0);
         row = thread.add<float>(product == Product::pairs ? per_word * KC : 0);
         tiles = thread.add<float>(blocks_of_k() > 1 ? (few_columns ? MR : MC) * blocks.NC : 0);
@@ -121,27 +121,27 @@ struct Blocking {
 // Words k .. k + kc of `n` rows into a panel of `width`: panel[k][i].
 void pack(const Blocking &b, const Step &step, const Slice &slice, const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc,
           int n, int width, float *panel) noexcept {
-    const leaf::LeafTable &leaf = slice.leaf;
+    const simd::SimdTable &simd = slice.simd;
     float *decoded = b.of_thread(step, slice, b.decoded);
     if (b.product != Product::pairs) {
-        packed::pack_floats(t, first, k * b.b_floats, kc * b.b_floats, n, width, panel, decoded, leaf);
+        packed::pack_floats(t, first, k * b.b_floats, kc * b.b_floats, n, width, panel, decoded, simd);
         return;
     }
     constexpr std::ptrdiff_t word = sizeof(float);
     const auto row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
     if (t.type == DType::bf16 && t.nb[0] == sizeof(std::uint16_t)) {
-        leaf.pack.f32(kc, first + k * word, word, row_stride, n, width, panel);
+        simd.pack.f32(kc, first + k * word, word, row_stride, n, width, panel);
         return;
     }
     float *row = b.of_thread(step, slice, b.row);
     const bool as_it_lies = t.type == DType::f32 && t.nb[0] == sizeof(float);
     for (int i = 0; i < n; i++) {
         const auto *from = reinterpret_cast<const std::byte *>(first + i * row_stride);
-        if (!as_it_lies) load_row(t, from, k * b.per_word, kc * b.per_word, row, leaf);
+        if (!as_it_lies) load_row(t, from, k * b.per_word, kc * b.per_word, row, simd);
         const float *values = as_it_lies ? reinterpret_cast<const float *>(from) + k * b.per_word : row;
-        leaf.formats[dtype_index(DType::bf16)].encode(values, nullptr, decoded + i * kc, kc * b.per_word);
+        simd.formats[dtype_index(DType::bf16)].encode(values, nullptr, decoded + i * kc, kc * b.per_word);
     }
-    leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
+    simd.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
 void pack_columns(const Blocking &b, const Step &step, const Slice &slice) noexcept {
@@ -175,7 +175,7 @@ struct PanelProduct {
 };
 void multiply(const Blocking &b, const Step &step, const Slice &slice, const ColumnBlock &block, const Batch &batch,
               const PanelProduct &p) noexcept {
-    const leaf::LeafTable::Gemm &gemm = gemm_of(b.product, slice.leaf);
+    const simd::SimdTable::Gemm &gemm = gemm_of(b.product, slice.simd);
     const bool last = p.k + p.kc == b.K;
     for (std::int64_t n = 0; n < block.columns; n += b.NR) {
         const std::int64_t width = std::min(b.NR, block.columns - n);
@@ -232,24 +232,24 @@ void compute_rows(const Blocking &b, const Step &step, const Slice &slice) noexc
 
 }  // namespace
 
-bool packed::packs_as_it_lies(DType type, const leaf::LeafTable &leaf) noexcept {
-    return type == DType::f32 || (type == DType::f16 && leaf.pack.f16) || (type == DType::bf16 && leaf.pack.bf16);
+bool packed::packs_as_it_lies(DType type, const simd::SimdTable &simd) noexcept {
+    return type == DType::f32 || (type == DType::f16 && simd.pack.f16) || (type == DType::bf16 && simd.pack.bf16);
 }
 
 void packed::pack_floats(const TensorRef &t, const char *first, std::int64_t k, std::int64_t kc, int n, int width, float *panel,
-                         float *decoded, const leaf::LeafTable &leaf) noexcept {
+                         float *decoded, const simd::SimdTable &simd) noexcept {
     const auto k_stride = static_cast<std::ptrdiff_t>(t.nb[0]), row_stride = static_cast<std::ptrdiff_t>(t.nb[1]);
-    const auto as_it_lies = t.type == DType::f32    ? leaf.pack.f32
-                            : t.type == DType::f16  ? leaf.pack.f16
-                            : t.type == DType::bf16 ? leaf.pack.bf16
+    const auto as_it_lies = t.type == DType::f32    ? simd.pack.f32
+                            : t.type == DType::f16  ? simd.pack.f16
+                            : t.type == DType::bf16 ? simd.pack.bf16
                                                     : nullptr;
     if (as_it_lies) {
         as_it_lies(kc, first + k * k_stride, k_stride, row_stride, n, width, panel);
         return;
     }
-    for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, leaf);
+    for (int i = 0; i < n; i++) load_row(t, reinterpret_cast<const std::byte *>(first + i * row_stride), k, kc, decoded + i * kc, simd);
     constexpr std::ptrdiff_t word = sizeof(float);
-    leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
+    simd.pack.f32(kc, reinterpret_cast<const char *>(decoded), word, kc * word, n, width, panel);
 }
 
 namespace {
@@ -260,13 +260,13 @@ Product product_of_copy(DType type) noexcept {
 
 }  // namespace
 
-const leaf::LeafTable::Gemm &packed::gemm_of_copy(DType type, const leaf::LeafTable &leaf) noexcept {
-    return gemm_of(product_of_copy(type), leaf);
+const simd::SimdTable::Gemm &packed::gemm_of_copy(DType type, const simd::SimdTable &simd) noexcept {
+    return gemm_of(product_of_copy(type), simd);
 }
 
 const char *packed::refuse_pairs(const Problem &p) noexcept {
     const Layout &a = p.node.src[0]->layout;
-    if (!static_cast<const CpuBackend &>(p.backend).leaf().gemm.bf16.from_cache[0]) return "no product of BF16 pairs at this level";
+    if (!static_cast<const CpuBackend &>(p.backend).simd().gemm.bf16.from_cache[0]) return "no product of BF16 pairs on this ISA";
     if (a.type != DType::bf16) return "a is not bf16";
     if (ops::is_exact(p.node)) return "the product is to be exact";
     if (!a.rows_contiguous() || a.ne[0] % 2 != 0) return "rows of a are no whole pairs";
@@ -278,16 +278,16 @@ const char *packed::refuse_constant(const Problem &p) noexcept {
     const DType type = a.layout.type;
     if (type != DType::f32 && type != DType::f16 && type != DType::bf16) return "a is not f32, f16 or bf16";
     if (!a.layout.rows_contiguous()) return "rows of a are not contiguous";
-    return PackedConstants::refuse(a, PackedAs::panels, static_cast<const CpuBackend &>(p.backend).leaf(), p.backend.device().memory());
+    return PackedConstants::refuse(a, PackedAs::panels, static_cast<const CpuBackend &>(p.backend).simd(), p.backend.device().memory());
 }
 
 namespace {
 
 // `blocked_as`: the product whose blocks of k it has, so that it gives that one's bits.
 void plan_product(const Problem &p, const Layout &a, const Layout &b, Product product, Product blocked_as, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     const Layout &c = p.node.layout;
-    const std::int64_t MR = leaf.gemm.rows, NR = leaf.gemm.columns, T = p.n_threads;
+    const std::int64_t MR = simd.gemm.rows, NR = simd.gemm.columns, T = p.n_threads;
     plan.choice[choice_product] = static_cast<std::int64_t>(product);
     if (product == Product::pairs) plan.rounding = "b in bf16";
     plan.choice[choice_nc] = even_block(c.ne[1], largest_nc, NR);
@@ -303,13 +303,13 @@ void plan_product(const Problem &p, const Layout &a, const Layout &b, Product pr
     plan.choice[choice_mc] = even_block(c.ne[0], mc, MR);
     plan.choice[choice_blocks_per_round] = 1;
 
-    const Blocking each(a, b, c, plan, leaf);  // the sizes of a block do not depend on how many there are in a round
+    const Blocking each(a, b, c, plan, simd);  // the sizes of a block do not depend on how many there are in a round
     // As few blocks as give every thread four chunks: what is packed is read back from a cache that is near.
     const std::int64_t few = std::max(packed::near_floats / each.block_floats(), T > 1 ? ceil_div(4 * T, each.row_blocks) : 1);
     const std::int64_t most = std::max<std::int64_t>(packed::round_floats / each.block_floats(), 1);
     const std::int64_t per_round = std::min({few, most, each.blocks.count});
     plan.choice[choice_blocks_per_round] = per_round;
-    const Blocking blocking(a, b, c, plan, leaf);
+    const Blocking blocking(a, b, c, plan, simd);
     plan.n_rounds = blocking.blocks.rounds();
     plan.chunks(Stage::prepare) = per_round * blocking.pack_chunks_per_block();
     plan.chunks(Stage::compute) = per_round * blocking.row_blocks;
@@ -346,7 +346,7 @@ void packed::run(const Step &step, const Slice &slice) noexcept {
 }
 
 void packed::run_of(const Layout &a, const Layout &b, const Step &step, const Slice &slice) noexcept {
-    const Blocking blocking(a, b, step.node->layout, step.plan, slice.leaf);
+    const Blocking blocking(a, b, step.node->layout, step.plan, slice.simd);
     if (slice.stage == Stage::prepare) {
         pack_columns(blocking, step, slice);
     } else {

@@ -56,16 +56,16 @@ Scaling standard(double sum, std::int64_t n, double eps, Squares squares) noexce
     return {center, static_cast<float>(1 / std::sqrt(squares(center) / static_cast<double>(n) + eps))};
 }
 
-Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const leaf::LeafTable &table) noexcept {
-    const leaf::LeafTable::Norms &leaf = table.norms;
+Scaling scaling_of(const Tensor &node, std::int64_t n, const float *x, const simd::SimdTable &table) noexcept {
+    const simd::SimdTable::Norms &simd = table.norms;
     switch (node.op) {
         case Op::norm:
-            return standard(table.sums.sum(n, x), n, attrs_of<NormAttrs>(node).eps, [&](float c) { return leaf.squares(n, x, c); });
+            return standard(table.sums.sum(n, x), n, attrs_of<NormAttrs>(node).eps, [&](float c) { return simd.squares(n, x, c); });
         case Op::rms_norm:
             return {0,
-                    static_cast<float>(1 / std::sqrt(leaf.squares(n, x, 0) / static_cast<double>(n) + attrs_of<RmsNormAttrs>(node).eps))};
+                    static_cast<float>(1 / std::sqrt(simd.squares(n, x, 0) / static_cast<double>(n) + attrs_of<RmsNormAttrs>(node).eps))};
         default: {
-            const double length = std::sqrt(leaf.squares(n, x, 0)), eps = attrs_of<L2NormAttrs>(node).eps;
+            const double length = std::sqrt(simd.squares(n, x, 0)), eps = attrs_of<L2NormAttrs>(node).eps;
             return {0, static_cast<float>(1 / (length < eps ? eps : length))};  // (NaN stays)
         }
     }
@@ -75,7 +75,7 @@ void run_norm(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
     for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
-        const Scaling s = scaling_of(*step.node, n, x, slice.leaf);
+        const Scaling s = scaling_of(*step.node, n, x, slice.simd);
         rows.normalised(x, s.center, s.factor, at);
     });
 }
@@ -100,7 +100,7 @@ void plan_groups(const Problem &p, KernelPlan &plan) noexcept {
 void run_groups(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &c = step.dst;
     if (step.node->layout.n_elements() == 0) return;
-    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const simd::SimdTable::Norms &simd = slice.simd.norms;
     const Layout &of_a = step.node->src[0]->layout;
     const std::int64_t channels = group_channels(*step.node), per_batch = ceil_div(c.ne[2], channels);
     const Range part = part_of(n_groups(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
@@ -121,11 +121,11 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
             for_each([&](const RowIndex &at) { sum += of_row(rows.read(at)); });
             return sum;
         };
-        const double sum = sum_of([&](const float *x) { return slice.leaf.sums.sum(n, x); });
+        const double sum = sum_of([&](const float *x) { return slice.simd.sums.sum(n, x); });
         const Scaling s = standard(sum, count, attrs_of<GroupNormAttrs>(*step.node).eps,
-                                   [&](float center) { return sum_of([&](const float *x) { return leaf.squares(n, x, center); }); });
+                                   [&](float center) { return sum_of([&](const float *x) { return simd.squares(n, x, center); }); });
         if (whole && step.program.empty() && rows.in_place()) {
-            leaf.normalise(n, rows.read({0, first, i3}), s.center, s.factor, rows.to({0, first, i3}), false);
+            simd.normalise(n, rows.read({0, first, i3}), s.center, s.factor, rows.to({0, first, i3}), false);
             continue;
         }
         for_each([&](const RowIndex &at) { rows.normalised(rows.read(at), s.center, s.factor, at); });
@@ -136,11 +136,11 @@ void run_groups(const Step &step, const Slice &slice) noexcept {
 
 void run_soft_max(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
-    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const simd::SimdTable::Norms &simd = slice.simd.norms;
     const auto row = [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
-        const double sum = leaf.exponentials(n, x, slice.leaf.comparisons.largest(n, x), y);
+        const double sum = simd.exponentials(n, x, slice.simd.comparisons.largest(n, x), y);
         rows.normalised(y, 0, static_cast<float>(1 / sum), at);
     };
     // Past the caches it takes 12 % longer: e ^ x leaves memory the time to fetch the lines that are written.
@@ -149,19 +149,19 @@ void run_soft_max(const Step &step, const Slice &slice) noexcept {
 
 void run_log_soft_max(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
-    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const simd::SimdTable::Norms &simd = slice.simd.norms;
     for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
         const float *x = rows.read(at);
         float *y = rows.to(at);
         // Differences first: the result may lie on x, and m + log would be too large a number to take from x.
-        leaf.normalise(n, x, slice.leaf.comparisons.largest(n, x), 1, y, false);
-        rows.normalised(y, static_cast<float>(std::log(slice.leaf.losses.exp_sum(n, y, 0))), 1, at);
+        simd.normalise(n, x, slice.simd.comparisons.largest(n, x), 1, y, false);
+        rows.normalised(y, static_cast<float>(std::log(slice.simd.losses.exp_sum(n, y, 0))), 1, at);
     });
 }
 
 void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.dst.ne[0];
-    const leaf::LeafTable::Norms &leaf = slice.leaf.norms;
+    const simd::SimdTable::Norms &simd = slice.simd.norms;
     const auto &attrs = attrs_of<SoftMaxExtAttrs>(*step.node);
     const TensorRef &mask = step.src[1], &sinks = step.src[2];
     for_each_row(step, slice, [&](FloatRows &rows, const RowIndex &at) {
@@ -171,26 +171,26 @@ void run_soft_max_ext(const Step &step, const Slice &slice) noexcept {
             m = rows.read_other(mask, {at.i1, at.i2 % mask.ne[2], at.i3 % mask.ne[3]});
             slope = alibi_slope(at.i2, step.dst.ne[2], attrs.max_bias);
         }
-        float most = leaf.logits(n, x, static_cast<float>(attrs.scale), m, slope, y);
+        float most = simd.logits(n, x, static_cast<float>(attrs.scale), m, slope, y);
         const float *sink =
             sinks.data ? reinterpret_cast<const float *>(sinks.data + static_cast<std::size_t>(at.i2) * sinks.nb[0]) : nullptr;
         if (sink) most = std::max(most, *sink);
-        double sum = leaf.exponentials(n, y, most, y);
+        double sum = simd.exponentials(n, y, most, y);
         if (sink) sum += std::exp(static_cast<double>(*sink) - static_cast<double>(most));
         rows.normalised(y, 0, static_cast<float>(1 / sum), at);
     });
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::norm, .name = "norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
-    {{.op = Op::rms_norm, .name = "rms_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
-    {{.op = Op::l2_norm, .name = "l2_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_head = true}, run_norm},
+    {{.op = Op::norm, .name = "norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_prologue = true}, run_norm},
+    {{.op = Op::rms_norm, .name = "rms_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_prologue = true}, run_norm},
+    {{.op = Op::l2_norm, .name = "l2_norm", .plan = plan_always<plan_rows<norm_work>>, .fuses = true, .takes_prologue = true}, run_norm},
     {{.op = Op::group_norm, .name = "group_norm", .plan = plan_always<plan_groups>, .fuses = true}, run_groups},
-    {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+    {{.op = Op::soft_max, .name = "soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_prologue = true},
      run_soft_max},
-    {{.op = Op::log_soft_max, .name = "log_soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+    {{.op = Op::log_soft_max, .name = "log_soft_max", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_prologue = true},
      run_log_soft_max},
-    {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_head = true},
+    {{.op = Op::soft_max_ext, .name = "soft_max_ext", .plan = plan_always<plan_rows<soft_max_work>>, .fuses = true, .takes_prologue = true},
      run_soft_max_ext},
 };
 

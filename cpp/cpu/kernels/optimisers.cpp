@@ -46,7 +46,7 @@ void for_each_piece(const Step &step, const Slice &slice, F f) noexcept {
         for (std::int64_t done = 0, count; done < n; done += count) {
             const std::int64_t i0 = (at + done) % g.ne[0];
             count = std::min(n - done, g.ne[0] - i0);
-            load_row(g, row_address(g, row_index(g.ne, (at + done) / g.ne[0])), i0, count, buffer + done, slice.leaf);
+            load_row(g, row_address(g, row_index(g.ne, (at + done) / g.ne[0])), i0, count, buffer + done, slice.simd);
         }
         f(Piece{at, n, buffer});
     }
@@ -61,7 +61,7 @@ void read_settings(const TensorRef &t, float (&settings)[n]) noexcept {
 void run_sgd(const Step &step, const Slice &slice) noexcept {
     float settings[2];
     read_settings(step.src[2], settings);
-    for_each_piece(step, slice, [&](const Piece &p) { slice.leaf.optimisers.sgd(p.n, settings, p.gradient, p.of(step.src[0])); });
+    for_each_piece(step, slice, [&](const Piece &p) { slice.simd.optimisers.sgd(p.n, settings, p.gradient, p.of(step.src[0])); });
 }
 
 void run_momentum(const Step &step, const Slice &slice) noexcept {
@@ -69,7 +69,7 @@ void run_momentum(const Step &step, const Slice &slice) noexcept {
     read_settings(step.src[3], settings);
     const bool nesterov = attrs_of<ops::OptStepMomentumAttrs>(*step.node).nesterov;
     for_each_piece(step, slice, [&](const Piece &p) {
-        slice.leaf.optimisers.momentum(p.n, settings, nesterov, p.gradient, p.of(step.src[2]), p.of(step.src[0]));
+        slice.simd.optimisers.momentum(p.n, settings, nesterov, p.gradient, p.of(step.src[2]), p.of(step.src[0]));
     });
 }
 
@@ -77,7 +77,7 @@ void run_adamw(const Step &step, const Slice &slice) noexcept {
     float settings[7];
     read_settings(step.src[4], settings);
     for_each_piece(step, slice, [&](const Piece &p) {
-        slice.leaf.optimisers.adamw(p.n, settings, p.gradient, p.of(step.src[2]), p.of(step.src[3]), p.of(step.src[0]));
+        slice.simd.optimisers.adamw(p.n, settings, p.gradient, p.of(step.src[2]), p.of(step.src[3]), p.of(step.src[0]));
     });
 }
 
@@ -85,7 +85,7 @@ void run_lion(const Step &step, const Slice &slice) noexcept {
     float settings[4];
     read_settings(step.src[3], settings);
     for_each_piece(step, slice,
-                   [&](const Piece &p) { slice.leaf.optimisers.lion(p.n, settings, p.gradient, p.of(step.src[2]), p.of(step.src[0])); });
+                   [&](const Piece &p) { slice.simd.optimisers.lion(p.n, settings, p.gradient, p.of(step.src[2]), p.of(step.src[0])); });
 }
 
 constexpr CpuKernel table[] = {

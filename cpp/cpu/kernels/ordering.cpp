@@ -41,12 +41,12 @@ void plan_argmax(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 // A block whose largest element is no better is passed over; in another one the element is looked for.
-Best best_of(const LineReader &reader, std::int64_t line, Range part, const leaf::LeafTable &leaf) noexcept {
+Best best_of(const LineReader &reader, std::int64_t line, Range part, const simd::SimdTable &simd) noexcept {
     Best best;
     reader.for_each_block(line, part, [&](std::int64_t from, std::int64_t n, const float *x) {
-        const float largest = leaf.comparisons.largest(n, x);
+        const float largest = simd.comparisons.largest(n, x);
         if (best.place >= 0 && !(largest > best.value)) return;
-        const std::int64_t at = leaf.comparisons.first_at_least(n, x, largest);
+        const std::int64_t at = simd.comparisons.first_at_least(n, x, largest);
         if (at < n) best = {largest, static_cast<std::int32_t>(from + at)};
     });
     return best;
@@ -66,10 +66,10 @@ void run_argmax(const Step &step, const Slice &slice) noexcept {
         }
         return;
     }
-    const LineReader reader(step, false, slice.leaf);
+    const LineReader reader(step, false, slice.simd);
     const Range units = part_of(lines.units(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
-        const Best best = best_of(reader, unit / lines.segments, lines.part_of_unit(unit), slice.leaf);
+        const Best best = best_of(reader, unit / lines.segments, lines.part_of_unit(unit), slice.simd);
         if (lines.segments > 1) {
             found[unit] = best;
         } else {
@@ -117,7 +117,7 @@ void plan_sort_rows(const Problem &p, KernelPlan &plan) noexcept {
 void run_sort_rows(const Step &step, const Slice &slice) noexcept {
     const std::int64_t n = step.node->layout.ne[0];
     if (n == 0) return;
-    const LineReader reader(step, false, slice.leaf);
+    const LineReader reader(step, false, slice.simd);
     SortEntry *entries = reinterpret_cast<SortEntry *>(step.workspace) + place_of_slice(step, slice) * 2 * n;
     const Range rows = part_of(step.node->layout.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
@@ -158,7 +158,7 @@ void run_sort_parts(const Step &step, const Slice &slice) noexcept {
     // Of the row, before and behind the round; they change places.
     SortEntry *from = reinterpret_cast<SortEntry *>(step.workspace) + row * 2 * n, *to = from + n;
     if (slice.round == 0) {
-        const LineReader reader(step, false, slice.leaf);
+        const LineReader reader(step, false, slice.simd);
         const SortEntry *sorted = sort_part(step, reader, row, part, from + part.begin, to + part.begin);
         if (sorted != from + part.begin) std::copy(sorted, sorted + (part.end - part.begin), from + part.begin);
         return;
@@ -208,9 +208,9 @@ void keep(SortEntry *entries, std::int64_t n, std::int64_t k) noexcept {
 constexpr std::int64_t most_in_order = 32;
 
 // The first k of the entries that it was given, in `entries`, which has room for so many more.
-class Kept {
+class TopEntries {
 public:
-    Kept(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
+    TopEntries(SortEntry *entries, std::int64_t k, std::int64_t room) noexcept : entries_(entries), k_(k), room_(room) {}
 
     // What comes before this entry alone is to be taken.
     SortEntry end() const noexcept { return end_; }
@@ -252,12 +252,12 @@ private:
 // The first k of a part of a row at the front of `entries`; all where there are fewer. Once k are found, floats that are no larger than the
 // least of them are passed over, as their places come later.
 std::int64_t select(const LineReader &reader, std::int64_t row, Range part, std::int64_t k, SortEntry *entries, std::int64_t room,
-                    const leaf::LeafTable &leaf) noexcept {
-    Kept kept(entries, k, room);
+                    const simd::SimdTable &simd) noexcept {
+    TopEntries kept(entries, k, room);
     reader.for_each_block(row, part, [&](std::int64_t from, std::int64_t n, const float *x) {
         for (std::int64_t i = 0; i < n; i++) {
             if (kept.end() != last_entry) {
-                i += leaf.comparisons.first_at_least(n - i, x + i, kept.least());
+                i += simd.comparisons.first_at_least(n - i, x + i, kept.least());
                 if (i == n) return;
             }
             const SortEntry entry = sort_entry(x[i], from + i, Order::descending);
@@ -288,17 +288,17 @@ void run_top_k(const Step &step, const Slice &slice) noexcept {
         }
         return;
     }
-    const LineReader reader(step, false, slice.leaf);
+    const LineReader reader(step, false, slice.simd);
     SortEntry *kept = of_parts + (parts > 1 ? a.n_rows() * parts * k : 0) + place_of_slice(step, slice) * room;
     if (parts > 1) {
         SortEntry *found = of_parts + slice.chunk * k;
-        const std::int64_t count = select(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.leaf);
+        const std::int64_t count = select(reader, slice.chunk / parts, part_of(n, slice.chunk % parts, parts), k, kept, room, slice.simd);
         std::fill(std::copy(kept, kept + count, found), found + k, last_entry);
         return;
     }
     const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t row = rows.begin; row < rows.end; row++) {
-        select(reader, row, {0, n}, k, kept, room, slice.leaf);
+        select(reader, row, {0, n}, k, kept, room, slice.simd);
         store_sorted(step, row, kept);
     }
 }

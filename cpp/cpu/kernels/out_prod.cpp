@@ -57,7 +57,7 @@ void run_product(const Step &step, const Slice &slice) noexcept {
         const Range rows = part_of(a.n_rows(), slice.chunk, step.plan.chunks(Stage::set_up));
         for (std::int64_t row = rows.begin; row < rows.end; row++) {
             auto *to = reinterpret_cast<float *>(decoded) + row * a.ne[0];
-            load_row(step.src[0], row_address(step.src[0], row_index(a.ne, row)), 0, a.ne[0], to, slice.leaf);
+            load_row(step.src[0], row_address(step.src[0], row_index(a.ne, row)), 0, a.ne[0], to, slice.simd);
         }
         return;
     }

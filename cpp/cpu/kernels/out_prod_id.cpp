@@ -31,12 +31,12 @@ struct Cut {
     WorkspaceParts thread;
     std::size_t panels, group, decoded;
 
-    Cut(const Tensor &node, std::int64_t rows, const leaf::LeafTable &leaf) noexcept
+    Cut(const Tensor &node, std::int64_t rows, const simd::SimdTable &simd) noexcept
         : slots(node.src[2]->layout.n_elements(), node.layout.ne[2]),
           N(node.layout.ne[0]),
           M(node.layout.ne[1]),
-          MR(leaf.gemm.rows),
-          NR(leaf.gemm.columns),
+          MR(simd.gemm.rows),
+          NR(simd.gemm.columns),
           KC(packed::largest_kc),
           used(node.src[2]->layout.ne[0]),
           rows_per_chunk(rows),
@@ -53,9 +53,9 @@ struct Cut {
 }  // namespace
 
 void by_expert::plan_outer_products(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    const std::int64_t MR = leaf.gemm.rows, rows = p.node.layout.ne[0] == 0 ? MR : rows_of_chunk(p, MR, most_rows / MR);
-    const Cut cut(p.node, rows, leaf);
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
+    const std::int64_t MR = simd.gemm.rows, rows = p.node.layout.ne[0] == 0 ? MR : rows_of_chunk(p, MR, most_rows / MR);
+    const Cut cut(p.node, rows, simd);
     plan.choice[choice_rows] = rows;
     plan.chunks(Stage::set_up) = 1;
     plan.chunks(Stage::compute) = p.node.layout.n_elements() == 0 ? 0 : cut.slots.experts * cut.row_chunks;
@@ -80,15 +80,15 @@ Columns columns_of(const Cut &cut, const Step &step, std::int64_t expert) noexce
 
 // Elements [first, first + n) of an operand's columns, one column after the other.
 void decode(const Cut &cut, const TensorRef &t, const Columns &columns, std::int64_t first, std::int64_t n, float *to,
-            const leaf::LeafTable &leaf) noexcept {
-    for (std::int64_t k = 0; k < columns.count; k++) load_row(t, column_of(t, cut.used, columns.first[k].slot), first, n, to + k * n, leaf);
+            const simd::SimdTable &simd) noexcept {
+    for (std::int64_t k = 0; k < columns.count; k++) load_row(t, column_of(t, cut.used, columns.first[k].slot), first, n, to + k * n, simd);
 }
 
 // n of `height` elements of decoded columns, from `first` on, as a panel.
 void pack(const float *decoded, std::int64_t height, std::int64_t first, std::int64_t n, std::int64_t width, std::int64_t kc, float *panel,
-          const leaf::LeafTable &leaf) noexcept {
+          const simd::SimdTable &simd) noexcept {
     constexpr std::ptrdiff_t size = sizeof(float);
-    leaf.pack.f32(kc, reinterpret_cast<const char *>(decoded + first), height * size, size, static_cast<int>(n), static_cast<int>(width),
+    simd.pack.f32(kc, reinterpret_cast<const char *>(decoded + first), height * size, size, static_cast<int>(n), static_cast<int>(width),
                   panel);
 }
 
@@ -98,18 +98,18 @@ void multiply(const Cut &cut, const Step &step, const Slice &slice, const Column
     float *panels = cut.of_thread(step, slice, cut.panels), *group = cut.of_thread(step, slice, cut.group);
     float *decoded = cut.of_thread(step, slice, cut.decoded);
     const std::int64_t kc = columns.count, height = rows.end - rows.begin;
-    decode(cut, step.src[0], columns, rows.begin, height, decoded, slice.leaf);
+    decode(cut, step.src[0], columns, rows.begin, height, decoded, slice.simd);
     for (std::int64_t i = 0; i < height; i += cut.MR)
-        pack(decoded, height, i, std::min(cut.MR, height - i), cut.MR, kc, panels + i * kc, slice.leaf);
+        pack(decoded, height, i, std::min(cut.MR, height - i), cut.MR, kc, panels + i * kc, slice.simd);
     for (std::int64_t from = 0; from < cut.M; from += groups * cut.NR) {
         const std::int64_t width = std::min(groups * cut.NR, cut.M - from);
-        decode(cut, step.src[1], columns, from, width, decoded, slice.leaf);
+        decode(cut, step.src[1], columns, from, width, decoded, slice.simd);
         for (std::int64_t j = 0; j < width; j += cut.NR) {
             const std::int64_t n = std::min(cut.NR, width - j);
-            pack(decoded, width, j, n, n, kc, group, slice.leaf);
+            pack(decoded, width, j, n, n, kc, group, slice.simd);
             float *to = matrix + (from + j) * cut.N + rows.begin;
             for (std::int64_t i = 0; i < height; i += cut.MR) {
-                slice.leaf.gemm.f32.from_cache[n - 1](kc, panels + i * kc, group, to + i, cut.N,
+                slice.simd.gemm.f32.from_cache[n - 1](kc, panels + i * kc, group, to + i, cut.N,
                                                       static_cast<int>(std::min(cut.MR, height - i)), add);
             }
         }
@@ -121,7 +121,7 @@ void ignore(const Step &, std::int64_t) noexcept {}
 }  // namespace
 
 void by_expert::run_outer_products(const Step &step, const Slice &slice) noexcept {
-    const Cut cut(*step.node, step.plan.choice[choice_rows], slice.leaf);
+    const Cut cut(*step.node, step.plan.choice[choice_rows], slice.simd);
     if (slice.stage == Stage::set_up) return set_up(cut.slots, step, ignore);
     const std::int64_t expert = slice.chunk / cut.row_chunks, first = slice.chunk % cut.row_chunks * cut.rows_per_chunk;
     const Range rows{first, std::min(first + cut.rows_per_chunk, cut.N)};

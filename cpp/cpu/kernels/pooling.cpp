@@ -1,7 +1,7 @@
 // pool_1d, pool_2d: a piece of a row of the result at a time: what its windows have in common is taken column by column first, for as many
 // columns as stay in the first-level cache, and then window by window. Limited by memory, where windows hardly overlap.
 //
-// An average is added up in F64, a column from above, then the columns from left to right: whatever the thread, chunk or level.
+// An average is added up in F64, a column from above, then the columns from left to right: whatever the thread, chunk or ISA.
 #include "ops/pooling.hpp"
 #include "base/checked.hpp"
 #include "cpu/cpu_kernel.hpp"
@@ -36,17 +36,17 @@ struct Rows {
     const TensorRef &a;
     RowIndex first;
     std::int64_t n;
-    const leaf::LeafTable &leaf;
+    const simd::SimdTable &simd;
 
     const float *read(std::int64_t row, std::int64_t column, std::int64_t n_columns, float *stage) const noexcept {
-        return floats_of(a, row_address(a, {first.i1 + row, first.i2, first.i3}), column, n_columns, stage, leaf);
+        return floats_of(a, row_address(a, {first.i1 + row, first.i2, first.i3}), column, n_columns, stage, simd);
     }
 };
 
 // The largest element, or the sum, of each of n columns.
 const float *largest(const Rows &rows, std::int64_t column, std::int64_t n, float *columns, float *stage) noexcept {
     const float *first = rows.read(0, column, n, columns);
-    const leaf::LeafTable::TileLoop maximum = rows.leaf.tiles.loops[static_cast<std::size_t>(TileOp::maximum)];
+    const simd::SimdTable::TileLoop maximum = rows.simd.tiles.loops[static_cast<std::size_t>(TileOp::maximum)];
     for (std::int64_t row = 1; row < rows.n; row++) {
         maximum({.n = n, .src = {first, rows.read(row, column, n, stage)}, .repeated = 0, .dst = columns, .params = nullptr});
         first = columns;
@@ -156,7 +156,7 @@ void run_pool(const Step &step, const Slice &slice) noexcept {
         const std::int64_t first = at % per_row * most;
         const Piece piece{pool.x, first, std::min(most, c.ne[0] - first)};
         const Sliding::Range taps = flat ? Sliding::Range{0, 1} : pool.y.taps_at(row.i1);
-        const Rows rows{a, {flat ? row.i1 : pool.y.element(row.i1, taps.begin), row.i2, row.i3}, taps.size(), slice.leaf};
+        const Rows rows{a, {flat ? row.i1 : pool.y.element(row.i1, taps.begin), row.i2, row.i3}, taps.size(), slice.simd};
         alignas(64) float made[columns_at_a_time];
         float *to = c.type == DType::f32 ? reinterpret_cast<float *>(row_address(c, row)) + first : made;
         if (pool.average) {
@@ -164,7 +164,7 @@ void run_pool(const Step &step, const Slice &slice) noexcept {
         } else {
             pool_largest(piece, rows, to);
         }
-        if (to == made) store_row(c, row_address(c, row), first, piece.n, made, slice.leaf);
+        if (to == made) store_row(c, row_address(c, row), first, piece.n, made, slice.simd);
     }
 }
 

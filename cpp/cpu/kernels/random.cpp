@@ -48,7 +48,7 @@ void for_each_piece(const Step &step, const Slice &slice, const RandomSource &so
     const Range part = part_of(pieces_of(c), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t p = part.begin; p < part.end; p++) {
         const std::int64_t at = p * piece, n = std::min(piece, c.n_elements() - at);
-        slice.leaf.random.words(ceil_div(n, 4), source, static_cast<std::uint32_t>(at / 4), words);
+        slice.simd.random.words(ceil_div(n, 4), source, static_cast<std::uint32_t>(at / 4), words);
         f(at, n, words);
     }
 }
@@ -59,7 +59,7 @@ void write_pieces(const Step &step, const Slice &slice, const RandomSource &sour
     constexpr auto size = static_cast<std::int64_t>(sizeof(float));
     static_assert(piece * size <= Sink::most);
     const std::int64_t first = part_of(pieces_of(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute)).begin * piece;
-    Sink sink(step.dst.data + first * size, slice.leaf, streams(*step.node));
+    Sink sink(step.dst.data + first * size, slice.simd, streams(*step.node));
     for_each_piece(step, slice, source, [&](std::int64_t, std::int64_t n, const std::uint32_t *words) {
         fill(n, words, reinterpret_cast<float *>(sink.room(n * size)));
     });
@@ -69,23 +69,23 @@ void run_uniform(const Step &step, const Slice &slice) noexcept {
     const auto &attrs = attrs_of<ops::RandomUniformAttrs>(*step.node);
     const auto low = static_cast<float>(attrs.low), span = static_cast<float>(attrs.high) - low;
     write_pieces(step, slice, source_of(step.src[0], attrs.stream),
-                 [&](std::int64_t n, const std::uint32_t *words, float *to) { slice.leaf.random.uniform(n, words, low, span, to); });
+                 [&](std::int64_t n, const std::uint32_t *words, float *to) { slice.simd.random.uniform(n, words, low, span, to); });
 }
 
 void run_normal(const Step &step, const Slice &slice) noexcept {
     const auto &attrs = attrs_of<ops::RandomNormalAttrs>(*step.node);
     write_pieces(step, slice, source_of(step.src[0], attrs.stream), [&](std::int64_t n, const std::uint32_t *words, float *to) {
-        slice.leaf.random.normal(n, words, attrs.mean, attrs.deviation, to);
+        slice.simd.random.normal(n, words, attrs.mean, attrs.deviation, to);
     });
 }
 
 void run_dropout(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.src[0], &c = step.dst;
     const auto &attrs = attrs_of<ops::DropoutAttrs>(*step.node);
-    const math::Kept kept = math::kept_of(attrs.p);
+    const math::DropoutThreshold threshold = math::dropout_threshold(attrs.p);
     const auto size = static_cast<std::int64_t>(traits(c.type).size);
     for_each_piece(step, slice, source_of(step.src[1], attrs.stream), [&](std::int64_t at, std::int64_t n, const std::uint32_t *words) {
-        if (!kept.any) {
+        if (!threshold.any) {
             std::memset(c.data + at * size, 0, static_cast<std::size_t>(n * size));
             return;
         }
@@ -94,10 +94,10 @@ void run_dropout(const Step &step, const Slice &slice) noexcept {
             const std::int64_t i0 = (at + done) % c.ne[0];
             count = std::min(n - done, c.ne[0] - i0);
             alignas(64) float stage[piece];
-            const float *x = floats_of(a, row_address(a, row), i0, count, stage, slice.leaf);
+            const float *x = floats_of(a, row_address(a, row), i0, count, stage, slice.simd);
             float *to = c.type == DType::f32 ? reinterpret_cast<float *>(c.data) + at + done : stage;
-            slice.leaf.random.drop(count, words + done, kept.least, kept.share, x, to);
-            if (to == stage) store_row(c, row_address(c, row), i0, count, stage, slice.leaf);
+            slice.simd.random.drop(count, words + done, threshold.least, threshold.share, x, to);
+            if (to == stage) store_row(c, row_address(c, row), i0, count, stage, slice.simd);
         }
     });
 }

@@ -1,5 +1,5 @@
 // rope: pairs of each row turned by the angles of its position. A chunk is some tokens; a token's angles are made once, for all of its
-// heads.
+// prologues.
 #include "cpu/float_rows.hpp"
 #include "ops/rotation.hpp"
 
@@ -31,7 +31,7 @@ void plan_rope(const Problem &p, KernelPlan &plan) noexcept {
 class Angles {
 public:
     Angles(const Step &step, const Slice &slice, const Rotation &rotation) noexcept
-        : leaf_(slice.leaf.rotations), rotation_(rotation), positions_(step.src[1]), n_tokens_(step.dst.ne[2]) {
+        : simd_(slice.simd.rotations), rotation_(rotation), positions_(step.src[1]), n_tokens_(step.dst.ne[2]) {
         std::byte *own = step.workspace + step.plan.choice[0] + static_cast<std::size_t>(slice.thread) * angle_bytes(rotation.pairs);
         const std::int64_t n = rotation.pairs;
         rates_ = reinterpret_cast<double *>(own);
@@ -53,7 +53,7 @@ public:
             const int section = rotation_.position_of(k);
             end = k + 1;
             while (end < n && rotation_.position_of(end) == section) end++;
-            leaf_.angles(end - k, position(i2 + n_tokens_ * section, i3), rates_ + k, rotation_.size, cos_ + k, sin_ + k);
+            simd_.angles(end - k, position(i2 + n_tokens_ * section, i3), rates_ + k, rotation_.size, cos_ + k, sin_ + k);
         }
         if (!rotation_.neighbours) return;
         for (std::int64_t k = n; k-- > 0;) {
@@ -63,7 +63,7 @@ public:
         }
     }
     void turn(const float *x, float *y) const noexcept {
-        (rotation_.neighbours ? leaf_.neighbours : leaf_.halves)(rotation_.pairs, x, cos_, sin_, y);
+        (rotation_.neighbours ? simd_.neighbours : simd_.halves)(rotation_.pairs, x, cos_, sin_, y);
     }
 
 private:
@@ -73,7 +73,7 @@ private:
             integer_value(positions_.type, positions_.data + static_cast<std::size_t>(i) * positions_.nb[0] + batch));
     }
 
-    const leaf::LeafTable::Rotations &leaf_;
+    const simd::SimdTable::Rotations &simd_;
     const Rotation &rotation_;
     const TensorRef &positions_;
     const std::int64_t n_tokens_;
@@ -105,7 +105,7 @@ void run_rope(const Step &step, const Slice &slice) noexcept {
 }
 
 constexpr CpuKernel table[] = {
-    {{.op = Op::rope, .name = "rope", .plan = plan_always<plan_rope>, .fuses = true, .takes_head = true}, run_rope},
+    {{.op = Op::rope, .name = "rope", .plan = plan_always<plan_rope>, .fuses = true, .takes_prologue = true}, run_rope},
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Products of chosen rows of a matrix by a round's columns.
 //
-//   strips     of a constant in blocks, few columns: each active row is a stream of its own, and the next one's lines are asked for
-//              with this one's (cpu/leaf/strips_i8.hpp).
-//   integers   weights in blocks, where the level has their product (mul_mat_integer.cpp): the blocks of a panel's rows are copied side by
+//   rows       of a constant in blocks, few columns: each active row is a stream of its own, and the next one's lines are asked for
+//              with this one's (cpu/simd/packed_rows_i8.hpp).
+//   integers   weights in blocks, where the ISA has their product (mul_mat_integer.cpp): the blocks of a panel's rows are copied side by
 //              side into the second-level cache, each while the next one's lines are asked for, then unpacked into a panel of codes, and
 //              multiplied by the columns' bytes. Rows that are neighbours are unpacked where they lie; of a constant's copy a whole panel
 //              may be read instead.
@@ -19,14 +19,14 @@ namespace tensorlib::core {
 
 namespace {
 
-constexpr std::int64_t float_group = 16, strip_group = 64;
-// Bytes of rows between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One strip of Q4_0
+constexpr std::int64_t float_group = 16, packed_row_group = 64;
+// Bytes of rows between the one that is read and the one whose lines are asked for, as of panels (cpu/dispatch.cpp). One packed row of Q4_0
 // ahead, 50 % of 11,008 took 648 us, two and three 545, five 576. Into the second-level cache alone, or past it: no better. Rows of F16 are
 // as long: all of them took 2473 us at twice the distance, 2300 at this one.
-constexpr std::int64_t fetched_ahead = 8192;
+constexpr std::int64_t prefetch_distance = 8192;
 
-const leaf::LeafTable::IntegerFormat &format_of(const Layout &a, const leaf::LeafTable &leaf) noexcept {
-    return leaf.integer.formats[dtype_index(a.type)];
+const simd::SimdTable::IntegerFormat &format_of(const Layout &a, const simd::SimdTable &simd) noexcept {
+    return simd.integer.formats[dtype_index(a.type)];
 }
 
 void fetch(const std::byte *from, std::size_t n) noexcept {
@@ -37,35 +37,35 @@ void fetch(const std::byte *from, std::size_t n) noexcept {
 }  // namespace
 
 RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const ConstantCopy &copy,
-                         const leaf::LeafTable &leaf) noexcept
-    : leaf_(leaf),
-      format_(format_of(a, leaf)),
-      strip_(leaf.strips[dtype_index(a.type)]),
+                         const simd::SimdTable &simd) noexcept
+    : simd_(simd),
+      format_(format_of(a, simd)),
+      row_format_(simd.packed_rows[dtype_index(a.type)]),
       type_(a.type),
       K_(a.ne[0]),
       M_(a.ne[1]),
       // Panels of a copy are multiplied by all of k at once: so are gathered rows, for the same bits.
-      KC_(even_block(std::max<std::int64_t>(K_, 1), copy.used() ? std::max<std::int64_t>(K_, 1) : integer::largest_kc, leaf::scaled_bytes)),
+      KC_(even_block(std::max<std::int64_t>(K_, 1), copy.used() ? std::max<std::int64_t>(K_, 1) : integer::largest_kc, simd::scaled_bytes)),
       group_(float_group),
-      at_once_(leaf.dot.columns),
+      at_once_(simd.dot.columns),
       row_bytes_(a.row_bytes()),
-      integers_(of_integers(a, exact, leaf)),
-      as_they_lie_(tiles_as_it_lies(a, leaf)),
-      by_strips_(integers_ && copy.used() && packed_as(a, columns, leaf) == PackedAs::strips),
-      packs_strips_(by_strips_ && copy.missing()),
-      panels_(integers_ && copy.planned() && !by_strips_),
+      integers_(of_integers(a, exact, simd)),
+      as_they_lie_(tiles_as_it_lies(a, simd)),
+      by_packed_rows_(integers_ && copy.used() && packed_as(a, columns, simd) == PackedAs::rows),
+      packs_rows_(by_packed_rows_ && copy.missing()),
+      panels_(integers_ && copy.planned() && !by_packed_rows_),
       copy_(copy.data) {
-    if (panels_) copy_panel_ = static_cast<std::size_t>(leaf.panels[dtype_index(a.type)].bytes(K_));
-    if (by_strips_) {
-        group_ = strip_group;
-        strip_bytes_ = static_cast<std::size_t>(strip_.copy.bytes(K_));
-        strip_column_ = round_up(static_cast<std::size_t>(strip_.column_bytes(K_)), 64);
-        columns_ = shared_.add<std::byte>(columns * static_cast<std::int64_t>(strip_column_));
+    if (panels_) copy_panel_ = static_cast<std::size_t>(simd.panels[dtype_index(a.type)].bytes(K_));
+    if (by_packed_rows_) {
+        group_ = packed_row_group;
+        packed_row_bytes_ = static_cast<std::size_t>(row_format_.copy.bytes(K_));
+        packed_column_ = round_up(static_cast<std::size_t>(row_format_.column_bytes(K_)), 64);
+        columns_ = shared_.add<std::byte>(columns * static_cast<std::int64_t>(packed_column_));
         row_ = thread_.add<float>(K_);
-        packed_strip_ = thread_.add<std::byte>(packs_strips_ ? static_cast<std::int64_t>(strip_bytes_) : 0);
+        packed_row_ = thread_.add<std::byte>(packs_rows_ ? static_cast<std::int64_t>(packed_row_bytes_) : 0);
     } else if (integers_) {
         layout_.emplace(format_, K_, columns, one && format_.gemm_one);
-        group_ = leaf.integer.rows, at_once_ = leaf.integer.columns;
+        group_ = simd.integer.rows, at_once_ = simd.integer.columns;
         shared_.add<std::byte>(static_cast<std::int64_t>(layout_->size));
         rows_ = thread_.add<std::byte>(group_ * static_cast<std::int64_t>(row_bytes_));
         row_ = thread_.add<float>(K_);
@@ -73,44 +73,44 @@ RowProducts::RowProducts(const Layout &a, std::int64_t columns, bool one, bool e
         offsets_ = thread_.add<float>(format_.offset_group ? KC_ / format_.offset_group * group_ : 0);
     } else {
         if (as_they_lie_ && columns == 1) {
-            one_by_one_ = a.type == DType::f32 ? leaf.dot.row_f32 : a.type == DType::f16 ? leaf.dot.row_f16 : leaf.dot.row_bf16;
+            one_by_one_ = a.type == DType::f32 ? simd.dot.row_f32 : a.type == DType::f16 ? simd.dot.row_f16 : simd.dot.row_bf16;
         }
         columns_ = shared_.add<float>(columns * static_cast<std::int64_t>(decoded_floats(K_)));
-        row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : leaf::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
+        row_ = rows_ = thread_.add<float>(as_they_lie_ ? 0 : simd::max_dot_rows * static_cast<std::int64_t>(decoded_floats(K_)));
     }
     tile_ = thread_.add<float>(columns * group_ * (panels_ && columns <= at_once_ ? most_panels : 1));
 }
 
 void RowProducts::prepare(const Round &round, std::int64_t j, std::byte *thread) const noexcept {
     const std::byte *from = row_address(round.b, {round.first + j, 0, 0});
-    if (by_strips_) {
-        const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
-        strip_.prepare(K_, values, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
+    if (by_packed_rows_) {
+        const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), simd_);
+        row_format_.prepare(K_, values, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * packed_column_);
         return;
     }
     if (!integers_) {
-        load_row(round.b, from, 0, K_, const_cast<float *>(column(round, j)), leaf_);
+        load_row(round.b, from, 0, K_, const_cast<float *>(column(round, j)), simd_);
         return;
     }
     const std::int64_t first = j / at_once_ * at_once_, n = std::min(at_once_, round.columns - first);
-    const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), leaf_);
-    quantize(leaf_, *layout_, values, round.shared, first, n, j);
+    const float *values = floats_of(round.b, from, 0, K_, at<float>(thread, row_), simd_);
+    quantize(simd_, *layout_, values, round.shared, first, n, j);
 }
 
-// The strip of the row at a place of the list.
-leaf::PackedPanel RowProducts::strip_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
-                                        std::byte *thread) const noexcept {
-    if (packs_strips_) {
-        char *packed = at<char>(thread, packed_strip_);
+// The packed row at a place of the list.
+simd::PackedPanel RowProducts::packed_row_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
+                                             std::byte *thread) const noexcept {
+    if (packs_rows_) {
+        char *packed = at<char>(thread, packed_row_);
         const std::byte *row = row_address(a, {list[place], 0, 0});
-        strip_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(a.nb[1]), 1, packed);
-        return {packed, format_.levels, 0};
+        row_format_.copy.pack(K_, reinterpret_cast<const char *>(row), static_cast<std::ptrdiff_t>(a.nb[1]), 1, packed);
+        return {packed, format_.codebook, 0};
     }
-    const auto strip = [&](std::int64_t row) {
-        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(row) * strip_bytes_;
+    const auto packed_row = [&](std::int64_t row) {
+        return reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(row) * packed_row_bytes_;
     };
-    const char *from = strip(list[place]);
-    return {from, format_.levels, strip(row_ahead(list, place, end, strip_bytes_)) - from};
+    const char *from = packed_row(list[place]);
+    return {from, format_.codebook, packed_row(row_ahead(list, place, end, packed_row_bytes_)) - from};
 }
 
 RowProducts::RowsOfA RowProducts::gathered(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::byte *thread) const noexcept {
@@ -143,24 +143,24 @@ void RowProducts::multiply_integers(const RowsOfA &a, std::int64_t n, const Roun
 
 void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, std::int64_t n, const Round &round,
                                   std::byte *thread) const noexcept {
-    const DotTiles tiles = as_they_lie_ ? as_they_lie_ : leaf_.dot.f32;
+    const DotTiles tiles = as_they_lie_ ? as_they_lie_ : simd_.dot.f32;
     float *tile = at<float>(thread, tile_), *decoded = at<float>(thread, rows_);
     const auto column_stride = static_cast<std::ptrdiff_t>(decoded_floats(K_) * sizeof(float));
     // Rows that are neighbours, as all are where nothing is sparse, are taken together where they lie.
     const auto neighbours = [&](std::int64_t i) {
         std::int64_t count = 1;
-        while (count < std::min<std::int64_t>(leaf_.dot.rows, n - i) && rows[i + count] == rows[i] + count) count++;
+        while (count < std::min<std::int64_t>(simd_.dot.rows, n - i) && rows[i + count] == rows[i] + count) count++;
         return count;
     };
     for (std::int64_t i = 0, here = 0; i < n; i += here) {
-        here = as_they_lie_ ? neighbours(i) : std::min<std::int64_t>(leaf_.dot.rows, n - i);
+        here = as_they_lie_ ? neighbours(i) : std::min<std::int64_t>(simd_.dot.rows, n - i);
         const char *first = reinterpret_cast<const char *>(row_address(a, {rows[i], 0, 0}));
         auto stride = static_cast<std::ptrdiff_t>(a.nb[1]);
         if (as_they_lie_) {
             if (i + here < n) fetch(row_address(a, {rows[i + here], 0, 0}), std::min<std::size_t>(row_bytes_, 4096));
         } else {
             for (std::int64_t r = 0; r < here; r++) {
-                load_row(a, row_address(a, {rows[i + r], 0, 0}), 0, K_, decoded + static_cast<std::size_t>(r) * decoded_floats(K_), leaf_);
+                load_row(a, row_address(a, {rows[i + r], 0, 0}), 0, K_, decoded + static_cast<std::size_t>(r) * decoded_floats(K_), simd_);
             }
             first = reinterpret_cast<const char *>(decoded), stride = column_stride;
         }
@@ -173,7 +173,7 @@ void RowProducts::multiply_floats(const TensorRef &a, const std::int64_t *rows, 
 }
 
 std::int64_t RowProducts::row_ahead(const std::int64_t *rows, std::int64_t i, std::int64_t known, std::size_t row_bytes) const noexcept {
-    const auto ahead = std::max<std::int64_t>(1, fetched_ahead / static_cast<std::int64_t>(row_bytes));
+    const auto ahead = std::max<std::int64_t>(1, prefetch_distance / static_cast<std::int64_t>(row_bytes));
     return rows[i + ahead < known ? i + ahead : i];
 }
 
@@ -203,10 +203,10 @@ const float *RowProducts::multiply_panels(std::int64_t number, std::int64_t coun
     float *tile = at<float>(thread, tile_);
     const std::int64_t height = count * group_;
     const int rows = static_cast<int>(std::min(height, M_ - number * group_));
-    leaf::PackedPanel panel{reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(number) * copy_panel_, format_.levels, 0};
+    simd::PackedPanel panel{reinterpret_cast<const char *>(copy_) + static_cast<std::size_t>(number) * copy_panel_, format_.codebook, 0};
     for (std::int64_t j = 0; j < round.columns; j += at_once_) {
         const std::int64_t width = std::min(at_once_, round.columns - j);
-        panel.ahead = leaf_.integer.fetched_ahead[width - 1];
+        panel.ahead = simd_.integer.prefetch_distance[width - 1];
         const auto kernel = layout_->one ? format_.gemm_packed_one : format_.gemm_packed[width - 1];
         kernel(K_, panel, layout_->at(round.shared, j, width, 0), tile + j * height, height, rows);
     }

@@ -13,26 +13,26 @@ class RowProducts {
 public:
     // Of `columns` columns a round; one: there is one in all. `copy`: the matrix's packed copy, as packed_as() says.
     RowProducts(const Layout &a, std::int64_t columns, bool one, bool exact, const ConstantCopy &copy,
-                const leaf::LeafTable &leaf) noexcept;
+                const simd::SimdTable &simd) noexcept;
 
     // Whether it would multiply integers: then a packed copy is of use.
-    static bool of_integers(const Layout &a, bool exact, const leaf::LeafTable &leaf) noexcept {
-        return !exact && a.ne[0] > 0 && leaf.integer.formats[dtype_index(a.type)].unpack && a.nb[0] == traits(a.type).size;
+    static bool of_integers(const Layout &a, bool exact, const simd::SimdTable &simd) noexcept {
+        return !exact && a.ne[0] > 0 && simd.integer.formats[dtype_index(a.type)].unpack && a.nb[0] == traits(a.type).size;
     }
 
-    // Up to so many columns meet a strip one after the other, each only where it is active. Rows in panels are unpacked once for all
-    // columns: where all of eight columns is active these take 1.0 to 1.7 ms, strips 3.0 (Q4_0) to 8.5 (Q8_0).
-    static constexpr std::int64_t strip_columns = 4;
-    // What a copy for rounds of so many columns is to be: by shapes alone, as sums of strips are taken in another order.
-    static PackedAs packed_as(const Layout &a, std::int64_t columns, const leaf::LeafTable &leaf) noexcept {
-        const leaf::LeafTable::PanelFormat &copy = leaf.strips[dtype_index(a.type)].copy;
-        return columns <= strip_columns && copy.rows > 0 && copy.bytes(a.ne[0]) > 0 ? PackedAs::strips : PackedAs::panels;
+    // Up to so many columns meet a packed row one after the other, each only where it is active. Rows in panels are unpacked once for all
+    // columns: where all of eight columns is active these take 1.0 to 1.7 ms, packed rows 3.0 (Q4_0) to 8.5 (Q8_0).
+    static constexpr std::int64_t packed_row_columns = 4;
+    // What a copy for rounds of so many columns is to be: by shapes alone, as sums of packed rows are taken in another order.
+    static PackedAs packed_as(const Layout &a, std::int64_t columns, const simd::SimdTable &simd) noexcept {
+        const simd::SimdTable::PanelFormat &copy = simd.packed_rows[dtype_index(a.type)].copy;
+        return columns <= packed_row_columns && copy.rows > 0 && copy.bytes(a.ne[0]) > 0 ? PackedAs::rows : PackedAs::panels;
     }
 
     // Rows at a time.
     std::int64_t group() const noexcept { return group_; }
     // Whether sources' own rows are read.
-    bool reads_rows() const noexcept { return !by_strips_ || packs_strips_; }
+    bool reads_rows() const noexcept { return !by_packed_rows_ || packs_rows_; }
     // Whether so many rows are read by whole panels of the copy, as fast as the dense product has them.
     bool reads_panels(std::int64_t count) const noexcept {
         return panels_ && static_cast<double>(count) > dense_part * static_cast<double>(M_);
@@ -47,12 +47,12 @@ public:
         const std::int64_t of_places = std::clamp<std::int64_t>(8 * n_threads, 1, std::max<std::int64_t>(ceil_div(M_, group_), 1));
         return panels_ ? std::max(of_places, ceil_div(M_, rows_of_panels(n_threads))) : of_places;
     }
-    std::int64_t least_of_chunk() const noexcept { return by_strips_ ? 4 : group_; }
+    std::int64_t least_of_chunk() const noexcept { return by_packed_rows_ ? 4 : group_; }
     // Bytes of the columns, which all threads share, and of a thread's.
     std::size_t shared_bytes() const noexcept { return shared_.size; }
     std::size_t thread_bytes() const noexcept { return thread_.size; }
     const char *rounding() const noexcept {
-        return by_strips_ ? rounding_of(strip_.in_16_bits) : integers_ ? rounding_of(layout_->one) : "";
+        return by_packed_rows_ ? rounding_of(row_format_.in_16_bits) : integers_ ? rounding_of(layout_->one) : "";
     }
 
     // A round's columns, and whose they are.
@@ -78,13 +78,13 @@ public:
     template <class Wanted, class Take>
     void multiply(const TensorRef &a, const std::int64_t *list, Range places, bool panels, const Round &round, std::byte *thread,
                   Wanted wanted, Take take) const noexcept {
-        for (std::int64_t first = places.begin; by_strips_ && first < places.end; first += group_) {
+        for (std::int64_t first = places.begin; by_packed_rows_ && first < places.end; first += group_) {
             const std::int64_t n = std::min(group_, places.end - first);
             float *tile = at<float>(thread, tile_);
-            for (std::int64_t i = 0; i < n; i++) multiply_strip(a, list, first + i, places.end, round, tile + i, thread, wanted);
+            for (std::int64_t i = 0; i < n; i++) multiply_packed_row(a, list, first + i, places.end, round, tile + i, thread, wanted);
             take(Tile{tile, first, n, -1, group_});
         }
-        if (by_strips_) return;
+        if (by_packed_rows_) return;
         for (std::int64_t first = places.begin, end; first < places.end; first = end) {
             const std::int64_t number = list[first] / group_;
             end = first + 1;
@@ -104,20 +104,20 @@ private:
     static constexpr double dense_part = 0.2;
     static constexpr std::int64_t most_panels = 16;
 
-    // The product with the strip of the row at a place of the list, of which the chunk has those up to `end`.
+    // The product with the packed row at a place of the list, of which the chunk has those up to `end`.
     template <class Wanted>
-    void multiply_strip(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end, const Round &round, float *to,
-                        std::byte *thread, Wanted wanted) const noexcept {
-        leaf::PackedPanel here = strip_at(a, list, place, end, thread);
+    void multiply_packed_row(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end, const Round &round,
+                             float *to, std::byte *thread, Wanted wanted) const noexcept {
+        simd::PackedPanel here = packed_row_at(a, list, place, end, thread);
         for (std::int64_t j = 0; j < round.columns; j++) {
             to[j * group_] = 0;
             if (round.columns > 1 && !wanted(place, j)) continue;
-            to[j * group_] = strip_.dot(K_, here, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * strip_column_);
+            to[j * group_] = row_format_.dot(K_, here, at<char>(round.shared, columns_) + static_cast<std::size_t>(j) * packed_column_);
             here.ahead = 0;
         }
     }
-    leaf::PackedPanel strip_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
-                               std::byte *thread) const noexcept;
+    simd::PackedPanel packed_row_at(const TensorRef &a, const std::int64_t *list, std::int64_t place, std::int64_t end,
+                                    std::byte *thread) const noexcept;
     // All give the thread's tile. `known` of the list's rows are the chunk's, n of them are multiplied.
     const float *multiply_rows(const TensorRef &a, const std::int64_t *rows, std::int64_t n, std::int64_t known, const Round &round,
                                std::byte *thread) const noexcept;
@@ -142,23 +142,23 @@ private:
         return at<float>(round.shared, columns_) + static_cast<std::size_t>(j) * decoded_floats(K_);
     }
 
-    const leaf::LeafTable &leaf_;
-    const leaf::LeafTable::IntegerFormat &format_;
-    const leaf::LeafTable::StripFormat &strip_;
+    const simd::SimdTable &simd_;
+    const simd::SimdTable::IntegerFormat &format_;
+    const simd::SimdTable::PackedRowFormat &row_format_;
     DType type_;
     std::int64_t K_, M_, KC_, group_, at_once_;  // columns that a micro-kernel takes
     std::size_t row_bytes_;
     bool integers_;
     DotTiles as_they_lie_;
-    leaf::LeafTable::Dots::Row one_by_one_ = nullptr;  // one column's, where rows are multiplied as they lie
-    // Whether rows are multiplied by their strips; whether each strip is packed before it is read, as there is no copy; and whether the
-    // copy has panels.
-    bool by_strips_, packs_strips_, panels_;
+    simd::SimdTable::Dots::Row one_by_one_ = nullptr;  // one column's, where rows are multiplied as they lie
+    // Whether rows are multiplied by their packed rows; whether each packed row is packed before it is read, as there is no copy; and
+    // whether the copy has panels.
+    bool by_packed_rows_, packs_rows_, panels_;
     const std::byte *copy_;
-    std::size_t copy_panel_ = 0, strip_bytes_ = 0, strip_column_ = 0;
+    std::size_t copy_panel_ = 0, packed_row_bytes_ = 0, packed_column_ = 0;
     std::optional<ByteLayout> layout_;  // of integers
     WorkspaceParts shared_, thread_;
-    std::size_t columns_ = 0, rows_ = 0, row_, packed_strip_ = 0, codes_ = 0, scales_ = 0, offsets_ = 0, tile_;
+    std::size_t columns_ = 0, rows_ = 0, row_, packed_row_ = 0, codes_ = 0, scales_ = 0, offsets_ = 0, tile_;
 };
 
 }  // namespace tensorlib::core

@@ -48,14 +48,14 @@ constexpr std::int64_t piece = 512;
 // Rows of a into the result, of a's type or decoded to F32.
 class RowGetter {
 public:
-    RowGetter(const Step &step, const leaf::LeafTable &leaf) noexcept
+    RowGetter(const Step &step, const simd::SimdTable &simd) noexcept
         : a_(step.src[0]),
-          leaf_(leaf),
+          simd_(simd),
           decodes_(a_.type != step.dst.type),
           side_by_side_(a_.nb[0] == traits(a_.type).size),
           stream_(streams(*step.node) && step.node->layout.row_bytes() >= shortest_stream && (decodes_ || side_by_side_)) {}
     ~RowGetter() {
-        if (stream_) leaf_.copies.stream_end();
+        if (stream_) simd_.copies.stream_end();
     }
     RowGetter(const RowGetter &) = delete;
     RowGetter &operator=(const RowGetter &) = delete;
@@ -71,12 +71,12 @@ public:
             std::byte *to = target + static_cast<std::size_t>(i) * size;
             if (decodes_ && stream_) {
                 alignas(64) float values[piece];
-                load_row(a_, source, i, n, values, leaf_);
-                leaf_.copies.stream(n * static_cast<std::int64_t>(size), values, to);
+                load_row(a_, source, i, n, values, simd_);
+                simd_.copies.stream(n * static_cast<std::int64_t>(size), values, to);
             } else if (decodes_) {
-                load_row(a_, source, i, n, reinterpret_cast<float *>(to), leaf_);
+                load_row(a_, source, i, n, reinterpret_cast<float *>(to), simd_);
             } else if (stream_) {
-                leaf_.copies.stream(n * static_cast<std::int64_t>(size), source + at, to);
+                simd_.copies.stream(n * static_cast<std::int64_t>(size), source + at, to);
             } else if (side_by_side_) {
                 std::memcpy(to, source + at, static_cast<std::size_t>(n) * size);
             } else {
@@ -93,7 +93,7 @@ private:
     }
 
     const TensorRef &a_;
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     bool decodes_, side_by_side_, stream_;
 };
 
@@ -105,7 +105,7 @@ void run_get(const Step &step, const Slice &slice) noexcept {
     const GetParts parts(of);
     std::byte *stage = step.plan.unread ? step.workspace + static_cast<std::size_t>(slice.thread) * parts.size : nullptr;
     RebuiltBytes rebuilt(*of.root, stage);
-    const RowGetter getter(step, slice.leaf);
+    const RowGetter getter(step, slice.simd);
     // The row of a for row r of the result; one that a lacks has the number -1.
     const auto from_at = [&](std::int64_t r) {
         const RowIndex to = row_index(c.ne, r);
@@ -162,7 +162,7 @@ void set_columns(const Step &step, const Converter *convert, const std::byte *so
 
 void run_set(const Step &step, const Slice &slice) noexcept {
     const TensorRef &a = step.dst, &b = step.src[1], &rows = step.src[2];
-    const Converter convert(b.type, a.type, slice.leaf);
+    const Converter convert(b.type, a.type, slice.simd);
     const Range part = part_of(column_units(*step.node), slice.chunk, step.plan.chunks(Stage::compute));
     const std::int64_t first = part.begin * convert.unit(), n = (part.end - part.begin) * convert.unit();
     if (n == 0) return;

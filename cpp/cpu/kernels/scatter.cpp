@@ -79,7 +79,7 @@ void run_scatter(const Step &step, const Slice &slice) noexcept {
     const std::size_t dim = dim_of(*step.node);
     const Numbers numbers{step, step.src[2], c.ne[dim]};
     const bool one_number = dim != 0 && numbers.indices.ne[0] == 1;
-    const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];
+    const simd::SimdTable::TileLoop add = slice.simd.tiles.loops[static_cast<std::size_t>(TileOp::add)];
     const Extents pieces = pieces_of(b.ne, dim);
     const Range part = part_of(count(pieces), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t at = part.begin; at < part.end; at++) {
@@ -95,7 +95,7 @@ void run_scatter(const Step &step, const Slice &slice) noexcept {
             Extents i = first;
             i[dim] = dim == 0 ? j * piece : j;
             const std::int64_t n = std::min(piece, b.ne[0] - i[0]);
-            const float *added = floats_of(b, row_address(b, {i[1], i[2], i[3]}), i[0], n, buffer, slice.leaf);
+            const float *added = floats_of(b, row_address(b, {i[1], i[2], i[3]}), i[0], n, buffer, slice.simd);
             if (!one_number) {
                 add_elements(c, numbers, added, i, n, dim);
             } else if (const std::int64_t number = numbers.at(i); number >= 0) {

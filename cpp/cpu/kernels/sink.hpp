@@ -17,11 +17,11 @@ public:
     // The most that room() gives.
     static constexpr std::int64_t most = 4096;
 
-    Sink(std::byte *to, const leaf::LeafTable &leaf, bool stream) noexcept : to_(to), leaf_(leaf), stream_(stream) {}
+    Sink(std::byte *to, const simd::SimdTable &simd, bool stream) noexcept : to_(to), simd_(simd), stream_(stream) {}
     ~Sink() {
         if (!stream_) return;
         flush(held_);
-        leaf_.copies.stream_end();
+        simd_.copies.stream_end();
     }
     Sink(const Sink &) = delete;
     Sink &operator=(const Sink &) = delete;
@@ -47,7 +47,7 @@ public:
             const std::int64_t head = (line - behind_line()) % line, body = (n - head) / line * line;
             put(from, head);
             flush(held_);
-            leaf_.copies.stream(body, from + head, to_);
+            simd_.copies.stream(body, from + head, to_);
             to_ += body;
             from += head + body;
             n -= head + body;
@@ -72,14 +72,14 @@ private:
         return std::min(held_, behind);
     }
     void flush(std::int64_t n) noexcept {
-        leaf_.copies.stream(n, stage_, to_);
+        simd_.copies.stream(n, stage_, to_);
         to_ += n;
         held_ -= n;
         std::memcpy(stage_, stage_ + n, static_cast<std::size_t>(held_));
     }
 
     std::byte *to_;
-    const leaf::LeafTable &leaf_;
+    const simd::SimdTable &simd_;
     bool stream_;
     std::int64_t held_ = 0;
     alignas(64) std::byte stage_[capacity];

@@ -7,7 +7,7 @@
 //               each column takes those that are active in it
 //
 // How many are active is known when the list is there, the number of chunks before: the list is cut into as many as there are, or is
-// shorter and the last ones have nothing to do. Few columns read a constant's rows from its strips, as fast as the dense product reads
+// shorter and the last ones have nothing to do. Few columns read a constant's rows from its packed rows, as fast as the dense product reads
 // panels where all are active. By more columns a list of most of a's rows is worth no gathering: where a has a packed copy all its panels
 // are read then, and what of a panel's 32 rows is not active is left out.
 #include "base/checked.hpp"
@@ -28,10 +28,10 @@ struct Blocking {
     ActiveRows active;
     std::size_t scores, shared, threads;
 
-    Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &node, const KernelPlan &plan, int n_threads, const simd::SimdTable &simd) noexcept
         : tokens(node.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
-          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copies[0], leaf),
+          products(node.src[0]->layout, columns, tokens == 1, ops::is_exact(node), plan.copies[0], simd),
           active(node.src[0]->layout.ne[1], node.src[ops::sparse_operands.rows] != nullptr, parts) {
         const Tensor *s = node.src[ops::sparse_operands.scores];
         scores = parts.add<float>(s ? FloatColumns::staged_floats(s->layout, columns) : 0);
@@ -51,14 +51,14 @@ struct Blocking {
     }
 };
 
-void find_active(const Blocking &b, const Step &step, const RowProducts::Round &round, const leaf::LeafTable &leaf) noexcept {
+void find_active(const Blocking &b, const Step &step, const RowProducts::Round &round, const simd::SimdTable &simd) noexcept {
     const auto [scores, rows] = ops::sparse_operands;
     const ops::SparseRule rule = ops::sparse_rule(*step.node);
     b.active.clear(step.workspace);
     if (step.node->src[rows]) b.active.read_numbers(step.workspace, step, rows, step.dst.ne[0]);
     if (step.node->src[scores]) {
         const FloatColumns s = b.scores_of(step);
-        s.load(round.first, round.columns, leaf);
+        s.load(round.first, round.columns, simd);
         for (std::int64_t j = 0; j < round.columns; j++) b.active.add(step.workspace, rule, s.at(round.first, j), nullptr);
     } else {
         b.active.add_all(step.workspace);
@@ -98,11 +98,11 @@ void multiply_group(const Blocking &b, const Step &step, const Slice &slice) noe
 }
 
 void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
-    if (RowProducts::of_integers(p.node.src[0]->layout, ops::is_exact(p.node), leaf)) {
-        plan_copy(p, plan, 0, 0, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], leaf));
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
+    if (RowProducts::of_integers(p.node.src[0]->layout, ops::is_exact(p.node), simd)) {
+        plan_copy(p, plan, 0, 0, RowProducts::packed_as(p.node.src[0]->layout, p.node.layout.ne[1], simd));
     }
-    const Blocking b(p.node, plan, p.n_threads, leaf);
+    const Blocking b(p.node, plan, p.n_threads, simd);
     if (b.products.reads_rows()) plan.unread = 0;
     plan.rounding = b.products.rounding();
     plan.n_rounds = ceil_div(b.tokens, sparse_columns);
@@ -113,12 +113,12 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
 }
 
 void run_rows(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.leaf);
+    const Blocking b(*step.node, step.plan, static_cast<int>(step.plan.choice[choice_threads]), slice.simd);
     const RowProducts::Round round = b.round(step, slice);
     if (slice.stage == Stage::compute) {
         multiply_group(b, step, slice);
     } else if (slice.chunk == 0) {
-        find_active(b, step, round, slice.leaf);
+        find_active(b, step, round, slice.simd);
     } else {
         const std::int64_t begin = (slice.chunk - 1) * integer::columns_per_chunk;
         for (std::int64_t j = begin; j < std::min(begin + integer::columns_per_chunk, round.columns); j++) {

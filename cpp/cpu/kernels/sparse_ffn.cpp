@@ -9,8 +9,8 @@
 //   combine:  of few columns, the slices' sums
 //
 // With scores `find` computes nothing, and its chunks are gate's. The products are those of mul_mat_sparse (row_products.cpp), so few
-// columns read strips of constants, others a constant's panels where most neurons are active, and all of the first projection. A round's z
-// of 11,008 neurons and 128 columns is 5.5 MiB.
+// columns read packed rows of constants, others a constant's panels where most neurons are active, and all of the first projection. A
+// round's z of 11,008 neurons and 128 columns is 5.5 MiB.
 #include "base/checked.hpp"
 #include "cpu/cpu_backend.hpp"
 #include "cpu/kernels/axpy.hpp"
@@ -40,16 +40,16 @@ struct Blocking {
     ActiveRows active;
     std::size_t scores, tested, z, of_gate, of_up, sums, threads, thread_of_up, thread_bytes;
 
-    Blocking(const Tensor &of, const KernelPlan &plan, const leaf::LeafTable &leaf) noexcept
+    Blocking(const Tensor &of, const KernelPlan &plan, const simd::SimdTable &simd) noexcept
         : node(of),
           scored(of.src[scores_at] != nullptr),
           up_first(attrs_of<ops::SparseFfnAttrs>(of).first == ops::SparseFfnFirst::up),
           tokens(of.layout.ne[1]),
           columns(std::min(tokens, sparse_columns)),
           n(of.src[gate_at]->layout.ne[1]),
-          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate], leaf),
-          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], leaf),
-          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], leaf),
+          gate(of.src[gate_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_gate], simd),
+          up(of.src[up_at]->layout, columns, tokens == 1, false, plan.copies[copy_of_up], simd),
+          down(of.src[down_at]->layout, columns, tokens <= WeightedRows::few_columns, plan.copies[copy_of_down], simd),
           unit(std::max(gate.least_of_chunk(), up.least_of_chunk())),
           active(n, of.src[rows_at] != nullptr, parts) {
         const auto bytes = [&](std::size_t size) { return parts.add<std::byte>(static_cast<std::int64_t>(size)); };
@@ -71,7 +71,7 @@ struct Blocking {
 struct Work {
     const Blocking &b;
     const Step &step;
-    const leaf::LeafTable &leaf;
+    const simd::SimdTable &simd;
     Phase phase;
     std::int64_t first, columns;
     std::byte *thread;
@@ -80,7 +80,7 @@ struct Work {
     Work(const Blocking &blocking, const Step &of, const Slice &slice) noexcept
         : b(blocking),
           step(of),
-          leaf(slice.leaf),
+          simd(slice.simd),
           phase(static_cast<Phase>(slice.round % b.phases() + (b.scored && slice.round % b.phases() > 0 ? 1 : 0))),
           first(slice.round / b.phases() * sparse_columns),
           columns(std::min(sparse_columns, b.tokens - first)),
@@ -106,9 +106,9 @@ struct Work {
     void activate(std::int64_t n, const float *from, float *to) const noexcept {
         constexpr TileOp formulas[] = {TileOp::relu, TileOp::silu, TileOp::gelu};
         const auto which = static_cast<std::size_t>(attrs_of<ops::SparseFfnAttrs>(b.node).activation);
-        leaf::TileArgs args{};
+        simd::TileArgs args{};
         args.n = n, args.src[0] = from, args.dst = to;
-        leaf.tiles.loops[static_cast<std::size_t>(formulas[which])](args);
+        simd.tiles.loops[static_cast<std::size_t>(formulas[which])](args);
     }
 };
 
@@ -122,7 +122,7 @@ void find_active(const Work &w) noexcept {
         b.active.add_all(base);
     } else {
         const FloatColumns scores = w.scores();
-        if (b.scored) scores.load(w.first, w.columns, w.leaf);
+        if (b.scored) scores.load(w.first, w.columns, w.simd);
         for (std::int64_t j = 0; j < w.columns; j++) {
             b.active.add(base, w.rule, b.scored ? scores.at(w.first, j) : w.column_of(b.tested, j), nullptr);
         }
@@ -197,13 +197,14 @@ void project_active(const Work &w, std::int64_t chunk) noexcept {
 void plan_block(const Problem &p, KernelPlan &plan) noexcept {
     plan.choice[choice_threads] = p.n_threads;
     const std::int64_t tokens = p.node.layout.ne[1];
-    const leaf::LeafTable &leaf = static_cast<const CpuBackend &>(p.backend).leaf();
+    const simd::SimdTable &simd = static_cast<const CpuBackend &>(p.backend).simd();
     for (const auto &[operand, copy] : {std::pair(gate_at, copy_of_gate), std::pair(up_at, copy_of_up)}) {
         const Layout &a = p.node.src[operand]->layout;
-        if (RowProducts::of_integers(a, false, leaf)) plan_copy(p, plan, copy, operand, RowProducts::packed_as(a, tokens, leaf));
+        if (RowProducts::of_integers(a, false, simd)) plan_copy(p, plan, copy, operand, RowProducts::packed_as(a, tokens, simd));
     }
-    if (WeightedRows::takes_strips(p.node.src[down_at]->layout, tokens, leaf)) plan_copy(p, plan, copy_of_down, down_at, PackedAs::strips);
-    const Blocking b(p.node, plan, leaf);
+    if (WeightedRows::takes_packed_rows(p.node.src[down_at]->layout, tokens, simd))
+        plan_copy(p, plan, copy_of_down, down_at, PackedAs::rows);
+    const Blocking b(p.node, plan, simd);
     if (b.gate.reads_rows()) plan.unread &= ~(1u << gate_at);
     if (b.up.reads_rows()) plan.unread &= ~(1u << up_at);
     plan.rounding = *b.gate.rounding() ? b.gate.rounding() : b.up.rounding();
@@ -228,7 +229,7 @@ void prepare(const Work &w, std::int64_t chunk) noexcept {
 }
 
 void run_block(const Step &step, const Slice &slice) noexcept {
-    const Blocking b(*step.node, step.plan, slice.leaf);
+    const Blocking b(*step.node, step.plan, slice.simd);
     if (slice.stage == Stage::prepare) {
         prepare(Work(b, step, slice), slice.chunk);
         return;

@@ -20,10 +20,10 @@ void plan_sums(const Problem &p, KernelPlan &plan) noexcept {
     plan.chunks(Stage::combine) = chunks_for(lines.count, static_cast<std::int64_t>(plan.workspace), p.n_threads);
 }
 
-double segment_sum(const LineReader &reader, std::int64_t line, Range part, const leaf::LeafTable &leaf) noexcept {
-    if (reader.in_place()) return leaf.sums.sum(part.end - part.begin, reader.read(line, part.begin, 0, nullptr));
+double segment_sum(const LineReader &reader, std::int64_t line, Range part, const simd::SimdTable &simd) noexcept {
+    if (reader.in_place()) return simd.sums.sum(part.end - part.begin, reader.read(line, part.begin, 0, nullptr));
     double sum = 0;
-    reader.for_each_block(line, part, [&](std::int64_t, std::int64_t n, const float *x) { sum += leaf.sums.sum(n, x); });
+    reader.for_each_block(line, part, [&](std::int64_t, std::int64_t n, const float *x) { sum += simd.sums.sum(n, x); });
     return sum;
 }
 
@@ -45,10 +45,10 @@ void run_sums(const Step &step, const Slice &slice) noexcept {
         }
         return;
     }
-    const LineReader reader(step, all, slice.leaf);
+    const LineReader reader(step, all, slice.simd);
     const Range units = part_of(lines.units(), slice.chunk, step.plan.chunks(Stage::compute));
     for (std::int64_t unit = units.begin; unit < units.end; unit++) {
-        const double sum = segment_sum(reader, unit / lines.segments, lines.part_of_unit(unit), slice.leaf);
+        const double sum = segment_sum(reader, unit / lines.segments, lines.part_of_unit(unit), slice.simd);
         if (lines.segments > 1) {
             sums[unit] = sum;
         } else {
@@ -76,7 +76,7 @@ void run_running(const Step &step, const Slice &slice) noexcept {
     const Lines lines(step.node->src[0]->layout, false);
     // (There may be any number of empty rows.)
     if (lines.length == 0) return;
-    const LineReader reader(step, false, slice.leaf);
+    const LineReader reader(step, false, slice.simd);
     auto *sums = reinterpret_cast<double *>(step.workspace);
     const std::int64_t S = lines.segments;
     const bool cut = step.plan.chunks(Stage::prepare) > 0;
@@ -84,7 +84,7 @@ void run_running(const Step &step, const Slice &slice) noexcept {
     const Range units = cut ? part : Range{part.begin * S, part.end * S};
     if (slice.stage == Stage::prepare) {
         for (std::int64_t unit = units.begin; unit < units.end; unit++)
-            sums[unit] = segment_sum(reader, unit / S, lines.part_of_unit(unit), slice.leaf);
+            sums[unit] = segment_sum(reader, unit / S, lines.part_of_unit(unit), slice.simd);
         return;
     }
     const bool stream = streams(*step.node) && lines.length * static_cast<std::int64_t>(sizeof(float)) >= std::int64_t{shortest_stream};
@@ -95,12 +95,12 @@ void run_running(const Step &step, const Slice &slice) noexcept {
         float *to = reinterpret_cast<float *>(step.dst.data) + unit / S * lines.length;
         double sum = 0;
         reader.for_each_block(unit / S, lines.part_of_unit(unit), [&](std::int64_t from, std::int64_t n, const float *x) {
-            slice.leaf.sums.running(n, x, before + sum, to + from, stream);
-            if (from + n < lines.length) sum += slice.leaf.sums.sum(n, x);
+            slice.simd.sums.running(n, x, before + sum, to + from, stream);
+            if (from + n < lines.length) sum += slice.simd.sums.sum(n, x);
         });
         before += sum;
     }
-    if (stream) slice.leaf.copies.stream_end();
+    if (stream) slice.simd.copies.stream_end();
 }
 
 constexpr CpuKernel table[] = {

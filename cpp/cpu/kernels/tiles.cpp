@@ -44,7 +44,7 @@ void plan_rows(const Problem &p, KernelPlan &plan) noexcept {
 
 void run_flat(const Step &step, const Slice &slice) noexcept {
     const Range part = part_of(step.result->layout.n_elements(), slice.chunk, step.plan.chunks(Stage::compute));
-    ProgramRun run(step.program, step.dst, slice.leaf, slice.scratch.program, {.flat = true, .stream = streams(*step.result)});
+    ProgramRun run(step.program, step.dst, slice.simd, slice.scratch.program, {.flat = true, .stream = streams(*step.result)});
     run.row({0, 0, 0}, part.begin, part.end - part.begin);
     run.end();
 }
@@ -54,7 +54,7 @@ void run_rows(const Step &step, const Slice &slice) noexcept {
     const std::int64_t tiles = tiles_of(c.ne[0]);
     if (tiles == 0) return;
     const Range units = part_of(step.result->layout.n_rows() * tiles, slice.chunk, step.plan.chunks(Stage::compute));
-    ProgramRun run(step.program, step.dst, slice.leaf, slice.scratch.program, {.stream = streams(*step.result)});
+    ProgramRun run(step.program, step.dst, slice.simd, slice.scratch.program, {.stream = streams(*step.result)});
     for (std::int64_t unit = units.begin; unit < units.end;) {
         const std::int64_t row = unit / tiles, first = unit % tiles, count = std::min(tiles - first, units.end - unit);
         run.row(row_index(c.ne, row), first * tile_floats, std::min(count * tile_floats, c.ne[0] - first * tile_floats));

@@ -63,7 +63,7 @@ void run_nearest(const Step &step, const Slice &slice) noexcept {
     const Range part = part_of(pieces_of(step.node->layout), slice.chunk, step.plan.chunks(Stage::compute));
     if (part.begin == part.end) return;
     const auto first_of = [&](std::int64_t at) { return at / per_row * c.ne[0] + at % per_row * piece; };
-    Sink sink(c.data + first_of(part.begin) * unit, slice.leaf, streams(*step.node));
+    Sink sink(c.data + first_of(part.begin) * unit, slice.simd, streams(*step.node));
     // Rows of one piece are kept for those that are the same.
     alignas(64) std::byte kept[piece * static_cast<std::int64_t>(sizeof(float))];
     const std::byte *kept_row = nullptr;
@@ -91,10 +91,10 @@ float mixed(float a, float b, float part) noexcept { return a * (1 - part) + b *
 
 // n columns of a from `first` on, of two rows mixed into one.
 const float *mix_rows(const TensorRef &a, const RowIndex &row, const Between &y, std::int64_t first, std::int64_t n, float *one, float *two,
-                      const leaf::LeafTable &leaf) noexcept {
-    const float *above = floats_of(a, row_address(a, {y.first, row.i2, row.i3}), first, n, one, leaf);
+                      const simd::SimdTable &simd) noexcept {
+    const float *above = floats_of(a, row_address(a, {y.first, row.i2, row.i3}), first, n, one, simd);
     if (y.part == 0) return above;
-    const float *below = floats_of(a, row_address(a, {y.second, row.i2, row.i3}), first, n, two, leaf);
+    const float *below = floats_of(a, row_address(a, {y.second, row.i2, row.i3}), first, n, two, simd);
     for (std::int64_t i = 0; i < n; i++) one[i] = mixed(above[i], below[i], y.part);
     return one;
 }
@@ -132,10 +132,10 @@ void run_bilinear(const Step &step, const Slice &slice) noexcept {
         const std::int64_t i0 = at % per_row * piece, n = std::min(piece, c.ne[0] - i0);
         const std::int64_t first = ops::between(i0, factor, a.ne[0]).first, last = ops::between(i0 + n - 1, factor, a.ne[0]).second;
         alignas(64) float one[piece + 2], two[piece + 2], made[piece];
-        const float *columns = mix_rows(a, row, ops::between(row.i1, factor, a.ne[1]), first, last - first + 1, one, two, slice.leaf);
+        const float *columns = mix_rows(a, row, ops::between(row.i1, factor, a.ne[1]), first, last - first + 1, one, two, slice.simd);
         float *to = c.type == DType::f32 ? reinterpret_cast<float *>(row_address(c, row)) + i0 : made;
         mix_columns(columns, first, a.ne[0], factor, i0, n, to);
-        if (to == made) store_row(c, row_address(c, row), i0, n, made, slice.leaf);
+        if (to == made) store_row(c, row_address(c, row), i0, n, made, slice.simd);
     }
 }
 

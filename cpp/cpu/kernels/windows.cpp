@@ -90,22 +90,22 @@ void run_acc(const Step &step, const Slice &slice) noexcept {
     if (slice.stage == Stage::prepare) return copy_all(step, slice);
     const Rows rows(*step.node);
     const TensorRef b = b_ref(step, rows), window = window_ref(step, rows);
-    const leaf::LeafTable::TileLoop add = slice.leaf.tiles.loops[static_cast<std::size_t>(TileOp::add)];
+    const simd::SimdTable::TileLoop add = slice.simd.tiles.loops[static_cast<std::size_t>(TileOp::add)];
     const bool floats = window.type == DType::f32, floats_side_by_side = b.type == DType::f32 && b.nb[0] == sizeof(float);
     for_each_piece(step, slice, b, window, [&](const std::byte *from, std::byte *to, std::int64_t i0, std::int64_t n) {
         alignas(64) float mine[piece], more[piece];
         float *at = reinterpret_cast<float *>(to) + i0;
         const float *added = reinterpret_cast<const float *>(from) + i0;
         if (!floats_side_by_side) {
-            load_row(b, from, i0, n, more, slice.leaf);
+            load_row(b, from, i0, n, more, slice.simd);
             added = more;
         }
         if (!floats) {
-            load_row(window, to, i0, n, mine, slice.leaf);
+            load_row(window, to, i0, n, mine, slice.simd);
             at = mine;
         }
         add({.n = n, .src = {at, added}, .repeated = 0, .dst = at, .params = nullptr});
-        if (!floats) store_row(window, to, i0, n, mine, slice.leaf);
+        if (!floats) store_row(window, to, i0, n, mine, slice.simd);
     });
 }
 

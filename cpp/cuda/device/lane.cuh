@@ -1,5 +1,5 @@
 // One lane's floats for cpp/math: the formulas that the CPU runs over vectors, each operation rounded as there, so that results have the
-// same bits as at levels with fused multiply-adds. Written with the intrinsics that say so, as the compiler fuses what it may otherwise.
+// same bits as at ISAs with fused multiply-adds. Written with the intrinsics that say so, as the compiler fuses what it may otherwise.
 #pragma once
 
 #include "math/lanes.hpp"

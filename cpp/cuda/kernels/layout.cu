@@ -1,8 +1,8 @@
 // repeat, concat, pad, pad_reflect_1d, roll: elements moved as their Movement says (runtime/movement.hpp). diag, tri, diag_mask_inf,
 // diag_mask_zero: of each row a run of elements is kept, and all others are one value (runtime/band.hpp). Limited by memory.
 //
-//   move   a thread owns a word of the result: of 16 to 1 bytes where all parts' rows are contiguous and lie at multiples of that, else
-//          an element. Neighbours read and write neighbours, but where a part's elements lie apart
+//   move   a thread owns a word of the result: of 16 to 1 bytes where all sources' rows are contiguous and lie at multiples of that, else
+//          an element. Neighbours read and write neighbours, but where a source's elements lie apart
 //   band   a thread owns an element of the result
 #include "cuda/kernels/layout.hpp"
 
@@ -24,43 +24,44 @@ template <class T>
 __global__ void move_units(Movement m, char *result, std::int64_t n_rows) {
     device::for_each_row(n_rows, [&](std::int64_t row) {
         const std::int64_t slice = row / m.ne[1];
-        const std::byte *from[Movement::max_parts];
+        const std::byte *from[Movement::max_sources];
 #pragma unroll
-        for (int p = 0; p < Movement::max_parts; p++)
-            from[p] = p < m.n_parts ? m.parts[p].row(row % m.ne[1], slice % m.ne[2], slice / m.ne[2]) : nullptr;
+        for (int p = 0; p < Movement::max_sources; p++)
+            from[p] = p < m.n_sources ? m.sources[p].row(row % m.ne[1], slice % m.ne[2], slice / m.ne[2]) : nullptr;
         auto *to = reinterpret_cast<T *>(result) + row * m.ne[0];
         device::for_each_unit(m.ne[0], [&](std::int64_t i) {
             T value{};
 #pragma unroll
-            for (int p = 0; p < Movement::max_parts; p++) {
+            for (int p = 0; p < Movement::max_sources; p++) {
                 if (!from[p]) continue;
-                const std::int64_t j = m.parts[p].index(0, i);
-                if (j < m.parts[p].extent[0]) value = device::load_vector<T>(from[p] + j * m.parts[p].nb[0]);
+                const std::int64_t j = m.sources[p].index(0, i);
+                if (j < m.sources[p].extent[0]) value = device::load_vector<T>(from[p] + j * m.sources[p].nb[0]);
             }
             device::store_vector(to + i, value);
         });
     });
 }
 
-// The same in larger units, or smaller ones of a format with blocks, if all parts' rows are contiguous: words of 16 bytes or less that
+// The same in larger units, or smaller ones of a format with blocks, if all sources' rows are contiguous: words of 16 bytes or less that
 // divide all that counts units, and all addresses.
 void take_words(Movement &m, const std::byte *result) noexcept {
-    const auto contiguous = [&](const Movement::Part &part) { return part.nb[0] == m.unit; };
-    if (!std::all_of(m.parts, m.parts + m.n_parts, contiguous)) return;
+    const auto contiguous = [&](const Movement::Source &source) { return source.nb[0] == m.unit; };
+    if (!std::all_of(m.sources, m.sources + m.n_sources, contiguous)) return;
     std::uint64_t any = 16 | static_cast<std::uint64_t>(m.ne[0] * m.unit) | reinterpret_cast<std::uintptr_t>(result);
-    for (int p = 0; p < m.n_parts; p++) {
-        const Movement::Part &part = m.parts[p];
-        any |= reinterpret_cast<std::uintptr_t>(part.data);
-        for (const std::int64_t units : {part.start[0], part.period[0], part.extent[0]}) any |= static_cast<std::uint64_t>(units * m.unit);
-        for (int d = 1; d < max_dims; d++) any |= part.extent[d] > 1 ? static_cast<std::uint64_t>(part.nb[d]) : 0;
+    for (int p = 0; p < m.n_sources; p++) {
+        const Movement::Source &source = m.sources[p];
+        any |= reinterpret_cast<std::uintptr_t>(source.data);
+        for (const std::int64_t units : {source.start[0], source.period[0], source.extent[0]})
+            any |= static_cast<std::uint64_t>(units * m.unit);
+        for (int d = 1; d < max_dims; d++) any |= source.extent[d] > 1 ? static_cast<std::uint64_t>(source.nb[d]) : 0;
     }
     const auto word = static_cast<std::int64_t>(any & (~any + 1));  // its lowest bit
     const auto in_words = [&](std::int64_t &units) { units = units * m.unit / word; };
     in_words(m.ne[0]);
-    for (int p = 0; p < m.n_parts; p++) {
-        Movement::Part &part = m.parts[p];
-        in_words(part.start[0]), in_words(part.period[0]), in_words(part.extent[0]);
-        part.nb[0] = word;
+    for (int p = 0; p < m.n_sources; p++) {
+        Movement::Source &source = m.sources[p];
+        in_words(source.start[0]), in_words(source.period[0]), in_words(source.extent[0]);
+        source.nb[0] = word;
     }
     m.unit = word;
 }
@@ -72,7 +73,7 @@ __global__ void keep_band(Band band, device::View source, device::View c, std::i
         const RowIndex index = c.index(row);
         const char *from = source.at(index);
         auto *to = reinterpret_cast<T *>(c.at(index));
-        const Band::Kept kept = band.kept(index.i1, c.ne[0]);
+        const Band::Range kept = band.range(index.i1, c.ne[0]);
         T fill{};
         memcpy(&fill, &band.fill, sizeof fill < sizeof band.fill ? sizeof fill : sizeof band.fill);
         device::for_each_unit(c.ne[0], [&](std::int64_t i) {

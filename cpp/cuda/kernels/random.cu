@@ -54,10 +54,10 @@ __global__ void write_normal(Drawn drawn, float *c, std::int64_t n, double mean,
 
 // whole: a's elements lie side by side, so that their places take no divisions.
 __global__ void write_kept(Drawn drawn, device::View a, bool whole, DType type, char *c, std::int64_t size, std::int64_t n,
-                           math::Kept kept) {
+                           math::DropoutThreshold threshold) {
     for_each_word(drawn, n, [&](std::int64_t i, std::uint32_t word) {
         const char *from = whole ? a.data + i * size : a.row(i / a.ne[0]) + i % a.ne[0] * a.nb[0];
-        device::store_element(type, c + i * size, math::dropped(word, kept, device::load_element(type, from)));
+        device::store_element(type, c + i * size, math::dropped(word, threshold, device::load_element(type, from)));
     });
 }
 
@@ -91,7 +91,7 @@ cudaError_t launch_dropout(const Step &step, const CudaStream &stream) noexcept 
     const auto &attrs = attrs_of<ops::DropoutAttrs>(*step.node);
     return launch_blocks(step, stream, write_kept, drawn_of(step.src[1], attrs.stream), device::view_of(a),
                          step.node->src[0]->layout.contiguous(), a.type, reinterpret_cast<char *>(step.dst.data),
-                         static_cast<std::int64_t>(traits(a.type).size), n, math::kept_of(attrs.p));
+                         static_cast<std::int64_t>(traits(a.type).size), n, math::dropout_threshold(attrs.p));
 }
 
 constexpr CudaKernel table[] = {

@@ -2,7 +2,7 @@
 //
 // Limited by memory: each input is read once and the result written once, however many operations there are. All lanes take the same way
 // through the program, so that its choices cost little. A thread moves 16 bytes of each where the inputs have the result's shape and lie
-// side by side in floats, else one element. No shared memory. Results have the bits of the CPU's levels with fused multiply-adds.
+// side by side in floats, else one element. No shared memory. Results have the bits of the CPU's ISAs with fused multiply-adds.
 //
 //   tiles_flat   floats of one shape, all contiguous: a thread owns four elements
 //   tiles_rows   any float types and strides, repeating inputs: an element a thread

@@ -160,7 +160,7 @@ std::vector<DeviceInfo> devices();
 class Backend {
 public:
     // Opens a device by its name, or several, "cuda:0+cpu", and joins them. Throws Error(invalid_argument) for an unknown one,
-    // Error(unavailable) where it, or the level that TENSORLIB_ISA asks for, is not to be had.
+    // Error(unavailable) where it, or the instruction set that TENSORLIB_ISA asks for, is not to be had.
     explicit Backend(std::string_view device = "cpu", BackendOptions options = {});
 
     // Joins backends of different devices to one, which computes graphs whose tensors lie on any of them: each node where the fewest bytes
@@ -409,7 +409,7 @@ inline Tensor operator-(const Tensor &a) { return neg(a); }
 // be rounded to BF16, by up to 2^-8 of an element. mul_mat_exact does without. The bits may depend on n and, where a is F32, F16 or BF16,
 // on whether it is constant.
 Tensor mul_mat(const Tensor &a, const Tensor &b);
-// The same of operands as they are. Slower where mul_mat rounds b (on the CPU with blocks at the levels avx512 and avx2, BF16 at
+// The same of operands as they are. Slower where mul_mat rounds b (on the CPU with blocks on avx512 and avx2, BF16 at
 // avx512); elsewhere the two are one.
 Tensor mul_mat_exact(const Tensor &a, const Tensor &b);
 // a {k, m, experts}, b {k, x, tokens} and ids {used, tokens} (i32 or i64), x dividing used, give {m, used, tokens}: column (u, t) is the

@@ -3,7 +3,7 @@
 use crate::args;
 use crate::failure::{Exit, Outcome};
 use crate::models;
-use crate::neurons::How;
+use crate::neurons::LoadOptions;
 use crate::output::{Output, Target};
 use crate::signals;
 use crate::text::{count, Table};
@@ -19,14 +19,14 @@ pub fn run(options: &args::Activity, out: &mut dyn Write) -> Outcome<Exit> {
     let target = Target { path: &options.output, split: false, force: options.force, dry_run: false };
     let output = Output::check(&target, &inputs)?;
     let text = models::text_of(&options.file)?;
-    let how = How { options: DecoderOptions::new(), split: None };
-    let decoder = models::decoder(&options.place, &options.model, &how, DType::F32)?;
+    let load = LoadOptions { options: DecoderOptions::new(), split: None };
+    let decoder = models::decoder(&options.devices, &options.model, &load, DType::F32)?;
     let mut tokens = decoder.tokenizer().encode_prompt(&text, false)?;
     tokens.truncate(options.limit);
     let found = Activity::measure(&decoder, &tokens, options.by, options.share, |_, _| !signals::came());
     signals::check("nothing was written")?;
     let found = found?;
-    models::say_memory(&options.place, decoder.backend(), &decoder.memory());
+    models::say_memory(&options.devices, decoder.backend(), &decoder.memory());
     found.write(output.path())?;
     if output.is_standard() {
         output.deliver(out)?;

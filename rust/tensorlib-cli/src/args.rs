@@ -22,7 +22,7 @@ Exit codes:
   130  interrupted (Ctrl-C)
   143  terminated (SIGTERM)
 
-Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction-set level \
+Errors go to standard error, with a hint what to try. Environment: TENSORLIB_ISA forces an instruction set \
 (see `tensorlib devices`).";
 
 /// Run models, and inspect, quantise and compare their files (GGUF, safetensors).
@@ -92,7 +92,7 @@ pub enum Command {
     /// is, or as `tensorlib transpose-down` made it; quantised or not.
     #[command(after_long_help = EXIT_CODES)]
     Activity(Activity),
-    /// List devices, instruction-set levels and threads
+    /// List devices, instruction sets and threads
     #[command(after_long_help = EXIT_CODES)]
     Devices(Devices),
     /// Say which device each tensor of a model would lie on, and what it takes of each
@@ -225,7 +225,7 @@ pub struct Compare {
 
 /// Where a model computes.
 #[derive(Args)]
-pub struct Place {
+pub struct DeviceArgs {
     /// The device to compute on, as `tensorlib devices` lists them; of several, as cuda:0,cpu, the first has what fits [default: those of
     /// --budget, then cpu]
     #[arg(long, value_name = "D")]
@@ -274,7 +274,7 @@ pub struct Embed {
     /// A folder as model hubs lay it out, or a GGUF file
     pub model: PathBuf,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     /// Convert matrices to this type when they are loaded, as q8_0 [default: as they are stored]
     #[arg(long = "type", value_name = "TYPE", ignore_case = true, value_parser = storage_types())]
     pub dtype: Option<DType>,
@@ -300,7 +300,7 @@ pub struct Generate {
     #[arg(short = 'n', long = "tokens", value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     /// Take the text as a user's turn, in the model's own template
     #[arg(long)]
     pub chat: bool,
@@ -355,7 +355,7 @@ pub struct Logits {
     #[arg(long, value_name = "1,5,9", value_delimiter = ',', required = true)]
     pub tokens: Vec<u32>,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     /// The type of the cache of keys and values
     #[arg(long, value_name = "TYPE", default_value = "f32", ignore_case = true, value_parser = cache_types())]
     pub cache: DType,
@@ -376,7 +376,7 @@ pub struct Perplexity {
     /// The text; - is standard input
     pub file: PathBuf,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     /// Tokens of a window
     #[arg(long, value_name = "N", default_value = "512", value_parser = clap::value_parser!(u32).range(4..=1 << 20))]
     pub ctx: u32,
@@ -403,7 +403,7 @@ pub struct Activity {
     #[arg(value_name = "OUT")]
     pub output: PathBuf,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     /// What is compared with thresholds: `gate`, the activated gate; `hidden`, what the down projection takes; `positive`, whether the
     /// gate is above 0, without one [default: positive of a model with ReLU, else gate]
     #[arg(long, value_name = "WHAT", value_parser = parse_tested)]
@@ -428,7 +428,7 @@ pub struct PlaceModel {
     /// A GGUF file, or a folder as model hubs lay it out
     pub model: PathBuf,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     #[command(flatten)]
     pub neurons: Neurons,
     /// Room for N tokens [default: the model's own, at most 4096]
@@ -474,7 +474,7 @@ pub struct Bench {
     #[arg(long, requires = "model")]
     pub exact: bool,
     #[command(flatten)]
-    pub place: Place,
+    pub devices: DeviceArgs,
     #[command(flatten)]
     pub neurons: Neurons,
     /// Without a model: types to measure

@@ -19,7 +19,7 @@ pub fn run(options: &Bench, out: &mut dyn Write) -> Outcome<Exit> {
     if let Some(model) = &options.model {
         return bench_model::run(options, model, out);
     }
-    let cpu = models::backend(&options.place)?;
+    let cpu = models::backend(&options.devices)?;
     if cpu.device() != "cpu" {
         return Err(Failure::new(Exit::Usage, "bench: without MODEL it measures the CPU: --device cpu is valid"));
     }

@@ -21,7 +21,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Measures, a second or two long. `isa` is the level of the kernels that are to be judged.
+    /// Measures, a second or two long. `isa` is the instruction set of the kernels that are to be judged.
     pub fn measure(threads: usize, isa: &str) -> Outcome<Self> {
         // The engine's memory, which has large pages where the system gives any, as weights do.
         let ctx = Context::new();
@@ -135,7 +135,7 @@ mod registers {
                 if rounds == 0 {
                     return;
                 }
-                // SAFETY: registers are all that is written, and the list has them; the engine computes at a level that has
+                // SAFETY: registers are all that is written, and the list has them; the engine computes with an instruction set that has
                 // these instructions.
                 unsafe {
                     std::arch::asm!(
@@ -167,7 +167,7 @@ mod registers {
     #[cfg(target_arch = "x86_64")]
     chains!(i8_avx2, "vpmaddubsw ymm14, ymm12, ymm13", "vpaddw ymm\\i, ymm\\i, ymm14");
 
-    /// By the kernels' level; none where it is not known.
+    /// By the kernels' instruction set; none where it is not known.
     pub fn f32_loop(isa: &str) -> Option<Loop> {
         match isa {
             #[cfg(target_arch = "x86_64")]

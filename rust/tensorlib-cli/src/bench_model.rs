@@ -5,7 +5,7 @@ use crate::bench_machine::Machine;
 use crate::bench_share::{self, Shares};
 use crate::failure::{Exit, Outcome};
 use crate::models;
-use crate::neurons::How;
+use crate::neurons::LoadOptions;
 use crate::signals;
 use crate::text::{self, Table};
 use serde_json::json;
@@ -47,18 +47,18 @@ impl Speed {
 /// Runs the command.
 pub fn run(options: &Bench, model: &Path, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    let backend = models::backend(&options.place)?;
-    let how = DecoderOptions::new().exact(options.exact).context(context(options));
-    let how = How::new(how, &options.neurons)?;
+    let backend = models::backend(&options.devices)?;
+    let load = DecoderOptions::new().exact(options.exact).context(context(options));
+    let load = LoadOptions::new(load, &options.neurons)?;
     let (isa, threads) = (backend.isa(), backend.n_threads());
     let on_cpu = backend.device() == "cpu";
     let mut machine = if on_cpu { Machine::measure(threads, &isa)? } else { Machine::default() };
-    let (mut speeds, decoder) = measure(options, model, &how, &backend)?;
-    models::say_memory(&options.place, &backend, &decoder.memory());
+    let (mut speeds, decoder) = measure(options, model, &load, &backend)?;
+    models::say_memory(&options.devices, &backend, &decoder.memory());
     drop(decoder); // its packed copies, before there are those of another
     if on_cpu {
         machine = machine.best_of(Machine::measure(threads, &isa)?);
-        let shares = bench_share::measure(options, model, &how)?;
+        let shares = bench_share::measure(options, model, &load)?;
         put_shares(&mut speeds, &shares);
     }
     if options.json {
@@ -74,8 +74,8 @@ fn context(options: &Bench) -> usize {
     (options.depth + options.tokens).max(options.prompt) as usize
 }
 
-fn measure(options: &Bench, model: &Path, how: &How, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
-    let decoder = models::decoder_on(&options.place, backend, model, how, options.cache)?;
+fn measure(options: &Bench, model: &Path, load: &LoadOptions, backend: &Backend) -> Outcome<(Vec<Speed>, Decoder)> {
+    let decoder = models::decoder_on(&options.devices, backend, model, load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let mut speeds = Vec::new();
     if options.prompt > 0 {

@@ -34,7 +34,7 @@ pub struct Product {
 
 /// All of it.
 pub struct Report {
-    /// The level of the kernels.
+    /// The instruction set of the kernels.
     pub isa: String,
     /// Threads.
     pub threads: usize,

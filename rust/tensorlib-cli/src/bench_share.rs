@@ -3,7 +3,7 @@
 use crate::args::Bench;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::models;
-use crate::neurons::How;
+use crate::neurons::LoadOptions;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
@@ -31,18 +31,18 @@ impl Drop for Timeline {
 }
 
 /// Runs a prompt and some tokens once more, with a timeline. Products count with what is fused into them.
-pub fn measure(options: &Bench, model: &Path, how: &How) -> Outcome<Shares> {
+pub fn measure(options: &Bench, model: &Path, load: &LoadOptions) -> Outcome<Shares> {
     let name = format!("tensorlib-bench-{}.json", std::process::id());
     let timeline = Timeline(std::env::temp_dir().join(name));
     let before = std::env::var_os(VARIABLE);
     std::env::set_var(VARIABLE, &timeline.0);
-    let backend = models::backend(&options.place);
+    let backend = models::backend(&options.devices);
     match before {
         Some(before) => std::env::set_var(VARIABLE, before),
         None => std::env::remove_var(VARIABLE),
     }
     let backend = backend?;
-    let decoder = models::decoder_again(&options.place, &backend, model, how, options.cache)?;
+    let decoder = models::decoder_again(&options.devices, &backend, model, load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let (prompt, depth) = (options.prompt as usize, options.depth as usize);
     // How many graphs the prompt takes is not known here: a prompt that fits one is enough for a share.

@@ -9,11 +9,11 @@ use tensorlib::{Backend, DeviceInfo};
 
 /// Runs the command.
 pub fn run(options: &Devices, out: &mut dyn Write) -> Outcome<Exit> {
-    let (devices, levels) = (tensorlib::devices(), tensorlib::isa_levels());
-    let cpu = Backend::cpu()?; // fails where TENSORLIB_ISA asks for a level that is not there
+    let (devices, isas) = (tensorlib::devices(), tensorlib::isas());
+    let cpu = Backend::cpu()?; // fails where TENSORLIB_ISA asks for an instruction set that is not there
     if options.json {
         let all: Vec<Json> = devices.iter().map(as_json).collect();
-        let cpu = json!({ "isa": cpu.isa(), "isa_levels": levels, "threads": cpu.n_threads() });
+        let cpu = json!({ "isa": cpu.isa(), "isas": isas, "threads": cpu.n_threads() });
         writeln!(out, "{:#}", json!({ "devices": all, "cpu": cpu }))?;
         return Ok(Exit::Success);
     }
@@ -30,7 +30,7 @@ pub fn run(options: &Devices, out: &mut dyn Write) -> Outcome<Exit> {
         }
         if d.name == "cpu" {
             writeln!(out, "  threads: {}", cpu.n_threads())?;
-            writeln!(out, "  instruction set: {} (of {})", cpu.isa(), levels.join(", "))?;
+            writeln!(out, "  instruction set: {} (of {})", cpu.isa(), isas.join(", "))?;
         }
     }
     Ok(Exit::Success)

@@ -4,9 +4,9 @@ use crate::args::Embed;
 use crate::failure::{warn, Exit, Outcome};
 use crate::input::{Lines, Next};
 use crate::models;
+use crate::placement;
 use crate::progress::lines_bar;
 use crate::signals;
-use crate::spread;
 use crate::text::count;
 use std::io::Write;
 use std::time::Duration;
@@ -20,21 +20,21 @@ const PAUSE: Duration = Duration::from_millis(30);
 /// Runs the command.
 pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
-    let mut how = EncoderOptions::new();
+    let mut load = EncoderOptions::new();
     if let Some(dtype) = options.dtype {
-        how = how.stored_as(dtype);
+        load = load.stored_as(dtype);
     }
     if let Some(pooling) = options.pooling {
-        how = how.pooling(pooling);
+        load = load.pooling(pooling);
     }
-    let backend = models::backend(&options.place)?;
-    if backend.devices().len() > 1 || !options.place.put.is_empty() {
-        let (placement, _) = spread::fit_encoder(&options.place, &backend, &options.model, &how)?;
-        how = how.placement(placement);
+    let backend = models::backend(&options.devices)?;
+    if backend.devices().len() > 1 || !options.devices.put.is_empty() {
+        let (placement, _) = placement::fit_encoder(&options.devices, &backend, &options.model, &load)?;
+        load = load.placement(placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
-    let encoder = unsafe { Encoder::open_mapped(&options.model, &backend, &how)? };
+    let encoder = unsafe { Encoder::open_mapped(&options.model, &backend, &load)? };
     encoder.warnings().iter().for_each(warn);
     let bar = lines_bar();
     let input = Lines::new()?;
@@ -58,7 +58,7 @@ pub fn run(options: &Embed, out: &mut dyn Write) -> Outcome<Exit> {
         }
     }
     bar.finish_and_clear();
-    models::say_memory(&options.place, &backend, &encoder.memory());
+    models::say_memory(&options.devices, &backend, &encoder.memory());
     if broken > 0 {
         warn(format_args!("{} with bytes that are no UTF-8: they were read as U+FFFD", count(broken, "line")));
     }

@@ -27,15 +27,15 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     })
     .map_err(|e| Failure { exit: Exit::Usage, ..e.into() })?;
     let prompt = prompt(options)?;
-    let how = models::how(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
-    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
+    let load = models::load_options(&options.products, &options.neurons, options.ctx.unwrap_or(0) as usize)?;
+    let decoder = models::decoder(&options.devices, &options.model, &load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     if options.temp > 0.0 && !options.json {
         say(&format!("seed {seed}"));
     }
     let Some(prompt) = prompt else {
         let exit = converse(options, &mut session, &mut sampler, out)?;
-        models::say_session_memory(&options.place, &session);
+        models::say_session_memory(&options.devices, &session);
         return Ok(exit);
     };
     let tokens = if options.chat || options.system.is_some() {
@@ -51,7 +51,7 @@ pub fn run(options: &Generate, out: &mut dyn Write) -> Outcome<Exit> {
     }
     let (totals, _) = answer(options, &mut session, &mut sampler, &tokens, out)?;
     report(&totals, seed, options.json, out)?;
-    models::say_session_memory(&options.place, &session);
+    models::say_session_memory(&options.devices, &session);
     Ok(match totals.ending {
         Ending::Interrupted => signals::exit().unwrap_or(Exit::Interrupted),
         _ => Exit::Success,

@@ -7,8 +7,8 @@ use std::io::Write;
 
 /// Runs the command.
 pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
-    let how = models::how(&options.products, &options.neurons, options.tokens.len())?;
-    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
+    let load = models::load_options(&options.products, &options.neurons, options.tokens.len())?;
+    let decoder = models::decoder(&options.devices, &options.model, &load, options.cache)?;
     let mut session = decoder.session(options.cache)?;
     let logits = session.feed_all(&options.tokens)?;
     if let Some(at) = logits.iter().position(|x| !x.is_finite()) {
@@ -36,6 +36,6 @@ pub fn run(options: &Logits, out: &mut dyn Write) -> Outcome<Exit> {
     if options.json {
         writeln!(out, "{close}")?;
     }
-    models::say_session_memory(&options.place, &session);
+    models::say_session_memory(&options.devices, &session);
     Ok(Exit::Success)
 }

@@ -1,9 +1,9 @@
 //! Where a model computes, and the texts that it is given.
 
-use crate::args::{Neurons, Place, Products};
+use crate::args::{DeviceArgs, Neurons, Products};
 use crate::failure::{warn, Exit, Failure, Outcome};
-use crate::neurons::How;
-use crate::spread;
+use crate::neurons::LoadOptions;
+use crate::placement;
 use crate::text::{bytes, count};
 use std::io::{self, Write};
 use std::path::Path;
@@ -11,38 +11,50 @@ use tensorlib::{Backend, BackendOptions, DType};
 use tensorlib_models::{Decoder, DecoderOptions, Memory, Session};
 
 /// Opens the devices that the options name.
-pub fn backend(options: &Place) -> Outcome<Backend> {
-    let devices = spread::devices(options).join("+");
+pub fn backend(options: &DeviceArgs) -> Outcome<Backend> {
+    let devices = placement::devices(options).join("+");
     let backend = BackendOptions::new().threads(options.threads.unwrap_or(0).into()).open(&devices)?;
-    spread::check(options, &backend)?;
+    placement::check(options, &backend)?;
     Ok(backend)
 }
 
 /// How a language model is to be opened.
-pub fn how(options: &Products, neurons: &Neurons, context: usize) -> Outcome<How> {
-    let how = DecoderOptions::new().exact(options.exact).context(context);
-    How::new(options.lora.iter().fold(how, |how, file| how.adapter(file, 1.0)), neurons)
+pub fn load_options(options: &Products, neurons: &Neurons, context: usize) -> Outcome<LoadOptions> {
+    let load = DecoderOptions::new().exact(options.exact).context(context);
+    LoadOptions::new(options.lora.iter().fold(load, |load, file| load.adapter(file, 1.0)), neurons)
 }
 
 /// Opens a language model there, with room for a cache of this type.
-pub fn decoder(options: &Place, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
-    decoder_on(options, &backend(options)?, model, how, cache)
+pub fn decoder(options: &DeviceArgs, model: &Path, load: &LoadOptions, cache: DType) -> Outcome<Decoder> {
+    decoder_on(options, &backend(options)?, model, load, cache)
 }
 
 /// The same on this backend: of several devices on those where it fits.
-pub fn decoder_on(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
-    let decoder = decoder_again(options, backend, model, how, cache)?;
+pub fn decoder_on(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &LoadOptions,
+    cache: DType,
+) -> Outcome<Decoder> {
+    let decoder = decoder_again(options, backend, model, load, cache)?;
     decoder.warnings().iter().for_each(warn);
     Ok(decoder)
 }
 
 /// The same of a model whose warnings were printed when it was opened before.
-pub fn decoder_again(options: &Place, backend: &Backend, model: &Path, how: &How, cache: DType) -> Outcome<Decoder> {
-    how.check_devices(backend.devices().len())?;
-    let mut opened = how.options.clone().expert_slots(options.expert_slots.into());
+pub fn decoder_again(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &LoadOptions,
+    cache: DType,
+) -> Outcome<Decoder> {
+    load.check_devices(backend.devices().len())?;
+    let mut opened = load.options.clone().expert_slots(options.expert_slots.into());
     // Patterns of --put are looked at in any case.
     if backend.devices().len() > 1 || !options.put.is_empty() {
-        opened = opened.placement(spread::fit_decoder(options, backend, model, how, cache)?.placement);
+        opened = opened.placement(placement::fit_decoder(options, backend, model, load, cache)?.placement);
     }
     // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user (README, "Files
     // that change").
@@ -50,7 +62,7 @@ pub fn decoder_again(options: &Place, backend: &Backend, model: &Path, how: &How
 }
 
 /// With --verbose: where it was computed, and what the weights took.
-pub fn say_memory(options: &Place, backend: &Backend, memory: &Memory) {
+pub fn say_memory(options: &DeviceArgs, backend: &Backend, memory: &Memory) {
     if !options.verbose {
         return;
     }
@@ -70,7 +82,7 @@ pub fn say_memory(options: &Place, backend: &Backend, memory: &Memory) {
 }
 
 /// With --verbose: what the model and the cache took.
-pub fn say_session_memory(options: &Place, session: &Session) {
+pub fn say_session_memory(options: &DeviceArgs, session: &Session) {
     say_memory(options, session.decoder().backend(), &session.decoder().memory());
     if options.verbose {
         let (tokens, size) = (session.decoder().context(), bytes(session.cache_memory() as u64));

@@ -6,21 +6,21 @@ use tensorlib_models::{read_split, Activity, DecoderOptions, SplitLayer};
 
 /// How a language model is to be opened.
 #[derive(Clone)]
-pub struct How {
+pub struct LoadOptions {
     /// All but where its tensors lie.
     pub options: DecoderOptions,
     /// Of each layer the neurons on the first device, where a file says it.
     pub split: Option<Vec<SplitLayer>>,
 }
 
-impl How {
+impl LoadOptions {
     /// These options, with the file of `--activity`.
     pub fn new(options: DecoderOptions, neurons: &Neurons) -> Outcome<Self> {
-        let Some(path) = &neurons.activity else { return Ok(How { options, split: None }) };
+        let Some(path) = &neurons.activity else { return Ok(LoadOptions { options, split: None }) };
         if let Some(split) = read_split(path)? {
-            return Ok(How { options, split: Some(split) });
+            return Ok(LoadOptions { options, split: Some(split) });
         }
-        Ok(How { options: options.activity(Activity::read(path)?), split: None })
+        Ok(LoadOptions { options: options.with_activity(Activity::read(path)?), split: None })
     }
 
     /// A division takes two devices.

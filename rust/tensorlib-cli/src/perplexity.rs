@@ -13,13 +13,13 @@ pub fn run(options: &Perplexity, out: &mut dyn Write) -> Outcome<Exit> {
     signals::catch();
     let text = models::text_of(&options.file)?;
     let window = options.ctx as usize;
-    let how = models::how(&options.products, &options.neurons, window)?;
-    let decoder = models::decoder(&options.place, &options.model, &how, options.cache)?;
+    let load = models::load_options(&options.products, &options.neurons, window)?;
+    let decoder = models::decoder(&options.devices, &options.model, &load, options.cache)?;
     let tokens = decoder.tokenizer().encode_prompt(&text, false)?;
     let found = perplexity(&decoder, options.cache, &tokens, window, |_, _| !signals::came());
     signals::check("nothing is printed")?;
     let found = found?;
-    models::say_memory(&options.place, decoder.backend(), &decoder.memory());
+    models::say_memory(&options.devices, decoder.backend(), &decoder.memory());
     if options.json {
         let object = json!({
             "perplexity": found.value(),

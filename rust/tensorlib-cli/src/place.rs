@@ -3,8 +3,8 @@
 use crate::args::PlaceModel;
 use crate::failure::{warn, Exit, Outcome};
 use crate::models;
-use crate::neurons::How;
-use crate::spread::{self, Fitted};
+use crate::neurons::LoadOptions;
+use crate::placement::{self, Fitted};
 use crate::text::{bytes, count, Table};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -13,14 +13,14 @@ use tensorlib_models::{DecoderOptions, Outline, Placed};
 
 /// Runs the command.
 pub fn run(options: &PlaceModel, out: &mut dyn Write) -> Outcome<Exit> {
-    let backend = models::backend(&options.place)?;
-    let how = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
-    let how = How::new(how, &options.neurons)?;
-    how.check_devices(backend.devices().len())?;
+    let backend = models::backend(&options.devices)?;
+    let load = DecoderOptions::new().context(options.ctx.unwrap_or(0) as usize);
+    let load = LoadOptions::new(load, &options.neurons)?;
+    load.check_devices(backend.devices().len())?;
     let Fitted { outline, hot, .. } =
-        spread::fit_decoder(&options.place, &backend, &options.model, &how, options.cache)?;
+        placement::fit_decoder(&options.devices, &backend, &options.model, &load, options.cache)?;
     outline.warnings.iter().for_each(warn);
-    let (devices, budgets) = (backend.devices(), spread::budgets(&options.place, &backend));
+    let (devices, budgets) = (backend.devices(), placement::budgets(&options.devices, &backend));
     let on = |i: usize| outline.tensors.iter().filter(move |placed| placed.device == i);
     let bytes_on = |i: usize| on(i).map(|placed| placed.bytes).sum::<usize>();
     if options.json {

@@ -134,8 +134,8 @@ fn devices_are_listed() {
     let json = tool(&["devices", "--json"]).json();
     assert_eq!(json["devices"][0]["name"], "cpu");
     assert!(json["cpu"]["threads"].as_u64().unwrap() >= 1);
-    let levels = json["cpu"]["isa_levels"].as_array().unwrap();
-    assert_eq!(levels.last().unwrap(), "baseline");
+    let isas = json["cpu"]["isas"].as_array().unwrap();
+    assert_eq!(isas.last().unwrap(), "baseline");
     let ended = command(&["devices"]).env("TENSORLIB_ISA", "sse9").output().unwrap();
     assert_eq!(ended.status.code(), Some(1), "{ended:?}");
 }

@@ -11,7 +11,6 @@ mod error;
 pub mod files;
 mod generate;
 mod hub_cache;
-mod originals;
 mod package;
 mod parts;
 mod perplexity;
@@ -20,6 +19,7 @@ mod sentences;
 mod settings;
 pub mod tokenizer;
 mod warnings;
+mod weight_memory;
 mod weights;
 
 pub use activity::{Activity, LayerActivity, Tested};
@@ -27,9 +27,9 @@ pub use decoder::{Cost, Decoder, DecoderOptions, Session};
 pub use encoder::{Encoder, EncoderOptions};
 pub use error::{Error, ErrorKind, Result};
 pub use generate::{generate, Chat, Ending, Message, Piece, Sampler, SamplerOptions, Totals};
-pub use originals::Memory;
 pub use perplexity::{perplexity, Perplexity};
 pub use placement::{
     fit, fit_neurons, fit_split, hottest, read_split, HotNeurons, Outline, Placed, Placement, SplitLayer,
 };
 pub use sentences::Pooling;
+pub use weight_memory::Memory;

@@ -57,7 +57,7 @@ impl Linear {
     }
 
     /// Of x's columns. `exact`: no kernel may round them.
-    pub fn of(&self, ctx: &Context, x: &Tensor, exact: bool) -> Result<Tensor> {
+    pub fn forward(&self, ctx: &Context, x: &Tensor, exact: bool) -> Result<Tensor> {
         let mut sum = product(ctx, &self.weight, x, exact)?;
         for addition in &self.additions {
             sum = addition.add_to(ctx, &sum, x, |a, x| product(ctx, a, x, exact))?;
@@ -94,7 +94,7 @@ impl Norm {
     }
 
     /// Of x's rows.
-    pub fn of(&self, ctx: &Context, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, ctx: &Context, x: &Tensor) -> Result<Tensor> {
         let scaled = match self.kind {
             NormKind::Layer => ctx.norm(x, self.eps)?,
             NormKind::Rms => ctx.rms_norm(x, self.eps)?,

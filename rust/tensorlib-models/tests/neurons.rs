@@ -109,8 +109,10 @@ fn neurons_are_left_out_as_in_double_precision() {
             let activity = activity_of(&path, tested, share);
             let sparse = with_thresholds(&model.spec, &activity).logits(&tensors, &tokens()).concat();
             for exact in [false, true] {
-                let got =
-                    logits(&open(&path, &DecoderOptions::new().exact(exact).activity(activity.clone())), &tokens());
+                let got = logits(
+                    &open(&path, &DecoderOptions::new().exact(exact).with_activity(activity.clone())),
+                    &tokens(),
+                );
                 assert_near(&got, &sparse, 1e-4, &format!("{} {tested:?} {share}", model.name));
             }
             let dense = model.spec.logits(&tensors, &tokens()).concat();
@@ -176,7 +178,7 @@ fn frequencies_are_those_of_double_precision() {
     let found = Activity::measure(&open(&path, &DecoderOptions::new()), &tokens(), None, 0.5, |_, _| true).unwrap();
     assert_eq!(found.tested(), Tested::Positive);
     // With it nothing changes.
-    let decoder = open(&path, &DecoderOptions::new().activity(found));
+    let decoder = open(&path, &DecoderOptions::new().with_activity(found));
     assert_eq!(logits(&decoder, &tokens()), logits(&open(&path, &DecoderOptions::new()), &tokens()));
 }
 
@@ -253,8 +255,9 @@ fn what_cannot_be_is_refused() {
     let (path, _) = transposed(&folder, &llama, DType::F32);
     let activity = activity_of(&path, Tested::Gate, 0.5);
     let refused = |path: &Path, activity: &Activity| {
-        let error =
-            Decoder::open(path, &backend(), &DecoderOptions::new().activity(activity.clone())).map(drop).unwrap_err();
+        let error = Decoder::open(path, &backend(), &DecoderOptions::new().with_activity(activity.clone()))
+            .map(drop)
+            .unwrap_err();
         (error.kind(), error.to_string())
     };
     // Of other models: the architecture, the layers, the neurons.
@@ -295,7 +298,7 @@ fn what_cannot_be_is_refused() {
         assert!(measure(&decoder, &[1], share, true).contains("above 0 and up to 1"));
     }
     assert!(measure(&decoder, &tokens(), 0.5, false).contains("stopped after 23 of 46 tokens"));
-    let sparse = open(&path, &DecoderOptions::new().activity(activity));
+    let sparse = open(&path, &DecoderOptions::new().with_activity(activity));
     assert!(measure(&sparse, &tokens(), 0.5, true).contains("opened with an activity"));
     let experts = open(&path_of_experts, &DecoderOptions::new());
     assert!(measure(&experts, &tokens(), 0.5, true).contains("experts"));
@@ -330,7 +333,7 @@ fn neurons_on_two_devices_sum_to_the_whole() {
             if let Some(share) = share {
                 let activity = activity_of(&path, Tested::Gate, share);
                 spec = with_thresholds(&spec, &activity);
-                how = how.activity(activity);
+                how = how.with_activity(activity);
             }
             let want = spec.logits(&tensors, &tokens()).concat();
             for every in [2, 3, 95] {
@@ -367,7 +370,7 @@ fn hot_neurons_go_to_the_first_device() {
     let (path, tensors) = transposed(&folder, &model, DType::F32);
     let activity = activity_of(&path, Tested::Positive, 0.5);
     let frequencies: Vec<&[f32]> = activity.layers().iter().map(|layer| &layer.frequencies[..]).collect();
-    let how = DecoderOptions::new().context(64).activity(activity.clone());
+    let how = DecoderOptions::new().context(64).with_activity(activity.clone());
     let by = |placement: &Placement| outline(&path, &backend, &how, placement);
     let all_here = by(&Placement::default()).unwrap();
     let want = model.spec.logits(&tensors, &tokens()).concat();

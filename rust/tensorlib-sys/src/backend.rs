@@ -77,10 +77,10 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn tl_device_get_props(index: usize, out: *mut tl_device_props, err: *mut tl_error) -> tl_status;
 
-    /// The number of instruction-set levels that this CPU can run. Any thread. Since 0.1.
+    /// The number of instruction sets that this CPU can run. Any thread. Since 0.1.
     pub fn tl_isa_count() -> usize;
 
-    /// An instruction-set level that this CPU can run, best first: the values that the environment
+    /// An instruction set that this CPU can run, best first: the values that the environment
     /// variable `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL where index is not
     /// below tl_isa_count(). Static storage, not to be freed. Any thread. Since 0.1.
     pub fn tl_isa_name(index: usize) -> *const c_char;
@@ -101,7 +101,7 @@ extern "C" {
     /// `TENSORLIB_PACK_LIMIT` is the most bytes that a CPU backend may take for packed copies of constant weights, which make
     /// products faster; 0 means none. Results do not depend on it. Without it, a copy may take half of the memory that is left.
     /// The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
-    /// level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
+    /// instruction set, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
     /// timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
     /// first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
     /// `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat` lists operations that a device is to refuse, for tests.
@@ -109,7 +109,7 @@ extern "C" {
     /// `TENSORLIB_CUBLASLT=off`, or a path.
     ///
     /// TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
-    /// `TENSORLIB_ISA` names no level, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
+    /// `TENSORLIB_ISA` names no instruction set, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the instruction set is not to be had
     /// on this machine (the message names those that are), or no thread could be started. TL_STATUS_IO:
     /// `TENSORLIB_TRACE` is a file that cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
     pub fn tl_backend_create(
@@ -161,7 +161,7 @@ extern "C" {
     /// thread. Since 0.1.
     pub fn tl_backend_device(backend: *const tl_backend) -> *const c_char;
 
-    /// The instruction-set level of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
+    /// The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
     /// `"sm_90"` (`"simt"` where it is simulated), of joined ones all of them, `"avx512+sm_90"`; NULL for NULL. Valid as long as the
     /// backend. Any thread. Since 0.1.
     pub fn tl_backend_isa(backend: *const tl_backend) -> *const c_char;

@@ -52,7 +52,7 @@ extern "C" {
 
     /// tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
     /// same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b (on
-    /// the CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512); elsewhere the two are
+    /// the CPU with weights in blocks on avx512 and avx2, BF16 on avx512); elsewhere the two are
     /// one. The context owns the result; NULL on failure. Since 0.1.
     pub fn tl_mul_mat_exact(ctx: *mut tl_context, a: *mut tl_tensor, b: *mut tl_tensor) -> *mut tl_tensor;
 

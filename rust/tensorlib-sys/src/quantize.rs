@@ -12,7 +12,7 @@ extern "C" {
     /// Stores `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance`: NULL,
     /// or `n_per_row` weights of the columns' squared errors, finite and not negative; NULL is as ones, and so
     /// are zeros in all columns of a block. `dst` has room for all rows, at any address, and does not overlap `src`. Uses
-    /// the calling thread, and the instruction-set level that TENSORLIB_ISA asks for.
+    /// the calling thread, and the instruction set that TENSORLIB_ISA asks for.
     /// TL_STATUS_INVALID_ARGUMENT: no such type, a pointer is NULL (though there are elements), `n_per_row` is no
     /// multiple of the type's block size, sizes are negative or too large, a weight is not valid, or a value
     /// does not fit the type (types with blocks hold finite numbers only): the message has its row and position, and
@@ -27,7 +27,7 @@ extern "C" {
         importance: *const f32,
         err: *mut tl_error,
     ) -> tl_status;
-    /// tl_quantize() with a backend's threads and instruction-set level; waits while it computes. `backend` must
+    /// tl_quantize() with a backend's threads and instruction set; waits while it computes. `backend` must
     /// not be NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from
     /// a callback of a graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked
     /// after the backend was made. Any thread. Since 0.1.

@@ -61,9 +61,9 @@ fn device_info(index: usize) -> Result<DeviceInfo> {
     })
 }
 
-/// The instruction-set levels that this CPU can run, best first: the values that the environment variable
+/// The instruction sets that this CPU can run, best first: the values that the environment variable
 /// `TENSORLIB_ISA` accepts here. `"baseline"` is always the last.
-pub fn isa_levels() -> Vec<String> {
+pub fn isas() -> Vec<String> {
     // SAFETY: no arguments; names are static.
     unsafe { (0..sys::tl_isa_count()).map(|i| text(sys::tl_isa_name(i))).collect() }
 }
@@ -98,7 +98,7 @@ impl BackendOptions {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`](crate::Error) for an unknown device or number of threads,
-    /// [`Error::Unavailable`](crate::Error) where the device, the level that `TENSORLIB_ISA` asks for, or a thread is not
+    /// [`Error::Unavailable`](crate::Error) where the device, the instruction set that `TENSORLIB_ISA` asks for, or a thread is not
     /// to be had, [`Error::Io`](crate::Error) where the file that `TENSORLIB_TRACE` names cannot be written.
     pub fn open(&self, device: &str) -> Result<Backend> {
         check_abi()?;
@@ -225,7 +225,7 @@ impl Backend {
         unsafe { text(sys::tl_backend_device(self.raw())) }
     }
 
-    /// The instruction-set level of the CPU kernels: `"avx512"`.
+    /// The instruction set of the CPU kernels: `"avx512"`.
     pub fn isa(&self) -> String {
         // SAFETY: as above.
         unsafe { text(sys::tl_backend_isa(self.raw())) }

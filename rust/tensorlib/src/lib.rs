@@ -72,7 +72,7 @@ pub mod safetensors;
 mod tensor;
 pub mod train;
 
-pub use backend::{devices, isa_levels, Backend, BackendOptions, DeviceInfo};
+pub use backend::{devices, isas, Backend, BackendOptions, DeviceInfo};
 pub use context::{Context, ContextOptions};
 pub use dtype::{DType, Kind};
 pub use element::Element;

@@ -46,7 +46,7 @@ impl Context {
     }
 
     /// [`Context::mul_mat`] of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the same.
-    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512);
+    /// Slower where `mul_mat` rounds b (on the CPU with weights in blocks on avx512 and avx2, BF16 on avx512);
     /// elsewhere the two are one.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use tensorlib::nn::{
     Module, Parameters, Pass, RmsNorm,
 };
 use tensorlib::train::{Method, OptimiserOptions};
-use tensorlib::{isa_levels, Backend, BackendOptions, Context, GluOp, GluOptions, Graph, Result, Tensor};
+use tensorlib::{isas, Backend, BackendOptions, Context, GluOp, GluOptions, Graph, Result, Tensor};
 
 /// Half a unit in the last place of F32, as a part of the number.
 const ROUNDING: f64 = 1. / (1 << 24) as f64;
@@ -217,26 +217,26 @@ fn check_steps(backend: &Backend, name: &str, network: Network, (file, values): 
     Ok(())
 }
 
-/// One test, as the level is chosen by a variable of the process.
+/// One test, as the ISA is chosen by a variable of the process.
 #[test]
 fn networks_are_as_in_float64() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/training/values.json");
     let file: Value = serde_json::from_str(&std::fs::read_to_string(path)?)?;
     let asked = std::env::var("TENSORLIB_ISA").ok();
-    for level in isa_levels() {
-        std::env::set_var("TENSORLIB_ISA", &level);
+    for isa in isas() {
+        std::env::set_var("TENSORLIB_ISA", &isa);
         for threads in [1, 2] {
             let backend = BackendOptions::new().threads(threads).open("cpu")?;
-            assert_eq!(backend.isa(), level);
+            assert_eq!(backend.isa(), isa);
             for (name, network) in NETWORKS {
-                let (values, what) = (&file["networks"][name], format!("{name}, {level}, {threads} threads"));
+                let (values, what) = (&file["networks"][name], format!("{name}, {isa}, {threads} threads"));
                 check_gradients(&backend, &what, network, values)?;
                 check_steps(&backend, &what, network, (&file, values))?;
             }
         }
     }
     match asked {
-        Some(level) => std::env::set_var("TENSORLIB_ISA", level),
+        Some(isa) => std::env::set_var("TENSORLIB_ISA", isa),
         None => std::env::remove_var("TENSORLIB_ISA"),
     }
     Ok(())

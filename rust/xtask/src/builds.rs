@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::objects;
+use crate::build_cache;
 use crate::process::on_path;
 use crate::suite::Run;
 use crate::tools;
@@ -96,15 +96,15 @@ pub fn library(run: &mut Run, shared: bool) -> Result<PathBuf, String> {
     cmake(run, name, &[&format!("-DBUILD_SHARED_LIBS={linkage}"), "-DBUILD_TESTING=OFF", WERROR])
 }
 
-/// All tests of the CPU with AddressSanitizer and UBSan, for one level beside baseline: instrumented, a level's leafs
+/// All tests of the CPU with AddressSanitizer and UBSan, for one ISA beside baseline: instrumented, an ISA's leafs
 /// take minutes to compile.
-pub fn address_sanitized(run: &mut Run, level: &str) -> Result<PathBuf, String> {
+pub fn address_sanitized(run: &mut Run, isa: &str) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
-    let levels = format!("-DTENSORLIB_LEVELS={}", if level == "baseline" { "none" } else { level });
-    cmake(run, "address-undefined", &[&INSTRUMENTED[..], &[ADDRESS_SANITIZER, &levels]].concat())
+    let isas = format!("-DTENSORLIB_ISAS={}", if isa == "baseline" { "none" } else { isa });
+    cmake(run, "address-undefined", &[&INSTRUMENTED[..], &[ADDRESS_SANITIZER, &isas]].concat())
 }
 
-/// All tests with AddressSanitizer and UBSan, for all levels and the simulated GPU.
+/// All tests with AddressSanitizer and UBSan, for all ISAs and the simulated GPU.
 pub fn all_address_sanitized(run: &mut Run) -> Result<PathBuf, String> {
     tools::google_test(run.ws)?;
     cmake(run, "address-undefined-all", &[&INSTRUMENTED[..], &["-DTENSORLIB_CUDA=simt", ADDRESS_SANITIZER]].concat())
@@ -169,13 +169,13 @@ fn configure_and_build(
     if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
         configure = configure.args(["-G", "Ninja"]);
     }
-    run.step(objects::shared(run.ws, configure))?;
+    run.step(build_cache::shared(run.ws, configure))?;
     let mut make = run.ws.cmd("cmake").arg("--build").arg(&build).args(["-j", &jobs()]);
     if let Some(wanted) = wanted {
         let help = run.ws.cmd("cmake").arg("--build").arg(&build).args(["--target", "help"]).capture()?;
         make = make.arg("--target").args(target_names(&help).into_iter().filter(|name| wanted(name)));
     }
-    run.step(objects::shared(run.ws, make))?;
+    run.step(build_cache::shared(run.ws, make))?;
     Ok(build)
 }
 

@@ -1,6 +1,6 @@
 //! `cargo xtask fmt`: every language's own formatter, at pinned versions where opinions change.
 
-use crate::objects;
+use crate::build_cache;
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -34,7 +34,7 @@ pub fn c(ws: &Workspace, check: bool) -> Result<(), String> {
 
 /// rustfmt over the workspace.
 pub fn rust(ws: &Workspace, check: bool) -> Result<(), String> {
-    let cmd = objects::cargo(ws).args(["fmt", "--all"]);
+    let cmd = build_cache::cargo(ws).args(["fmt", "--all"]);
     if check { cmd.args(["--", "--check", "-l"]) } else { cmd }.capture().map(drop)
 }
 

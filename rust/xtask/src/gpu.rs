@@ -19,7 +19,7 @@ const USAGE: &str = "gpu takes --arch N (90), --also N, --out DIR, --with-saniti
 const GLIBC: (u32, u32) = (2, 35);
 /// Of the 64 MiB that may be carried to a lent machine, some are left for what goes along.
 const LIMIT_MIB: f64 = 60.0;
-/// What the package has in one compressed archive. Each C++ program has the whole engine in it, for all levels of
+/// What the package has in one compressed archive. Each C++ program has the whole engine in it, for all ISAs of
 /// instructions: apart and as they are, they take three times as much.
 const COMPRESSED: [&str; 3] = ["bin", "lib", "cases"];
 

@@ -11,7 +11,7 @@ const LANGUAGES: [&str; 5] = ["c", "c++", "go", "rust", "zig"];
 /// The suites that run all of them on a GPU; others run some of them there.
 const SUITES_OF_ALL_LANGUAGES: [&str; 2] = ["simt", "cuda"];
 
-/// Every runner on every device and level must have passed as many cases as there are in the files, none skipped: a
+/// Every runner on every device and ISA must have passed as many cases as there are in the files, none skipped: a
 /// language that silently runs less is found here. On a GPU all five languages must have run in the suites that are
 /// there for it: each reaches it in a way of its own.
 pub fn compare_cases(results: &[SuiteResult], expected: u64) -> Option<SuiteResult> {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn all_cases_on_each_device_and_level() {
+    fn all_cases_on_each_device_and_isa() {
         let counts = |passed, failed| Counts { passed, failed, skipped: 0 };
         assert_eq!(row_of(&[("rust cpu avx2", 9, 0), ("c cpu baseline", 9, 0)]), counts(2, 0));
         assert_eq!(row_of(&[("rust cpu avx2", 8, 1), ("c cpu baseline", 8, 0)]), counts(0, 2));

@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
 
     /// Adds what a test program's output says.
     fn count(&mut self, title: &str, style: Style, cmd: &Cmd, out: &Output) {
-        let title = title.trim_end(); // a level in it may be empty
+        let title = title.trim_end(); // an ISA in it may be empty
         let lines = case_lines(&out.text);
         let mut counts = Counts::default();
         for line in &lines {
@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
 
     fn note_skip(&mut self, what: &str, why: &str) {
         println!("   skipped in {what}: {why}");
-        // The same on every level is said once.
+        // The same on every ISA is said once.
         if !self.result.skips.iter().any(|said| said.ends_with(why)) {
             self.result.skips.push(format!("{what}: {why}"));
         }

@@ -1,7 +1,7 @@
 //! The keys and values of tokens that were computed already.
 
 use super::shape::Shape;
-use crate::weights::Home;
+use crate::weights::DeviceMap;
 use crate::{Error, Result};
 use tensorlib::{Context, DType, Tensor};
 
@@ -23,7 +23,7 @@ pub struct Cache {
 
 impl Cache {
     /// For `context` tokens. A row is a token's heads, one behind the other. A layer's are on the device of the matrix that makes its keys.
-    pub fn new(shape: &Shape, context: i64, dtype: DType, home: &Home) -> Result<Self> {
+    pub fn new(shape: &Shape, context: i64, dtype: DType, devices: &DeviceMap) -> Result<Self> {
         if !TYPES.contains(&dtype) {
             let [a, b, c] = TYPES;
             return Err(Error::invalid(format!("a cache of {dtype}: {a}, {b} and {c} are valid")));
@@ -35,12 +35,12 @@ impl Cache {
             return Err(Error::unsupported(message).with_hint("f16 and f32 take any head"));
         }
         let capacity = whole_steps(context);
-        let contexts = home.contexts("cache")?;
+        let contexts = devices.contexts("cache")?;
         let matrix = if shape.fused { "attn_qkv" } else { "attn_k" };
         let rows = |head: i64| {
             (0..shape.layers)
                 .map(|layer| {
-                    let ctx = &contexts[home.device(&format!("blk.{layer}.{matrix}.weight"))];
+                    let ctx = &contexts[devices.device(&format!("blk.{layer}.{matrix}.weight"))];
                     Ok(ctx.zeros(dtype, [head * shape.kv_heads, capacity])?)
                 })
                 .collect::<Result<Vec<_>>>()

@@ -5,7 +5,7 @@
 //! never waits for a copy, and a plan stays as it is: which expert is where are numbers in three tables.
 
 use super::shape::Shape;
-use crate::weights::Home;
+use crate::weights::DeviceMap;
 use crate::Result;
 use tensorlib::{Context, Tensor};
 
@@ -22,7 +22,7 @@ pub struct Way<'a> {
 
 impl<'a> Way<'a> {
     /// All of them where they lie.
-    pub fn at_home(matrices: Matrices<'a>, ids: &Tensor) -> Self {
+    pub fn in_place(matrices: Matrices<'a>, ids: &Tensor) -> Self {
         Way { matrices, ids: ids.clone(), own: ids.clone() }
     }
 }
@@ -75,16 +75,17 @@ impl Lru {
 
 impl ExpertCache {
     /// `slots` for each of these layers, on the first device.
-    pub fn new(layers: &[Option<Matrices>], slots: usize, shape: &Shape, home: &Home) -> Result<Self> {
-        let contexts = home.contexts("experts")?;
+    pub fn new(layers: &[Option<Matrices>], slots: usize, shape: &Shape, devices: &DeviceMap) -> Result<Self> {
+        let contexts = devices.contexts("experts")?;
         let count = shape.experts.as_ref().map_or(0, |experts| experts.count);
         let layer = |(number, matrices): (usize, &Option<Matrices>)| {
-            let Some(matrices) = matrices.filter(|_| home.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0)
+            let Some(matrices) =
+                matrices.filter(|_| devices.device(&format!("blk.{number}.ffn_gate_exps.weight")) != 0)
             else {
                 return Ok(None);
             };
             let n = slots.min(usize::try_from(count).unwrap_or(0));
-            (n > 0).then(|| Slots::new(&contexts[0], matrices, n, count, home)).transpose()
+            (n > 0).then(|| Slots::new(&contexts[0], matrices, n, count, devices)).transpose()
         };
         let layers = layers.iter().enumerate().map(layer).collect::<Result<_>>()?;
         Ok(ExpertCache { layers, hits: 0, misses: 0 })
@@ -99,7 +100,7 @@ impl ExpertCache {
         ids: &Tensor,
     ) -> Result<Vec<Way<'a>>> {
         let Some(slots) = self.layers.get(layer).and_then(Option::as_ref) else {
-            return Ok(vec![Way::at_home(matrices, ids)]);
+            return Ok(vec![Way::in_place(matrices, ids)]);
         };
         let (shape, n) = (ids.shape(), ids.n_elements() as i64);
         let flat = ctx.reshape(ids, [n])?;
@@ -107,7 +108,7 @@ impl ExpertCache {
         let at_home = of(&slots.at_home)?;
         let (slot, in_slot) = (of(&slots.slot)?, of(&slots.in_slot)?);
         let hot = Way { matrices: slots.matrices(), ids: slot, own: in_slot };
-        Ok(vec![hot, Way::at_home(matrices, &at_home)])
+        Ok(vec![hot, Way::in_place(matrices, &at_home)])
     }
 
     /// After a run: these experts of a layer were used, in this order. What is not in a slot takes one.
@@ -140,13 +141,13 @@ impl ExpertCache {
 }
 
 impl Slots {
-    fn new(ctx: &Context, matrices: Matrices, n: usize, count: i64, home: &Home) -> Result<Self> {
+    fn new(ctx: &Context, matrices: Matrices, n: usize, count: i64, devices: &DeviceMap) -> Result<Self> {
         let room = |weight: &Tensor| {
             let shape = weight.shape();
             Ok::<_, crate::Error>(ctx.zeros(weight.dtype(), [shape[0], shape[1], n as i64])?)
         };
         let [gate, up, down] = matrices;
-        let table = || home.numbers(ctx, &vec![-1; usize::try_from(count).unwrap_or(0)]);
+        let table = || devices.numbers(ctx, &vec![-1; usize::try_from(count).unwrap_or(0)]);
         let slots = Slots {
             gate: room(gate)?,
             up: room(up)?,
@@ -156,7 +157,7 @@ impl Slots {
             at_home: table()?,
             lru: Lru::new(n),
         };
-        if !home.is_outline() {
+        if !devices.is_outline() {
             slots.write_tables()?;
         }
         Ok(slots)

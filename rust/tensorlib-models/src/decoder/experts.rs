@@ -27,7 +27,7 @@ impl ExpertLinear {
 
     /// Of x, [inputs, 1 or used, tokens]; [outputs, used, tokens]. `weight` has the matrices of the numbers `ids`; what adapters
     /// add are those of the experts' own numbers. -1 gives zeros.
-    fn of(&self, run: &Run, weight: &Tensor, x: &Tensor, ids: &Tensor, own: &Tensor) -> Result<Tensor> {
+    fn forward(&self, run: &Run, weight: &Tensor, x: &Tensor, ids: &Tensor, own: &Tensor) -> Result<Tensor> {
         let product = |weight: &Tensor, x: &Tensor, ids: &Tensor| {
             Ok(match is_exact(weight, run.exact) {
                 true => run.ctx.op("mul_mat_id", &[weight, x, ids], &[("exact", Attr::Ints(vec![1]))])?,
@@ -83,17 +83,17 @@ impl ExpertFfn {
     /// A way's part of the experts' results, [width, used, tokens], without the last bias. What another way computes is zeros.
     fn part(&self, run: &Run, x: &Tensor, ids: &Tensor, way: &Way) -> Result<Tensor> {
         let of = |part: &ExpertLinear, weight: &Tensor| {
-            part.with_bias(run, part.of(run, weight, x, &way.ids, &way.own)?, ids)
+            part.with_bias(run, part.forward(run, weight, x, &way.ids, &way.own)?, ids)
         };
         let [gate, up, down] = way.matrices;
         let hidden = gated(run.ctx, run.shape.activation, &of(&self.gate, gate)?, &of(&self.up, up)?)?;
-        self.down.of(run, down, &hidden, &way.ids, &way.own)
+        self.down.forward(run, down, &hidden, &way.ids, &way.own)
     }
 
     /// Of x, [width, tokens].
-    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let (ctx, n, Experts { count, used, routing, .. }) = (run.ctx, run.tokens, self.experts.clone());
-        let logits = self.router.of(ctx, x, true)?;
+        let logits = self.router.forward(ctx, x, true)?;
         let ids = ctx.top_k(&logits, used)?;
         let of_all = if routing == Routing::OfUsed { logits } else { ctx.soft_max(&logits)? };
         // Each token's numbers as a column of single elements, of which rows are taken.
@@ -107,7 +107,7 @@ impl ExpertFfn {
         let x = ctx.reshape(x, [run.shape.width, 1, n])?;
         let ways = match run.experts {
             Some(cache) => cache.ways(ctx, self.number, self.matrices(), &ids)?,
-            None => vec![Way::at_home(self.matrices(), &ids)],
+            None => vec![Way::in_place(self.matrices(), &ids)],
         };
         if ways.len() > 1 {
             run.chosen.borrow_mut().push((self.number, ids.clone()));

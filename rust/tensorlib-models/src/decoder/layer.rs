@@ -107,16 +107,16 @@ impl Layer {
     }
 
     /// The layer's result of x, [width, tokens].
-    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
-        let mut attended = self.attention(run, &self.norm.of(ctx, x)?)?;
+        let mut attended = self.attention(run, &self.norm.forward(ctx, x)?)?;
         if let Some(norm) = &self.post_norm {
-            attended = norm.of(ctx, &attended)?;
+            attended = norm.forward(ctx, &attended)?;
         }
         let x = ctx.add(&attended, x)?;
-        let mut fed = self.feed(run, &self.ffn_norm.of(ctx, &x)?)?;
+        let mut fed = self.feed(run, &self.ffn_norm.forward(ctx, &x)?)?;
         if let Some(norm) = &self.post_ffn_norm {
-            fed = norm.of(ctx, &fed)?;
+            fed = norm.forward(ctx, &fed)?;
         }
         Ok(ctx.add(&fed, &x)?)
     }
@@ -139,7 +139,7 @@ impl Layer {
         let (q, k, v) = self.project(run, x)?;
         let (mut q, mut k) = (q, k);
         if let Some((query, key)) = &self.head_norms {
-            (q, k) = (query.of(ctx, &q)?, key.of(ctx, &k)?);
+            (q, k) = (query.forward(ctx, &q)?, key.forward(ctx, &k)?);
         }
         let q = ctx.rope(&q, &run.positions, self.factors.as_ref(), self.rope)?;
         let k = ctx.rope(&k, &run.positions, self.factors.as_ref(), self.rope)?;
@@ -150,7 +150,7 @@ impl Layer {
         let q = ctx.permute(&q, [0, 2, 1, 3])?;
         let c = ctx.flash_attn_ext(&q, &k, &v, Some(mask), self.sinks.as_ref(), options)?;
         let c = ctx.reshape(&c, [shape.heads * shape.value_head, run.tokens])?;
-        self.output.of(ctx, &c, run.exact)
+        self.output.forward(ctx, &c, run.exact)
     }
 
     /// Queries and keys as [head, heads, tokens], values as [heads * head, tokens].
@@ -158,13 +158,13 @@ impl Layer {
         let (ctx, shape, n) = (run.ctx, run.shape, run.tokens);
         match &self.projections {
             Projections::Apart { query, key, value } => {
-                let of = |part: &Linear| part.of(ctx, x, run.exact);
+                let of = |part: &Linear| part.forward(ctx, x, run.exact);
                 let q = ctx.reshape(&of(query)?, [shape.head, shape.heads, n])?;
                 let k = ctx.reshape(&of(key)?, [shape.head, shape.kv_heads, n])?;
                 Ok((q, k, of(value)?))
             }
             Projections::Fused(all) => {
-                let all = all.of(ctx, x, run.exact)?;
+                let all = all.forward(ctx, x, run.exact)?;
                 let (row, head) = (all.strides()[1], shape.head as usize * all.dtype().size());
                 let heads = |first: i64, n_heads: i64| {
                     ctx.view(&all, [shape.head, n_heads, n], &[head, row], first as usize * head)
@@ -179,7 +179,7 @@ impl Layer {
 
     fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
-        let linear = |part: &Linear, x: &Tensor| part.of(ctx, x, run.exact);
+        let linear = |part: &Linear, x: &Tensor| part.forward(ctx, x, run.exact);
         match &self.ffn {
             Ffn::Gated { gate, up, down } => {
                 let (gate, up) = (linear(gate, x)?, linear(up, x)?);
@@ -193,8 +193,8 @@ impl Layer {
                 run.observe(self.number, &ctx.narrow(&both, 0, 0, run.shape.ffn)?, &hidden)?;
                 linear(down, &hidden)
             }
-            Ffn::Neurons(neurons) => neurons.of(run, x),
-            Ffn::Experts(experts) => experts.of(run, x),
+            Ffn::Neurons(neurons) => neurons.forward(run, x),
+            Ffn::Experts(experts) => experts.forward(run, x),
         }
     }
 }

@@ -15,11 +15,11 @@ mod session;
 mod shape;
 
 use crate::activity::Activity;
-use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::placement::{Outline, Placement};
 use crate::tokenizer::Tokenizer;
-use crate::weights::{Adapter, Home, HubNames, Loaded, Weights};
+use crate::weight_memory::{Memory, WeightMemory};
+use crate::weights::{Adapter, DeviceMap, HubNames, Loaded, Weights};
 use crate::{Error, Result};
 pub use cost::Cost;
 pub use session::Session;
@@ -104,17 +104,17 @@ impl DecoderOptions {
     /// results change by as much as the thresholds allow. With [`Tested::Positive`](crate::Tested::Positive) they do not change. The model's down projections
     /// have to be transposed (`tensorlib transpose-down`).
     #[must_use]
-    pub fn activity(mut self, activity: Activity) -> Self {
+    pub fn with_activity(mut self, activity: Activity) -> Self {
         self.activity = Some(Arc::new(activity));
         self
     }
 
-    /// What [`DecoderOptions::activity`] was given.
-    pub fn its_activity(&self) -> Option<&Activity> {
+    /// What [`DecoderOptions::with_activity`] was given.
+    pub fn activity(&self) -> Option<&Activity> {
         self.activity.as_deref()
     }
 
-    fn load(&self, package: Package, shape: Shape, names: HubNames, home: &Home) -> Result<(Weights, Network)> {
+    fn load(&self, package: Package, shape: Shape, names: HubNames, devices: &DeviceMap) -> Result<(Weights, Network)> {
         let context = match self.context {
             0 => usize::try_from(shape.context).unwrap_or(0).min(4096),
             n => n,
@@ -132,9 +132,9 @@ impl DecoderOptions {
         }
         let (adapters, warnings) = (self.adapters.iter(), package.warnings.clone());
         let adapters = adapters
-            .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, home))
+            .map(|(path, scale)| Adapter::open(path, *scale, &package.settings, &names, devices))
             .collect::<Result<_>>()?;
-        let weights = Weights::new(package.files, names, home.clone(), self.stored_as)?.with_adapters(adapters);
+        let weights = Weights::new(package.files, names, devices.clone(), self.stored_as)?.with_adapters(adapters);
         let network = Network::load(&weights, shape, context, self.exact, activity)?;
         weights.finish(&warnings)?;
         Ok((weights, network))
@@ -152,9 +152,9 @@ struct Opened {
     architecture: String,
     network: Network,
     cost: Cost,
-    originals: Originals,
+    weight_memory: WeightMemory,
     tokenizer: Tokenizer,
-    home: Home,
+    devices: DeviceMap,
     expert_slots: usize,
     /// Whether an activity says which neurons are computed.
     is_sparse: bool,
@@ -196,21 +196,21 @@ impl Decoder {
     fn from_package(package: Package, backend: &Backend, options: &DecoderOptions) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
-        let home = Home::new(backend, &options.placement);
+        let devices = DeviceMap::new(backend, &options.placement);
         let architecture = package.settings.architecture().to_string();
         let warnings = package.warnings.clone();
-        let (weights, network) = options.load(package, shape, names, &home)?;
+        let (weights, network) = options.load(package, shape, names, &devices)?;
         let cost = Cost::new(&weights.loaded(), &network.shape, network.is_tied());
-        let originals = Originals::new(weights.loaded(), weights.contexts(), backend);
+        let weight_memory = WeightMemory::new(weights.loaded(), weights.contexts(), backend);
         let (expert_slots, backend) = (options.expert_slots, backend.clone());
         let (is_sparse, warnings) = (options.activity.is_some(), warnings.list());
         let opened = Opened {
             architecture,
             network,
             cost,
-            originals,
+            weight_memory,
             tokenizer,
-            home,
+            devices,
             expert_slots,
             is_sparse,
             warnings,
@@ -235,15 +235,15 @@ impl Decoder {
         // SAFETY: as the caller promises.
         let package = unsafe { Package::open_mapped(path.as_ref())? };
         let (shape, names) = architectures::read(&package.settings)?;
-        let home = Home::new(backend, &options.placement).outline();
+        let devices = DeviceMap::new(backend, &options.placement).outline();
         let warnings = package.warnings.clone();
-        let (weights, network) = options.load(package, shape, names, &home)?;
-        let mut cache = Cache::new(&network.shape, network.context as i64, cache, &home)?;
+        let (weights, network) = options.load(package, shape, names, &devices)?;
+        let mut cache = Cache::new(&network.shape, network.context as i64, cache, &devices)?;
         // A full prompt at the end of the context takes the most.
         let tokens = vec![0; BATCH.min(network.context)];
         cache.set_used((network.context - tokens.len()) as i64);
         let ctx = Context::on(backend);
-        let experts = network.expert_cache(options.expert_slots, &home)?;
+        let experts = network.expert_cache(options.expert_slots, &devices)?;
         let mut runs = vec![network.logits(&ctx, (&cache, Some(&experts)), &tokens, Wanted::default())?];
         if network.has_neurons() {
             // Of these one token reads other packed copies than a prompt does.
@@ -306,7 +306,7 @@ impl Decoder {
 
     /// What the weights take now; less once something was computed, as originals of packed weights are given back.
     pub fn memory(&self) -> Memory {
-        self.0.originals.memory()
+        self.0.weight_memory.memory()
     }
 
     /// A session without tokens, which keeps the model alive: it may outlive this handle and go to another thread. It has room for keys and values of [`Decoder::context`] tokens of this type: F16, Q8_0 or F32.
@@ -315,8 +315,8 @@ impl Decoder {
     /// [`ErrorKind::Invalid`](crate::ErrorKind) for another type, [`ErrorKind::Unsupported`](crate::ErrorKind) for one whose blocks do not divide a head,
     /// [`ErrorKind::Memory`](crate::ErrorKind).
     pub fn session(&self, cache: DType) -> Result<Session> {
-        let cache = Cache::new(&self.0.network.shape, self.0.network.context as i64, cache, &self.0.home)?;
-        let experts = self.0.network.expert_cache(self.0.expert_slots, &self.0.home)?;
+        let cache = Cache::new(&self.0.network.shape, self.0.network.context as i64, cache, &self.0.devices)?;
+        let experts = self.0.network.expert_cache(self.0.expert_slots, &self.0.devices)?;
         Ok(Session::new(self.clone(), cache, experts))
     }
 }

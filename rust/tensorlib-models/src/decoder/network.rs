@@ -8,7 +8,7 @@ use super::run::Run;
 use super::shape::Shape;
 use crate::activity::{Activity, Tested};
 use crate::parts::{product, Linear, Norm, NormKind};
-use crate::weights::{Home, Weights};
+use crate::weights::{DeviceMap, Weights};
 use crate::{Error, Result};
 use std::cell::RefCell;
 use tensorlib::{f16, Context, ScaleOptions, Tensor};
@@ -109,14 +109,14 @@ impl Network {
             x = ctx.scale(&x, shape.embedding_scale, ScaleOptions::new())?;
         }
         for layer in &self.layers {
-            x = layer.of(&run, &x)?;
+            x = layer.forward(&run, &x)?;
         }
         if !wanted.all {
             x = ctx.narrow(&x, 1, n - 1, 1)?;
         }
-        x = self.norm.of(ctx, &x)?;
+        x = self.norm.forward(ctx, &x)?;
         let mut logits = match &self.output {
-            Some(output) => output.of(ctx, &x, self.exact)?,
+            Some(output) => output.forward(ctx, &x, self.exact)?,
             None => product(ctx, &self.embeddings, &x, self.exact)?,
         };
         if shape.final_softcap > 0.0 {
@@ -127,9 +127,9 @@ impl Network {
     }
 
     /// A cache of experts with so many slots a layer, where the experts lie on another device than the first.
-    pub fn expert_cache(&self, slots: usize, home: &Home) -> Result<ExpertCache> {
+    pub fn expert_cache(&self, slots: usize, devices: &DeviceMap) -> Result<ExpertCache> {
         let layers: Vec<_> = self.layers.iter().map(|layer| layer.experts().map(ExpertFfn::matrices)).collect();
-        ExpertCache::new(&layers, slots, &self.shape, home)
+        ExpertCache::new(&layers, slots, &self.shape, devices)
     }
 
     /// After a run: which experts a layer has used.

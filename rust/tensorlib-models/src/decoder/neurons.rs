@@ -31,7 +31,7 @@ enum Rule {
 }
 
 /// Some neurons, on one device.
-struct Part {
+struct NeuronShard {
     gate: Linear,
     up: Linear,
     /// [width, neurons].
@@ -41,7 +41,7 @@ struct Part {
 /// A layer's feed-forward part.
 pub struct NeuronFfn {
     number: usize,
-    parts: Vec<Part>,
+    parts: Vec<NeuronShard>,
     rule: Rule,
     /// Of the down projection.
     additions: Vec<LowRank>,
@@ -63,10 +63,10 @@ impl NeuronFfn {
             return Err(Error::unsupported(message).with_hint("take the file that it was made of"));
         }
         let name = |part: &str| format!("blk.{number}.{part}");
-        let part = |rows| -> Result<Part> {
+        let part = |rows| -> Result<NeuronShard> {
             let linear = |part: &str| Linear::load_rows(weights, &name(part), width, ffn, rows);
             let down_t = weights.rows(&transposed, &[width, ffn], rows)?;
-            Ok(Part { gate: linear("ffn_gate")?, up: linear("ffn_up")?, down_t })
+            Ok(NeuronShard { gate: linear("ffn_gate")?, up: linear("ffn_up")?, down_t })
         };
         let parts = match weights.neurons(number, ffn)? {
             Some([hot, cold]) => vec![part(Some(&hot))?, part(Some(&cold))?],
@@ -79,7 +79,7 @@ impl NeuronFfn {
             _ => Rule::All,
         };
         let additions = weights.additions(&format!("{down}.weight"), &[ffn, width])?;
-        let added = |part: &Part| part.gate.has_additions() || part.up.has_additions();
+        let added = |part: &NeuronShard| part.gate.has_additions() || part.up.has_additions();
         if parts.len() > 1 && (!additions.is_empty() || parts.iter().any(added)) {
             let message = format!("layer {number}: adapters of feed-forward matrices whose neurons lie on two devices");
             return Err(Error::unsupported(message).with_hint("put the layer on one device, or leave the adapter out"));
@@ -88,7 +88,7 @@ impl NeuronFfn {
     }
 
     /// Of x, [width, tokens].
-    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let mut sum = self.part(run, &self.parts[0], x)?;
         for part in &self.parts[1..] {
@@ -100,7 +100,7 @@ impl NeuronFfn {
         })
     }
 
-    fn part(&self, run: &Run, part: &Part, x: &Tensor) -> Result<Tensor> {
+    fn part(&self, run: &Run, part: &NeuronShard, x: &Tensor) -> Result<Tensor> {
         let (ctx, few) = (run.ctx, run.tokens <= FEW_TOKENS);
         let plain = part.gate.plain(run.exact).zip(part.up.plain(run.exact));
         let plain = plain.filter(|_| self.additions.is_empty() && run.observed.is_none());
@@ -136,9 +136,9 @@ impl NeuronFfn {
     }
 
     /// Of all tokens, [neurons, tokens]; 0 where a neuron is not active.
-    fn hidden(&self, run: &Run, part: &Part, x: &Tensor) -> Result<Tensor> {
+    fn hidden(&self, run: &Run, part: &NeuronShard, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
-        let (gate, up) = (part.gate.of(ctx, x, run.exact)?, part.up.of(ctx, x, run.exact)?);
+        let (gate, up) = (part.gate.forward(ctx, x, run.exact)?, part.up.forward(ctx, x, run.exact)?);
         let activation = run.shape.activation;
         match self.rule {
             Rule::All | Rule::Positive => {

@@ -129,7 +129,7 @@ impl Session {
     /// An error about logits that were computed last.
     pub(crate) fn not_finite(&self, what: &str) -> Error {
         let position = self.len().saturating_sub(1);
-        let weight = self.decoder.0.originals.not_finite();
+        let weight = self.decoder.0.weight_memory.not_finite();
         let because = weight.map_or(String::new(), |weight| format!("; {weight}"));
         let message = format!("position {position}: {what}, and nothing can be drawn from that{because}");
         let error = Error::invalid(message);
@@ -176,14 +176,14 @@ impl Session {
         let run = network.logits(&self.ctx, (&self.cache, Some(&self.experts)), tokens, wanted)?;
         let graph = graph_of(std::slice::from_ref(&run))?;
         let experts = &mut self.experts;
-        let values = self.decoder.0.originals.keep(|| {
+        let values = self.decoder.0.weight_memory.keep(|| {
             graph.compute(&self.decoder.0.backend)?;
             for (layer, ids) in &run.chosen {
                 network.used(experts, *layer, &ids.to_vec::<i32>()?)?;
             }
             Ok(run.logits.to_vec::<f32>()?)
         })?;
-        self.decoder.0.originals.give_back();
+        self.decoder.0.weight_memory.give_back();
         for (layer, neurons) in &run.neurons {
             observe(*layer, &neurons.to_vec::<f32>()?);
         }

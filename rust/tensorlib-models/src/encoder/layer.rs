@@ -62,12 +62,12 @@ impl Layer {
     }
 
     /// The layer's result of x, [width, tokens].
-    pub fn of(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
+    pub fn forward(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
         let sum = ctx.add(&self.attention(run, x)?, x)?;
-        let x = self.output_norm.of(ctx, &sum)?;
+        let x = self.output_norm.forward(ctx, &sum)?;
         let sum = ctx.add(&self.feed(run, &x)?, &x)?;
-        self.norm.of(ctx, &sum)
+        self.norm.forward(ctx, &sum)
     }
 
     fn attention(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
@@ -76,7 +76,7 @@ impl Layer {
             let turned = |t: &Tensor| run.ctx.rope(t, run.positions, None, *options);
             (q, k) = (turned(&q)?, turned(&k)?);
         }
-        self.output.of(run.ctx, &attended(run, [&q, &k, &v])?, run.exact)
+        self.output.forward(run.ctx, &attended(run, [&q, &k, &v])?, run.exact)
     }
 
     /// Queries, keys and values as [head, heads, tokens].
@@ -86,12 +86,12 @@ impl Layer {
         match &self.projections {
             Projections::Apart { query, key, value } => {
                 let of = |part: &Linear| -> Result<Tensor> {
-                    Ok(ctx.reshape(&part.of(ctx, x, run.exact)?, [head, heads, tokens])?)
+                    Ok(ctx.reshape(&part.forward(ctx, x, run.exact)?, [head, heads, tokens])?)
                 };
                 Ok((of(query)?, of(key)?, of(value)?))
             }
             Projections::Fused(all) => {
-                let all = ctx.reshape(&all.of(ctx, x, run.exact)?, [head, 3 * heads, tokens])?;
+                let all = ctx.reshape(&all.forward(ctx, x, run.exact)?, [head, 3 * heads, tokens])?;
                 let part = |i: i64| ctx.narrow(&all, 1, i * heads, heads);
                 Ok((part(0)?, part(1)?, part(2)?))
             }
@@ -100,17 +100,17 @@ impl Layer {
 
     fn feed(&self, run: &Run, x: &Tensor) -> Result<Tensor> {
         let ctx = run.ctx;
-        let up = self.up.of(ctx, x, run.exact)?;
+        let up = self.up.forward(ctx, x, run.exact)?;
         let hidden = match (run.shape.activation, &self.gate) {
             (Activation::Gated(op), Some(gate)) => {
-                ctx.glu(&gate.of(ctx, x, run.exact)?, Some(&up), op, GluOptions::new().split(true))?
+                ctx.glu(&gate.forward(ctx, x, run.exact)?, Some(&up), op, GluOptions::new().split(true))?
             }
             (Activation::Gelu, _) => ctx.gelu(&up)?,
             (Activation::GeluErf, _) => ctx.gelu_erf(&up)?,
             (Activation::Relu, _) => ctx.relu(&up)?,
             (Activation::Gated(_), None) => return Err(Error::internal("a gated layer without its gate")),
         };
-        self.down.of(ctx, &hidden, run.exact)
+        self.down.forward(ctx, &hidden, run.exact)
     }
 }
 

@@ -9,14 +9,14 @@ mod shape;
 
 pub use options::EncoderOptions;
 
-use crate::originals::{Memory, Originals};
 use crate::package::Package;
 use crate::parts::{Norm, NormKind};
 use crate::placement::{Outline, Placed};
 use crate::sentences::{Pooling, SentenceSettings};
 use crate::tokenizer::Tokenizer;
 use crate::warnings::Warnings;
-use crate::weights::{Home, Loaded, Weights};
+use crate::weight_memory::{Memory, WeightMemory};
+use crate::weights::{DeviceMap, Loaded, Weights};
 use crate::{Error, Result};
 use batches::{batches, Batch};
 use distances::Biases;
@@ -43,7 +43,7 @@ pub struct Encoder {
     max_tokens: usize,
     warnings: Warnings,
     exact: bool,
-    originals: Originals,
+    weight_memory: WeightMemory,
     /// Its tensors and their bytes.
     loaded: Vec<Placed>,
     backend: Backend,
@@ -91,7 +91,8 @@ impl Encoder {
     pub unsafe fn outline(path: impl AsRef<Path>, backend: &Backend, options: &EncoderOptions) -> Result<Outline> {
         // SAFETY: as the caller promises.
         let package = unsafe { Package::open_mapped(path.as_ref())? };
-        let encoder = Self::at_home(package, backend, options, Home::new(backend, &options.placement).outline())?;
+        let encoder =
+            Self::with_devices(package, backend, options, DeviceMap::new(backend, &options.placement).outline())?;
         let lines = [vec![0; encoder.max_tokens.max(1)]];
         let ctx = Context::on(backend);
         let mut bytes = vec![0; backend.devices().len()];
@@ -104,16 +105,16 @@ impl Encoder {
     }
 
     fn from_package(package: Package, backend: &Backend, options: &EncoderOptions) -> Result<Self> {
-        Self::at_home(package, backend, options, Home::new(backend, &options.placement))
+        Self::with_devices(package, backend, options, DeviceMap::new(backend, &options.placement))
     }
 
-    fn at_home(package: Package, backend: &Backend, options: &EncoderOptions, home: Home) -> Result<Self> {
+    fn with_devices(package: Package, backend: &Backend, options: &EncoderOptions, devices: DeviceMap) -> Result<Self> {
         let (shape, names) = architectures::read(&package.settings)?;
         let tokenizer = package.tokenizer()?;
         let sentence = package.sentence_settings(options.pooling)?;
         let mut max_tokens = usize::try_from(shape.max_tokens).unwrap_or(0);
         max_tokens = sentence.max_tokens.map_or(max_tokens, |n| n.min(max_tokens));
-        let weights = Weights::new(package.files, names, home, options.stored_as)?;
+        let weights = Weights::new(package.files, names, devices, options.stored_as)?;
         let width = shape.width;
         let vocabulary = weights.vocabulary(width)?;
         let types = match weights.shape_of("token_types.weight") {
@@ -139,7 +140,7 @@ impl Encoder {
             max_tokens,
             warnings: package.warnings,
             exact: options.exact,
-            originals: Originals::new(weights.loaded(), weights.contexts(), backend),
+            weight_memory: WeightMemory::new(weights.loaded(), weights.contexts(), backend),
             loaded: weights.loaded().iter().map(Loaded::placed).collect(),
             backend: backend.clone(),
             shape,
@@ -170,7 +171,7 @@ impl Encoder {
 
     /// What the weights take now; less once something was computed, as originals of packed weights are given back.
     pub fn memory(&self) -> Memory {
-        self.originals.memory()
+        self.weight_memory.memory()
     }
 
     /// The tokens of a text, special ones and the folder's default prompt included, and whether it was cut to [`Encoder::max_tokens`].
@@ -254,7 +255,7 @@ impl Encoder {
     }
 
     fn not_finite(&self, line: usize, token: usize, value: f32) -> Error {
-        let because = self.originals.not_finite().map_or(String::new(), |weight| format!("; {weight}"));
+        let because = self.weight_memory.not_finite().map_or(String::new(), |weight| format!("; {weight}"));
         Error::invalid(format!(
             "line {line}: the vector of its token {token} holds {value}, which is no vector{because}"
         ))
@@ -265,8 +266,8 @@ impl Encoder {
     fn compute(&self, ctx: &Context, lines: &[Vec<u32>], batch: &Batch) -> Result<Vec<f32>> {
         let x = self.hidden(ctx, lines, batch)?;
         let graph = Graph::new(&[&x])?;
-        self.originals.keep(|| Ok(graph.compute(&self.backend)?))?;
-        self.originals.give_back();
+        self.weight_memory.keep(|| Ok(graph.compute(&self.backend)?))?;
+        self.weight_memory.give_back();
         Ok(x.to_vec::<f32>()?)
     }
 
@@ -291,7 +292,7 @@ impl Encoder {
             // All tokens are of the first type.
             x = ctx.add(&x, &ctx.narrow(types, 1, 0, 1)?)?;
         }
-        x = self.norm.of(ctx, &x)?;
+        x = self.norm.forward(ctx, &x)?;
         let longest = batch.groups.iter().map(|group| group.length).max().unwrap_or(0);
         let run = Run {
             ctx,
@@ -302,7 +303,7 @@ impl Encoder {
             exact: self.exact,
         };
         for layer in &self.layers {
-            x = layer.of(&run, &x)?;
+            x = layer.forward(&run, &x)?;
         }
         Ok(x)
     }

@@ -3,7 +3,7 @@
 //! Where an adapter has matrices A, [inputs, rank], and B, [rank, outputs], for a matrix W of the model, W x becomes
 //! W x + scale * B (A x). Nothing is merged into W, which may be quantised.
 
-use super::{Home, HubName, HubNames, Stack, Weights};
+use super::{DeviceMap, HubName, HubNames, Stack, Weights};
 use crate::files::Source;
 use crate::settings::{check_fields, json_of, read_json, Fields, Settings};
 use crate::warnings::Warnings;
@@ -40,7 +40,7 @@ impl Scaling {
 impl Adapter {
     /// A GGUF file of type `adapter` for a GGUF model, or for a hub folder the folder that PEFT writes
     /// (adapter_config.json, adapter_model.safetensors). `names` are those of the model's folder.
-    pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, home: &Home) -> Result<Self> {
+    pub fn open(path: &Path, scale: f64, model: &Settings, names: &HubNames, devices: &DeviceMap) -> Result<Self> {
         let about = |e: Error| e.about(path.display());
         if !scale.is_finite() {
             return Err(about(Error::invalid(format!("a scale of {scale}: a finite number is valid"))));
@@ -57,7 +57,7 @@ impl Adapter {
                 return Err(about(other_kind("safetensors", "GGUF, which takes GGUF's")))
             }
         };
-        let weights = Weights::new(source, adapter_names(names), home.clone(), None)?;
+        let weights = Weights::new(source, adapter_names(names), devices.clone(), None)?;
         let scaling = Scaling { alpha: (alpha != 0.0).then_some(alpha), by_root, asked: scale };
         Ok(Adapter { path: path.display().to_string(), weights, scaling })
     }

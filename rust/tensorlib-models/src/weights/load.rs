@@ -50,7 +50,7 @@ impl Weights {
                 self.constant(leaf)?
             }
         };
-        self.keep(name, self.home.device(name), &leaf);
+        self.keep(name, self.devices.device(name), &leaf);
         Ok(Some(leaf))
     }
 
@@ -72,8 +72,8 @@ impl Weights {
         if self.is_shape_alone(shape.iter().product(), name) {
             return self.shape_alone(name, dtype, shape);
         }
-        let leaf = match self.home.is_outline() {
-            true => Context::on(self.home.part(name)).zeros(dtype, shape)?,
+        let leaf = match self.devices.is_outline() {
+            true => Context::on(self.devices.part(name)).zeros(dtype, shape)?,
             false => self.context(name).zeros(dtype, shape)?,
         };
         leaf.set_name(name)?;
@@ -122,8 +122,8 @@ impl Weights {
     /// Encoded by the host: the leaf may be on a device.
     fn part_bytes(&self, name: &str, dtype: DType, values: &[f32], row: usize) -> Result<Vec<u8>> {
         check_range(name, dtype, values)?;
-        if self.home.part(name).device() == "cpu" {
-            return Ok(self.home.part(name).quantize(dtype, values, row, None)?);
+        if self.devices.part(name).device() == "cpu" {
+            return Ok(self.devices.part(name).quantize(dtype, values, row, None)?);
         }
         Ok(dtype.quantize(values, row, None)?)
     }

@@ -1,7 +1,7 @@
 //! A model's tensors as leafs, by the names that GGUF files have for them.
 
 mod adapter;
-mod home;
+mod device_map;
 mod hub_names;
 mod left;
 mod load;
@@ -9,7 +9,7 @@ mod scales;
 mod segments;
 
 pub use adapter::{Adapter, LowRank};
-pub use home::{Home, Rows};
+pub use device_map::{DeviceMap, Rows};
 pub use hub_names::{HubName, HubNames, Stack};
 pub use scales::Quantization;
 
@@ -51,7 +51,7 @@ enum Files {
 /// The tensors of one model, as constant leafs.
 pub struct Weights {
     files: Files,
-    home: Home,
+    devices: DeviceMap,
     /// One on each device.
     contexts: Vec<Context>,
     stored_as: Option<DType>,
@@ -63,7 +63,7 @@ pub struct Weights {
 
 impl Weights {
     /// Of these files. `stored_as` is the type that matrices are converted to when they are loaded.
-    pub fn new(source: Source, names: HubNames, home: Home, stored_as: Option<DType>) -> Result<Self> {
+    pub fn new(source: Source, names: HubNames, devices: DeviceMap, stored_as: Option<DType>) -> Result<Self> {
         if let Some(to) = stored_as.filter(|to| !matches!(to.kind(), Kind::Floating | Kind::Weight)) {
             return Err(Error::invalid(format!(
                 "weights stored as {to}: floats, and blocks of weights as q8_0, are valid"
@@ -76,9 +76,9 @@ impl Weights {
                 Files::Hub { set, entries, names }
             }
         };
-        let contexts = home.contexts("weights")?;
+        let contexts = devices.contexts("weights")?;
         let (loaded, taken) = (RefCell::default(), RefCell::default());
-        Ok(Weights { files, home, contexts, stored_as, loaded, taken, adapters: Vec::new() })
+        Ok(Weights { files, devices, contexts, stored_as, loaded, taken, adapters: Vec::new() })
     }
 
     /// The same with these adapters, which matrices that are loaded ask.
@@ -112,21 +112,21 @@ impl Weights {
 
     /// The context that a tensor of this name goes to.
     fn context(&self, name: &str) -> &Context {
-        &self.contexts[self.home.device(name)]
+        &self.contexts[self.devices.device(name)]
     }
 
     /// A leaf of these values, which the files do not have.
     pub fn made(&self, values: &[f32]) -> Result<Tensor> {
         let leaf = self.contexts[0].zeros(DType::F32, [values.len() as i64])?;
-        if !self.home.is_outline() {
+        if !self.devices.is_outline() {
             leaf.write(values)?;
         }
         Ok(leaf)
     }
 
-    /// As [`Home::neurons`].
+    /// As [`DeviceMap::neurons`].
     pub fn neurons(&self, layer: usize, count: i64) -> Result<Option<[Rows; 2]>> {
-        self.home.neurons(layer, count)
+        self.devices.neurons(layer, count)
     }
 
     /// The tensor of this name and shape, or some of its rows. Only GGUF files have tensors that are asked for by rows.
@@ -144,7 +144,7 @@ impl Weights {
         let ctx = &self.contexts[rows.device];
         let leaf = ctx.zeros(to, [shape[0], rows.numbers.len() as i64])?;
         leaf.set_name(name)?;
-        if self.home.is_outline() {
+        if self.devices.is_outline() {
             self.keep(name, rows.device, &leaf);
             return Ok(leaf);
         }
@@ -206,7 +206,7 @@ impl Weights {
                 self.load(set, name, &segments, shape, plus)?
             }
         };
-        self.keep(name, self.home.device(name), &leaf);
+        self.keep(name, self.devices.device(name), &leaf);
         Ok(Some(leaf))
     }
 
@@ -273,7 +273,7 @@ impl Weights {
     /// What is small is loaded all the same: models compute with its values.
     fn is_shape_alone(&self, elements: i64, name: &str) -> bool {
         const LARGE: i64 = 1 << 12;
-        self.home.is_outline() && elements >= LARGE && !SMALL.contains(&name)
+        self.devices.is_outline() && elements >= LARGE && !SMALL.contains(&name)
     }
 
     fn shape_alone(&self, name: &str, stored: DType, shape: &[i64]) -> Result<Tensor> {
@@ -294,7 +294,7 @@ impl Weights {
                 if to == DType::F16 {
                     check_range(name, to, &leaf.to_f32_vec()?)?;
                 }
-                self.constant(self.home.part(name).quantize_tensor(&leaf, to, None)?)
+                self.constant(self.devices.part(name).quantize_tensor(&leaf, to, None)?)
             }
             None => Ok(leaf),
         }

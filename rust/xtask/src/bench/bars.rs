@@ -25,10 +25,8 @@ pub fn draw(rows: &Rows) -> Option<String> {
     let group = BAR * shown.len() as f64 + BETWEEN_TYPES;
     let height = TOP + group * kinds.len() as f64 + 12.0;
     let run = &rows.run;
-    let subtitle = format!(
-        "{}, {}, level {}, one thread; weights cold, 10⁹ operations a second, best",
-        run.cpu, run.date, run.level
-    );
+    let subtitle =
+        format!("{}, {}, ISA {}, one thread; weights cold, 10⁹ operations a second, best", run.cpu, run.date, run.isa);
     let mut svg = Svg::new(WIDTH, height, "Products beside peers", &subtitle);
     for (i, who) in shown.iter().enumerate() {
         let x = PANELS[0].0 + 130.0 * i as f64;

@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: builds benches/ for measuring and runs it on each level that this CPU has.
+//! `cargo xtask bench`: builds benches/ for measuring and runs it on each ISA that this CPU has.
 
 mod bars;
 mod report;
@@ -9,7 +9,7 @@ mod svg;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::objects;
+use crate::build_cache;
 use crate::process::on_path;
 use crate::tools;
 use crate::workspace::{jobs, make_dir, Workspace};
@@ -22,10 +22,10 @@ const CRITERION: &str = "
 The same shapes through the Rust API, with criterion's statistics and a report in target/criterion/report/index.html:
   cargo bench --package tensorlib-benches                      all
   cargo bench --package tensorlib-benches -- mul_mat/n1        those whose names have it
-  TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches   another level
+  TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches   another ISA
 docs/performance/method.md explains the columns; docs/performance.md says what came out.";
 
-/// Builds in Release, then runs the program once per level (or on the one of `--level`); `options` are its own. With
+/// Builds in Release, then runs the program once per ISA (or on the one of `--isa`); `options` are its own. With
 /// `--report` draws what it measures, or with `--report FILE...` what was measured before.
 pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
     let out = ws.out.join("bench");
@@ -34,24 +34,24 @@ pub fn run(ws: &Workspace, options: &[&str]) -> Result<(), String> {
         let files = if files.is_empty() { measured(ws, &out)? } else { files };
         return report::write(&files, &out.join("report"));
     }
-    let (level, options) = match options {
-        ["--level", level, rest @ ..] => (Some(*level), rest),
+    let (isa, options) = match options {
+        ["--isa", isa, rest @ ..] => (Some(*isa), rest),
         rest => (None, rest),
     };
     let program = build(ws)?;
-    for name in levels(ws, &program, level)? {
+    for name in isas(ws, &program, isa)? {
         measure(&program, &name, options)?;
     }
     println!("{CRITERION}");
     Ok(())
 }
 
-/// A file of rows for each level: `avx2.json`.
+/// A file of rows for each ISA: `avx2.json`.
 fn measured(ws: &Workspace, out: &Path) -> Result<Vec<PathBuf>, String> {
     make_dir(out)?;
     let program = build(ws)?;
     let mut files = Vec::new();
-    for name in levels(ws, &program, None)? {
+    for name in isas(ws, &program, None)? {
         let file = out.join(format!("{name}.json"));
         let path = file.to_string_lossy().into_owned();
         let sections = DRAWN.map(|section| ["--only", section]).concat();
@@ -71,31 +71,31 @@ fn build(ws: &Workspace) -> Result<PathBuf, String> {
     if on_path("ninja").is_some() && !build.join("CMakeCache.txt").exists() {
         configure = configure.args(["-G", "Ninja"]);
     }
-    objects::shared(ws, configure.arg("-DTENSORLIB_WERROR=ON")).capture()?;
+    build_cache::shared(ws, configure.arg("-DTENSORLIB_WERROR=ON")).capture()?;
     let make = ws.cmd("cmake").arg("--build").arg(&build).args(["--target", TARGET, "-j", &jobs()]);
-    objects::shared(ws, make).capture()?;
+    build_cache::shared(ws, make).capture()?;
     Ok(build.join("benches").join(TARGET))
 }
 
-/// The levels of this CPU, or the one that is wanted.
-fn levels(ws: &Workspace, program: &Path, wanted: Option<&str>) -> Result<Vec<String>, String> {
-    let all = ws.cmd(program).arg("--levels").capture()?;
+/// The ISAs of this CPU, or the one that is wanted.
+fn isas(ws: &Workspace, program: &Path, wanted: Option<&str>) -> Result<Vec<String>, String> {
+    let all = ws.cmd(program).arg("--isas").capture()?;
     let names: Vec<String> = all.lines().filter(|name| wanted.is_none_or(|w| w == *name)).map(String::from).collect();
     if names.is_empty() {
         let there = all.split_whitespace().collect::<Vec<_>>().join(", ");
-        return Err(format!("no level {}: this CPU has {there}", wanted.unwrap_or_default()));
+        return Err(format!("no ISA {}: this CPU has {there}", wanted.unwrap_or_default()));
     }
     Ok(names)
 }
 
-/// A process for each level: OpenBLAS chooses its kernels once, when it is loaded.
-fn measure(program: &Path, level: &str, options: &[&str]) -> Result<(), String> {
+/// A process for each ISA: OpenBLAS chooses its kernels once, when it is loaded.
+fn measure(program: &Path, isa: &str, options: &[&str]) -> Result<(), String> {
     // Not by `Cmd`, which keeps the output until the end: a run takes minutes.
     let mut command = Command::new(program);
-    command.args(options).env("TENSORLIB_ISA", level).stdin(Stdio::null());
+    command.args(options).env("TENSORLIB_ISA", isa).stdin(Stdio::null());
     let status = command.status().map_err(|e| format!("{}: {e}", program.display()))?;
     if status.success() {
         return Ok(());
     }
-    Err(format!("{TARGET} on {level}: {status}"))
+    Err(format!("{TARGET} on {isa}: {status}"))
 }

@@ -32,7 +32,7 @@ fn parts(rows: &Rows) -> Vec<(&'static str, String)> {
 /// Ours on one thread, of the roof, and the best peer.
 fn table(rows: &Rows) -> String {
     let run = &rows.run;
-    let mut text = format!("{}, {}, level {}, one thread, 10^9 operations a second:\n\n", run.cpu, run.date, run.level);
+    let mut text = format!("{}, {}, ISA {}, one thread, 10^9 operations a second:\n\n", run.cpu, run.date, run.isa);
     text += "| type | n | ours | of the roof | best peer | | ours / its |\n|---|---|---|---|---|---|---|\n";
     let (kinds, columns) = (rows.kinds(), rows.columns());
     for (kind, n) in kinds.iter().flat_map(|kind| columns.iter().map(move |n| (*kind, *n))) {

@@ -45,7 +45,7 @@ pub fn draw(rows: &Rows) -> Option<String> {
     let axes = Axes::of(&series, &peaks.iter().map(|(peak, _)| *peak).collect::<Vec<_>>());
     let run = &rows.run;
     let subtitle =
-        format!("{}, {}, level {}, one thread; weights cold, the best of each row", run.cpu, run.date, run.level);
+        format!("{}, {}, ISA {}, one thread; weights cold, the best of each row", run.cpu, run.date, run.isa);
     let mut svg = Svg::new(WIDTH, HEIGHT, "Products below the roof that memory and arithmetic set", &subtitle);
     grid(&mut svg, &axes);
     roofs(&mut svg, &axes, bandwidth, &peaks);

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// A run's machine and hour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    pub level: String,
+    pub isa: String,
     pub date: String,
     pub cpu: String,
 }
@@ -68,12 +68,12 @@ impl Rows {
             let object: Value = serde_json::from_str(line).map_err(|e| format!("line {}: {e}", i + 1))?;
             let fields = Fields { object, line: i + 1 };
             if fields.text("section")? == "run" {
-                run = Some(Run { level: fields.text("level")?, date: fields.text("date")?, cpu: fields.text("cpu")? });
+                run = Some(Run { isa: fields.text("isa")?, date: fields.text("date")?, cpu: fields.text("cpu")? });
             } else {
                 rows.push(row_of(&fields)?);
             }
         }
-        let run = run.ok_or("no line has \"section\": \"run\" with level, date and cpu")?;
+        let run = run.ok_or("no line has \"section\": \"run\" with ISA, date and cpu")?;
         Ok(Self { run, rows })
     }
 
@@ -164,7 +164,7 @@ fn row_of(fields: &Fields) -> Result<Row, String> {
 mod tests {
     use super::*;
 
-    const RUN: &str = r#"{"section": "run", "level": "avx2", "date": "2026-11-22 15:08 UTC", "cpu": "a \"CPU\""}"#;
+    const RUN: &str = r#"{"section": "run", "isa": "avx2", "date": "2026-11-22 15:08 UTC", "cpu": "a \"CPU\""}"#;
     const ROW: &str = r#"{"section": "weights", "who": "tensorlib", "type": "f32", "constant": false, "n": 8, "threads": 1, "weight_bytes": 4, "peak": 100, "bandwidth": 20.5, "best": 70}"#;
 
     #[test]

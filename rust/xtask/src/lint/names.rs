@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use super::none_of;
 use crate::workspace::Workspace;
 
-/// Code that is compiled for every level must not name one: the level's own header (vec_*.hpp) and the table of
-/// levels (level.*) are the only places that do.
+/// Code that is compiled for every ISA must not name one: the ISA's own header (vec_*.hpp) and the table of
+/// ISAs (isa.*) are the only places that do.
 pub fn instruction_sets(ws: &Workspace) -> Result<(), String> {
     let mut found = Vec::new();
     let mut searched = 0;
-    for file in ws.files_of(&[".cpp", ".hpp", ".inc"], &["cpp/cpu/kernels", "cpp/cpu/leaf"])? {
+    for file in ws.files_of(&[".cpp", ".hpp", ".inc"], &["cpp/cpu/kernels", "cpp/cpu/simd"])? {
         let name = file.rsplit('/').next().unwrap_or(&file);
-        if file.contains("/leaf/") && (name.starts_with("vec_") || name.starts_with("level.")) {
+        if file.contains("/simd/") && (name.starts_with("vec_") || name.starts_with("isa.")) {
             continue;
         }
         searched += 1;
@@ -24,7 +24,7 @@ pub fn instruction_sets(ws: &Workspace) -> Result<(), String> {
         }
     }
     if searched == 0 {
-        return Err("no file in cpp/cpu/kernels and cpp/cpu/leaf: this rule looks in the wrong place".into());
+        return Err("no file in cpp/cpu/kernels and cpp/cpu/simd: this rule looks in the wrong place".into());
     }
     none_of(found)
 }
@@ -35,13 +35,13 @@ fn instruction_set(line: &str) -> Option<&str> {
         let word = *word;
         let part = word.to_ascii_lowercase();
         let numbered = |name: &str| part.strip_prefix(name).is_some_and(|n| n.chars().all(|c| c.is_ascii_digit()));
-        // `fma` in small letters is an operation (Vec::fma), which every level has in its own way.
+        // `fma` in small letters is an operation (Vec::fma), which every ISA has in its own way.
         let extension = word == "FMA" || numbered("fma") && part != "fma";
         part.starts_with("avx") || numbered("sse") || extension || part == "neon" || numbered("mm")
     })
 }
 
-/// Every folder of the first two levels with tracked files, and the engine's third: cpp/cpu/leaf.
+/// Every folder of the first two levels with tracked files, and the engine's third: cpp/cpu/simd.
 pub fn readmes(ws: &Workspace) -> Result<(), String> {
     let files = ws.files()?;
     let mut folders = BTreeSet::new();

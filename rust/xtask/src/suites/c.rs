@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
+use crate::isas;
 use crate::suite::Run;
-use crate::suites::{answers, digits, encoder, training};
+use crate::suites::{digits, encoder, expect, training};
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
-    levels::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
+    isas::for_each(run, |run, isa| programs(run, &build, &[("TENSORLIB_ISA", isa)]))?;
     cases(run, &build, &super::JOINED_CPUS)?;
     run.tests("UTF-8 paths", Style::Status, run.ws.cmd(build.join("tests/capi/tl_c_utf8_paths")).dir(&run.ws.out))?;
     digits::everything(run, "C digits", &build.join("examples/c/tl_c_digits"))?;
@@ -21,11 +21,11 @@ pub fn run(run: &mut Run) -> Result<(), String> {
 /// bad_input, quickstart, cases and the encoder, with these variables set.
 pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let ws = run.ws;
-    let title = answers::title_of(envs);
+    let title = expect::title_of(envs);
     let cmd = |name: &str| ws.cmd(build.join("tests/capi").join(name)).limit(super::TEST_LIMIT).envs(envs);
     run.tests(&format!("bad input {title}"), Style::Line, cmd("tl_c_bad_input"))?;
     cases(run, build, envs)?;
-    let printed = run.step(cmd("tl_c_quickstart")).and_then(|out| answers::expect(&out.text, answers::QUICKSTART));
+    let printed = run.step(cmd("tl_c_quickstart")).and_then(|out| expect::expect(&out.text, expect::QUICKSTART));
     run.check(&format!("quickstart {title}"), printed);
     encoder::under(run, "C", &ws.cmd(build.join("examples/c/tl_c_encoder")), envs)
 }
@@ -33,9 +33,5 @@ pub fn programs(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<()
 /// The cases alone.
 pub fn cases(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
     let program = run.ws.cmd(build.join("tests/capi/tl_c_cases")).arg(run.ws.root.join("tests/cases"));
-    run.tests(
-        &format!("C cases {}", answers::title_of(envs)),
-        Style::Cases,
-        program.limit(super::TEST_LIMIT).envs(envs),
-    )
+    run.tests(&format!("C cases {}", expect::title_of(envs)), Style::Cases, program.limit(super::TEST_LIMIT).envs(envs))
 }

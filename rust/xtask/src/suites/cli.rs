@@ -1,6 +1,6 @@
 //! The command-line tool: its tests, what a user gets by `cargo install`, and the man pages that go with it.
 
-use crate::objects;
+use crate::build_cache;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir};
@@ -11,12 +11,12 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     tools::native(ws)?;
     // Optimised: they quantise, and a build for debugging takes minutes for that.
-    let tests = objects::cargo(ws).args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
+    let tests = build_cache::cargo(ws).args(["test", "--release", "--no-fail-fast", "--package", "tensorlib-cli"]);
     run.tests("tests", crate::counts::Style::Cargo, tests)?;
     let root = ws.out.join("cli");
     remove_dir(&root)?;
     make_dir(&root)?;
-    let install = objects::cargo(ws)
+    let install = build_cache::cargo(ws)
         .args(["install", "--locked", "--quiet", "--path", "rust/tensorlib-cli", "--root"])
         .arg(&root);
     let installed = run.step(install).map(drop);

@@ -1,16 +1,16 @@
-//! Every GoogleTest program below tests/cpp of the build, on each level that it may differ on, and the C++ examples.
+//! Every GoogleTest program below tests/cpp of the build, on each ISA that it may differ on, and the C++ examples.
 
 use std::path::{Path, PathBuf};
 
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{answers, digits, encoder, training};
+use crate::suites::{digits, encoder, expect, training};
 
-/// Programs for which one run is all levels': they compute nothing that depends on the level, or go through all levels
-/// themselves, which they do where TENSORLIB_ISA is not set. All others run on each level.
+/// Programs for which one run is all ISAs': they compute nothing that depends on the ISA, or go through all ISAs
+/// themselves, which they do where TENSORLIB_ISA is not set. All others run on each ISA.
 const ONCE: [&str; 14] = [
     "api_test",
     "arena_test",
@@ -30,7 +30,7 @@ const ONCE: [&str; 14] = [
 
 pub fn run(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
-    each_level(run, &build, &[])?;
+    each_isa(run, &build, &[])?;
     some_programs(run, &build.join("tests/cpp"), |name| name == "cases_test", &[super::JOINED_CPUS.to_vec()])?;
     encoder::everything(run, "C++", &run.ws.cmd(build.join("examples/cpp/tl_cpp_encoder")))?;
     digits::everything(run, "C++ digits", &build.join("examples/cpp/tl_cpp_digits"))?;
@@ -38,17 +38,17 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     training::everything(run, "C++", |name| ws.cmd(build.join(format!("examples/cpp/tl_cpp_{name}"))))
 }
 
-/// Runs the programs that need no GPU with these variables set, on each level or once.
-pub fn each_level(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
-    let levels = levels::all(run)?;
-    on_levels(run, build, &levels, envs, &[])
+/// Runs the programs that need no GPU with these variables set, on each ISA or once.
+pub fn each_isa(run: &mut Run, build: &Path, envs: &[(&str, &str)]) -> Result<(), String> {
+    let isas = isas::all(run)?;
+    on_isas(run, build, &isas, envs, &[])
 }
 
-/// The same on these levels, without some programs.
-pub fn on_levels(
+/// The same on these ISAs, without some programs.
+pub fn on_isas(
     run: &mut Run,
     build: &Path,
-    levels: &[String],
+    isas: &[String],
     envs: &[(&str, &str)],
     without: &[&str],
 ) -> Result<(), String> {
@@ -58,7 +58,7 @@ pub fn on_levels(
     if !gone.is_empty() {
         return Err(format!("{} should run once, but is not in {}", gone.join(", "), dir.display()));
     }
-    let on_each: Vec<_> = levels.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], envs].concat()).collect();
+    let on_each: Vec<_> = isas.iter().map(|isa| [&[("TENSORLIB_ISA", isa.as_str())], envs].concat()).collect();
     let mut commands = commands(run, &dir, |name| ONCE.contains(&name) && !without.contains(&name), &[envs.to_vec()])?;
     let other = |name: &str| !ONCE.contains(&name) && !without.contains(&name) && !name.starts_with("cuda_");
     commands.extend(self::commands(run, &dir, other, &on_each)?);
@@ -96,7 +96,7 @@ fn commands(
     let ws = run.ws;
     let of = |program: &PathBuf, envs: &Vec<(&str, &str)>| {
         let cmd = ws.cmd(program).arg("--gtest_color=no").limit(super::TEST_LIMIT).envs(envs);
-        (format!("{} {}", name_of(program), answers::title_of(envs)), cmd)
+        (format!("{} {}", name_of(program), expect::title_of(envs)), cmd)
     };
     Ok(envs.iter().flat_map(|envs| found.iter().map(move |program| of(program, envs))).collect())
 }

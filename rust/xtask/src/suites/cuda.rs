@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{c, cpp, devices, export, install, rust};
+use crate::build_cache;
 use crate::builds;
 use crate::counts::Style;
-use crate::objects;
 use crate::suite::Run;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir, Workspace};
@@ -101,7 +101,7 @@ fn spills(run: &mut Run, build: &Path) -> Result<(), String> {
         let planted = dir.join(format!("tile_{values}.cu"));
         std::fs::write(&planted, SPILL.replace("VALUES", &values.to_string())).map_err(|e| e.to_string())?;
         let line = other_source(&command, &source, &planted);
-        objects::shared(run.ws, run.ws.cmd("sh").arg("-c").arg(line).dir(build)).capture()
+        build_cache::shared(run.ws, run.ws.cmd("sh").arg("-c").arg(line).dir(build)).capture()
     };
     let small = compile(4).map(drop);
     let large = match compile(200) {
@@ -166,7 +166,7 @@ fn feature(run: &mut Run, architectures: &str) -> Result<(), String> {
 }
 
 fn with_nvcc(ws: &Workspace) -> Result<crate::process::Cmd, String> {
-    Ok(objects::cargo(ws).env("CUDACXX", tools::cuda()?))
+    Ok(build_cache::cargo(ws).env("CUDACXX", tools::cuda()?))
 }
 
 /// What opening `cuda:0` says on a machine without one. It has to name the device and a reason.

@@ -1,9 +1,9 @@
 //! What takes too long for every change: ThreadSanitizer, valgrind, long runs, the simulated GPU in other orders.
 
+use crate::build_cache;
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
-use crate::objects;
+use crate::isas;
 use crate::python;
 use crate::suite::Run;
 use crate::system;
@@ -32,9 +32,9 @@ pub fn valgrind(run: &mut Run) -> Result<(), String> {
     run.tests("cases", Style::Cases, under("tests/capi/tl_c_cases").arg(ws.root.join("tests/cases")))?;
     super::encoder::under(run, "C", &under("examples/c/tl_c_encoder"), &[])?;
     // valgrind has no AVX-512 and hides it from CPUID, so the library takes the best of what is left.
-    let seen = under("tests/capi/tl_c_isa_levels").capture()?;
-    levels::for_each(run, |run, isa| {
-        if !seen.lines().any(|level| level == isa) {
+    let seen = under("tests/capi/tl_c_isas").capture()?;
+    isas::for_each(run, |run, isa| {
+        if !seen.lines().any(|line| line == isa) {
             run.skip(isa, "valgrind does not have these instructions");
         }
         Ok(())
@@ -45,7 +45,7 @@ pub fn long(run: &mut Run) -> Result<(), String> {
     let build = builds::tests(run)?;
     super::cpp::all_programs(run, &build, &[("TENSORLIB_DEEP", "1")])?;
     let ws = run.ws;
-    let tests = objects::cargo(ws).args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
+    let tests = build_cache::cargo(ws).args(["test", "--release", "--package", "tensorlib"]).env("TENSORLIB_DEEP", "1");
     run.tests("Rust", Style::Cargo, tests)
 }
 
@@ -92,18 +92,22 @@ pub fn interop(run: &mut Run) -> Result<(), String> {
     let step = |what: &str| ws.cmd(&python).arg(&script).arg(what).arg(&folder);
     run.tests("Python writes", Style::Status, step("write"))?;
     let ours = ["test", "--release", "--package", "tensorlib", "--features", "safetensors", "--test", "interop"];
-    run.tests("ours reads and writes", Style::Cargo, objects::cargo(ws).args(ours).env("TENSORLIB_INTEROP", &folder))?;
+    run.tests(
+        "ours reads and writes",
+        Style::Cargo,
+        build_cache::cargo(ws).args(ours).env("TENSORLIB_INTEROP", &folder),
+    )?;
     run.tests("Python reads", Style::Status, step("read"))?;
     real_model(run)
 }
 
-/// Vectors of a published model beside PyTorch's, on each level.
+/// Vectors of a published model beside PyTorch's, on each ISA.
 fn real_model(run: &mut Run) -> Result<(), String> {
     let (ws, python) = (run.ws, python::with_model(run.ws)?);
-    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib-cli"]))?;
+    run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib-cli"]))?;
     let check = ws.cmd(&python).arg(ws.root.join("tests/interop/minilm.py")).arg("check");
     let check = check.arg(ws.out.join("rust/release/tensorlib"));
-    levels::for_each(run, |run, isa| {
+    isas::for_each(run, |run, isa| {
         run.tests(&format!("all-MiniLM-L6-v2 {isa}"), Style::Status, check.clone().env("TENSORLIB_ISA", isa))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::answers::expect;
+use super::expect::expect;
 use crate::process::Cmd;
 use crate::suite::Run;
 

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::levels;
+use crate::isas;
 use crate::process::Cmd;
 use crate::python;
 use crate::suite::Run;
-use crate::suites::answers;
+use crate::suites::expect;
 use crate::workspace::{make_dir, remove_dir};
 
 /// By how much an element that is printed may be off: far above F32's errors and half of the last digit, far below what an
@@ -17,9 +17,9 @@ const TOLERANCE: f64 = 1e-5;
 /// Between languages: one step of the last digit, which each may round in its own way.
 const STEP: f64 = 1.1e-6;
 
-/// The example of some language: the vectors on each level, then what it refuses.
+/// The example of some language: the vectors on each ISA, then what it refuses.
 pub fn everything(run: &mut Run, language: &str, program: &Cmd) -> Result<(), String> {
-    levels::for_each(run, |run, isa| vectors(run, language, program, &[("TENSORLIB_ISA", isa)]))?;
+    isas::for_each(run, |run, isa| vectors(run, language, program, &[("TENSORLIB_ISA", isa)]))?;
     refusals(run, language, program)
 }
 
@@ -32,7 +32,7 @@ pub fn under(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]
 /// The vectors with these variables set. Where another language has had the same, they must agree.
 pub fn vectors(run: &mut Run, language: &str, program: &Cmd, envs: &[(&str, &str)]) -> Result<(), String> {
     let (folder, expected) = models(run)?;
-    let title = answers::title_of(envs);
+    let title = expect::title_of(envs);
     let program = program.clone().limit(super::TEST_LIMIT).envs(envs);
     let cases = list(&expected, "vectors")?.iter().enumerate();
     let outcome = cases.map(|(i, case)| {
@@ -73,7 +73,7 @@ fn refused_well(message: &str, word: &str) -> Result<(), String> {
     if !known || !["encoder: ", "usage: "].iter().any(|start| first.starts_with(start)) {
         return Err(message.into());
     }
-    answers::expect(printed, word)
+    expect::expect(printed, word)
 }
 
 /// The folder of models, written once a run, and what is expected of them.

@@ -19,7 +19,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     run.check(&format!("{} declarations, prototypes", declared.len()), same(&declared, &header, "the header"));
     run.check(&format!("{} declarations, exports", declared.len()), same(&declared, &exported, "the exports"));
     run.check("needs libc and libm only", needed(ws, &library, &[]));
-    run.check("leaf objects have no weak symbols but their own level's, and no initialisers", leaf_objects(ws, &build));
+    run.check("SIMD objects have no weak symbols but their own ISA's, and no initialisers", simd_objects(ws, &build));
     Ok(())
 }
 
@@ -85,13 +85,13 @@ pub fn needed(ws: &Workspace, library: &Path, more: &[&str]) -> Result<(), Strin
 }
 
 /// A weak symbol of an object that was compiled for AVX-512 may be the one that the linker keeps for everybody, unless
-/// it is in its level's own namespace; and an initialiser runs before anyone asked what the CPU has: both end in an
+/// it is in its ISA's own namespace; and an initialiser runs before anyone asked what the CPU has: both end in an
 /// illegal instruction.
-fn leaf_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
+fn simd_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
     let mut objects = Vec::new();
-    find_leaf_objects(build, false, &mut objects)?;
+    find_simd_objects(build, false, &mut objects)?;
     if objects.is_empty() {
-        return Err(format!("no object of a tensorlib_leaf_* library in {}", build.display()));
+        return Err(format!("no object of a tensorlib_simd_* library in {}", build.display()));
     }
     let mut wrong = Vec::new();
     for object in &objects {
@@ -99,7 +99,7 @@ fn leaf_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
         for line in ws.cmd("nm").args(["--defined-only", "-f", "posix"]).arg(object).capture()?.lines() {
             let mut words = line.split(' ');
             let (symbol, kind) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-            let weak = ["W", "w", "V", "v", "u"].contains(&kind) && !is_of_a_level(symbol);
+            let weak = ["W", "w", "V", "v", "u"].contains(&kind) && !is_of_an_isa(symbol);
             if weak || symbol.starts_with("_GLOBAL__sub_I") {
                 wrong.push(format!("{name}: {symbol} ({kind})"));
             }
@@ -111,23 +111,23 @@ fn leaf_objects(ws: &Workspace, build: &Path) -> Result<(), String> {
     nothing(&wrong, &format!("of {} objects", objects.len()))
 }
 
-/// Whether a mangled name is one of tensorlib::core::leaf::<level>: of one level, so of one instruction set.
-fn is_of_a_level(symbol: &str) -> bool {
-    const NAMESPACE: &str = "9tensorlib4core4leaf";
+/// Whether a mangled name is one of tensorlib::core::simd::<isa>: of one ISA, so of one instruction set.
+fn is_of_an_isa(symbol: &str) -> bool {
+    const NAMESPACE: &str = "9tensorlib4core4simd";
     let Some(at) = symbol.find(NAMESPACE) else { return false };
     // _ZN, and more for a method that is const (_ZNK) or a variable of a function (_ZZN).
     let of_it = symbol[..at].chars().skip(1).all(|c| "ZNK".contains(c));
-    // Behind it comes the level's name and something in it, where the table that all levels share has neither.
+    // Behind it comes the ISA's name and something in it, where the table that all ISAs share has neither.
     let rest = symbol[at + NAMESPACE.len()..].trim_start_matches(|c: char| c.is_ascii_digit());
-    of_it && ["avx512", "avx2", "baseline"].iter().any(|level| rest.starts_with(level))
+    of_it && ["avx512", "avx2", "baseline"].iter().any(|isa| rest.starts_with(isa))
 }
 
-fn find_leaf_objects(dir: &Path, inside: bool, found: &mut Vec<PathBuf>) -> Result<(), String> {
+fn find_simd_objects(dir: &Path, inside: bool, found: &mut Vec<PathBuf>) -> Result<(), String> {
     for entry in std::fs::read_dir(dir).map_err(|e| format!("{}: {e}", dir.display()))? {
         let path = entry.map_err(|e| e.to_string())?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            find_leaf_objects(&path, inside || name.starts_with("tensorlib_leaf_"), found)?;
+            find_simd_objects(&path, inside || name.starts_with("tensorlib_simd_"), found)?;
         } else if inside && name.ends_with(".o") {
             found.push(path);
         }
@@ -137,16 +137,16 @@ fn find_leaf_objects(dir: &Path, inside: bool, found: &mut Vec<PathBuf>) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::is_of_a_level;
+    use super::is_of_an_isa;
 
     #[test]
-    fn symbols_of_a_level_are_told_apart() {
-        assert!(is_of_a_level("_ZN9tensorlib4core4leaf6avx5124Q4_010decode_runERKNS3_5BlockEiPf"));
-        assert!(is_of_a_level("_ZNK9tensorlib4core4leaf8baseline8encoding3FitE"));
-        assert!(is_of_a_level("_ZZN9tensorlib4core4leaf4avx24nearEvE5table"));
-        assert!(!is_of_a_level("_ZN9tensorlib4core4leaf9LeafTableC2Ev"));
-        assert!(!is_of_a_level("_ZN9tensorlib4core4Q4_010decode_runEv"));
-        assert!(!is_of_a_level("_ZSt4swapIN9tensorlib4core4leaf4avx23VecEEvv"));
-        assert!(!is_of_a_level("memcpy"));
+    fn symbols_of_an_isa_are_told_apart() {
+        assert!(is_of_an_isa("_ZN9tensorlib4core4simd6avx5124Q4_010decode_runERKNS3_5BlockEiPf"));
+        assert!(is_of_an_isa("_ZNK9tensorlib4core4simd8baseline8encoding3FitE"));
+        assert!(is_of_an_isa("_ZZN9tensorlib4core4simd4avx24nearEvE5table"));
+        assert!(!is_of_an_isa("_ZN9tensorlib4core4simd9SimdTableC2Ev"));
+        assert!(!is_of_an_isa("_ZN9tensorlib4core4Q4_010decode_runEv"));
+        assert!(!is_of_an_isa("_ZSt4swapIN9tensorlib4core4simd4avx23VecEEvv"));
+        assert!(!is_of_an_isa("memcpy"));
     }
 }

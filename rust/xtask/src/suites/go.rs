@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{answers, digits, encoder, training};
+use crate::suites::{digits, encoder, expect, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -21,7 +21,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     run.check("vet", vetted);
     let race = ["test", "-race", "-v", "./..."];
     run.tests("tests with the race detector", Style::Go, go.at("bindings/go").args(race))?;
-    levels::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    isas::for_each(run, |run, isa| go.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     go.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Go, go.at(EXAMPLE).args(["test", "-v", "./..."]))?;
     go.digits(run, "cpu");
@@ -64,7 +64,7 @@ impl<'a> Go<'a> {
     /// The cases with these variables set.
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.at("bindings/go").args(["test", "-count=1", "-v", "-run", "^TestCases$", "."]);
-        run.tests(&format!("Go cases {}", answers::title_of(envs)), Style::Cases, cases.envs(envs))
+        run.tests(&format!("Go cases {}", expect::title_of(envs)), Style::Cases, cases.envs(envs))
     }
 
     /// The encoder example, built.

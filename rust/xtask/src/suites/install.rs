@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::answers::{expect, QUICKSTART};
+use super::expect::{expect, QUICKSTART};
 use super::zig::Zig;
 use crate::builds;
 use crate::process::Cmd;
@@ -28,13 +28,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// A project that has the sources in a folder of its own. One level alone, which takes less time to compile.
+/// A project that has the sources in a folder of its own. One ISA alone, which takes less time to compile.
 fn subdirectory(run: &Run) -> Result<(), String> {
     let source = run.ws.root.join("tests/ffi/install/subdirectory");
     let build = run.ws.out.join("install").join("subdirectory");
     let library = format!("-DTENSORLIB_SOURCE={}", run.ws.root.display());
     let cmd = run.ws.cmd("cmake").arg("-S").arg(source).arg("-B").arg(&build).arg(library);
-    run.step(cmd.args(["-DCMAKE_BUILD_TYPE=Release", "-DTENSORLIB_LEVELS=none"]))?;
+    run.step(cmd.args(["-DCMAKE_BUILD_TYPE=Release", "-DTENSORLIB_ISAS=none"]))?;
     run.step(run.ws.cmd("cmake").arg("--build").arg(&build).arg("--parallel").arg(jobs()))?;
     prints_product(run, run.ws.cmd(build.join("consumer")))
 }

@@ -3,11 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::levels;
-use crate::objects;
+use crate::build_cache;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::answers::expect;
+use crate::suites::expect::expect;
 use crate::suites::training::accuracy_of;
 use crate::tools;
 use crate::workspace::{make_dir, Workspace};
@@ -24,7 +24,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let quick = ["linear_regression", "support_vector_machine", "digits_network", "digits_conv", "sparse_transformer"];
     build(run, &quick)?;
-    levels::for_each(run, |run, isa| {
+    isas::for_each(run, |run, isa| {
         let regression = linear_regression(ws, isa);
         run.check(&format!("linear_regression {isa}: least squares"), regression);
         let machines = support_vector_machine(ws, isa);
@@ -35,17 +35,17 @@ pub fn run(run: &mut Run) -> Result<(), String> {
         sparse_transformer(run, &format!("sparse_transformer {isa}"), program, "cpu:0+cpu:1");
         Ok(())
     })?;
-    let best = levels::all(run)?;
+    let best = isas::all(run)?;
     above(run, "digits_conv", &SEEDS[..1], &best[0], 98.0);
     refusals(run);
     pictures(run)
 }
 
-/// What takes minutes: five seeds of the convolutional network on each level, and a transformer from nothing to its text.
+/// What takes minutes: five seeds of the convolutional network on each ISA, and a transformer from nothing to its text.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     build(run, &["digits_conv", "text_transformer", "text_adapter", "sparse_transformer"])?;
-    levels::for_each(run, |run, isa| {
+    isas::for_each(run, |run, isa| {
         above(run, "digits_conv", &SEEDS, isa, 98.0);
         Ok(())
     })?;
@@ -72,7 +72,7 @@ pub fn all(run: &mut Run) -> Result<(), String> {
     run.check("text_adapter: a quantised model learns capitals", adapted);
     let generate = ["run", "--release", "--package", "tensorlib-cli", "--", "generate"];
     let text =
-        objects::cargo(ws).args(generate).arg(quantised(ws)).args(["ROMEO:", "-n", "100", "--temp", "0", "--lora"]);
+        build_cache::cargo(ws).args(generate).arg(quantised(ws)).args(["ROMEO:", "-n", "100", "--temp", "0", "--lora"]);
     let capitals = text.arg(&adapter).capture().and_then(|text| {
         let letters: Vec<char> = text.chars().filter(|c| c.is_ascii_alphabetic()).collect();
         let large = letters.iter().filter(|c| c.is_ascii_uppercase()).count();
@@ -104,7 +104,7 @@ pub fn all(run: &mut Run) -> Result<(), String> {
 /// A model with ReLU, as it is and without the neurons that its activity leaves out.
 fn the_same_by_neurons(ws: &Workspace, model: &Path) -> Result<(), String> {
     let tool = |args: &[&OsStr]| {
-        let tool = objects::cargo(ws).args(["run", "--release", "--package", "tensorlib-cli", "--"]);
+        let tool = build_cache::cargo(ws).args(["run", "--release", "--package", "tensorlib-cli", "--"]);
         args.iter().fold(tool, |tool, arg| tool.arg(arg)).capture()
     };
     let (turned, activity) = (model.with_extension("turned.gguf"), model.with_extension("json"));
@@ -171,7 +171,7 @@ fn refusals(run: &mut Run) {
 fn build(run: &mut Run, names: &[&str]) -> Result<(), String> {
     tools::native(run.ws)?;
     let examples = names.iter().flat_map(|name| ["--example", name]);
-    run.step(objects::cargo(run.ws).args(["build", "--release", "--package", "tensorlib"]).args(examples)).map(drop)
+    run.step(build_cache::cargo(run.ws).args(["build", "--release", "--package", "tensorlib"]).args(examples)).map(drop)
 }
 
 fn example(ws: &Workspace, name: &str) -> PathBuf {

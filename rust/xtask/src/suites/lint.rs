@@ -1,6 +1,6 @@
 //! Nothing is built but Rust; see `crate::lint` for the tree's own rules.
 
-use crate::objects;
+use crate::build_cache;
 use crate::suite::Run;
 use crate::{cases, format, header, lint, ops};
 
@@ -19,13 +19,13 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     }
     // Not --all-features: `system` and the bundled build exclude each other; the rust suite builds `system`.
     for features in [&[][..], &["--features", "ndarray,safetensors"]] {
-        let clippy = objects::cargo(ws).args(["clippy", "--workspace", "--all-targets"]).args(features);
+        let clippy = build_cache::cargo(ws).args(["clippy", "--workspace", "--all-targets"]).args(features);
         let outcome = run.step(clippy.args(["--", "-D", "warnings"])).map(drop);
         run.check(&format!("clippy {}", features.join(" ")), outcome);
     }
     // Where cargo has built this program, and with it what the tests need.
     let program = std::env::current_exe().map_err(|e| format!("the path of xtask itself: {e}"))?;
     let target = program.ancestors().nth(2).unwrap_or(&ws.out);
-    let tests = objects::cargo(ws).args(["test", "--quiet", "--package", "xtask"]).env("CARGO_TARGET_DIR", target);
+    let tests = build_cache::cargo(ws).args(["test", "--quiet", "--package", "xtask"]).env("CARGO_TARGET_DIR", target);
     run.tests("xtask's own tests", crate::counts::Style::Cargo, tests)
 }

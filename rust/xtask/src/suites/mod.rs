@@ -1,7 +1,6 @@
 //! The suites, a file each. A new one is a file with `pub fn run(run: &mut Run) -> Result<(), String>` and a
 //! row here.
 
-mod answers;
 mod c;
 mod cli;
 pub mod cpp;
@@ -10,6 +9,7 @@ mod deep;
 mod devices;
 mod digits;
 mod encoder;
+mod expect;
 pub mod export;
 pub mod go;
 mod install;
@@ -54,30 +54,26 @@ pub const TEST_LIMIT: u64 = 600;
 /// In the order in which they run: what fails fast comes first.
 pub const ALL: &[Suite] = &[
     suite("lint", "generated files, formatters, clippy, rules of the tree", lint::run),
-    suite("export", "symbols and dependencies of the shared library, leaf objects", export::run),
-    suite("cpp", "GoogleTest programs, the encoder and training on each instruction-set level, digits", cpp::run),
-    suite("c", "bad input, quickstart, cases, encoder and training on each level, digits", c::run),
-    suite("rust", "unit, doc and feature tests, cases, encoder and training on each level, digits", rust::run),
-    suite("learning", "the examples that learn, on each level, against known answers", learning::run),
-    suite("models", "language models and encoders beside double precision, on each level; tokenizers", models::run),
+    suite("export", "symbols and dependencies of the shared library, SIMD objects", export::run),
+    suite("cpp", "GoogleTest programs, the encoder and training on each ISA, digits", cpp::run),
+    suite("c", "bad input, quickstart, cases, encoder and training on each ISA, digits", c::run),
+    suite("rust", "unit, doc and feature tests, cases, encoder and training on each ISA, digits", rust::run),
+    suite("learning", "the examples that learn, on each ISA, against known answers", learning::run),
+    suite("models", "language models and encoders beside double precision, on each ISA; tokenizers", models::run),
     suite("cli", "the program `tensorlib`: commands, bad input, killed runs, and its installation", cli::run),
-    suite("go", "vet, tests with the race detector, cases, encoder and training on each level, digits", go::run),
-    suite("zig", "tests, cases, encoder and training on each level, digits", zig::run),
+    suite("go", "vet, tests with the race detector, cases, encoder and training on each ISA, digits", go::run),
+    suite("zig", "tests, cases, encoder and training on each ISA, digits", zig::run),
     suite("install", "find_package and pkg-config programs against an installed prefix", install::run),
     suite("package", "the packaged crates in an empty project, offline", package::run),
     suite("portable", "the C++ and C suites without processor- or system-specific code", portable::run),
     suite(
         "sanitize",
-        "AddressSanitizer and UBSan under the C++ and C suites, on the best level; random calls for a minute",
+        "AddressSanitizer and UBSan under the C++ and C suites, on the best ISA; random calls for a minute",
         sanitize::run,
     ),
     suite("simt", "the CUDA backend on a simulated GPU, in all languages", simt::run),
     suite("cuda", "the CUDA build for sm_90: no spills, no driver needed, and this machine's GPUs if any", cuda::run),
-    deep(
-        "sanitize-all",
-        "the same on every level and on the simulated GPU; random calls for ten minutes",
-        sanitize::all,
-    ),
+    deep("sanitize-all", "the same on every ISA and on the simulated GPU; random calls for ten minutes", sanitize::all),
     deep(
         "learning-all",
         "five seeds of the convolutional network; a transformer, its adapter and text; a sparse one",

@@ -1,11 +1,11 @@
-//! The crate of models: logits, vectors and tokens beside plain double precision, on each level; its documentation.
+//! The crate of models: logits, vectors and tokens beside plain double precision, on each ISA; its documentation.
 
-use super::answers;
+use super::expect;
 use super::rust::against;
+use crate::build_cache;
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
-use crate::objects;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
@@ -15,14 +15,14 @@ const PACKAGE: [&str; 2] = ["--package", "tensorlib-models"];
 pub fn run(run: &mut Run) -> Result<(), String> {
     tools::native(run.ws)?;
     // Optimised: the double precision that they are compared with takes minutes else.
-    let tests = objects::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE);
+    let tests = build_cache::cargo(run.ws).args(["test", "--release", "--no-fail-fast"]).args(PACKAGE);
     run.tests("tests and doc tests", Style::Cargo, tests)?;
-    let best = levels::all(run)?.first().cloned();
-    levels::for_each(run, |run, isa| match Some(isa) == best.as_deref() {
+    let best = isas::all(run)?.first().cloned();
+    isas::for_each(run, |run, isa| match Some(isa) == best.as_deref() {
         true => Ok(()),
-        false => computed(run, objects::cargo(run.ws), &[], &[("TENSORLIB_ISA", isa)]),
+        false => computed(run, build_cache::cargo(run.ws), &[], &[("TENSORLIB_ISA", isa)]),
     })?;
-    let doc = objects::cargo(run.ws).args(["doc", "--no-deps"]).args(PACKAGE).env("RUSTDOCFLAGS", "-D warnings");
+    let doc = build_cache::cargo(run.ws).args(["doc", "--no-deps"]).args(PACKAGE).env("RUSTDOCFLAGS", "-D warnings");
     let made = run.step(doc).map(drop);
     run.check("rustdoc", made);
     Ok(())
@@ -48,5 +48,5 @@ fn computed(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)])
     let tests =
         ["decoders", "encoders", "adapters", "neurons"].iter().fold(tests, |cmd, name| cmd.args(["--test", name]));
     let tests = tests.args(["--", "double_precision"]);
-    run.tests(&format!("models {}", answers::title_of(envs)), Style::Cargo, tests.envs(envs))
+    run.tests(&format!("models {}", expect::title_of(envs)), Style::Cargo, tests.envs(envs))
 }

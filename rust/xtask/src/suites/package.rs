@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::answers::expect;
-use crate::objects;
+use super::expect::expect;
+use crate::build_cache;
 use crate::process::Cmd;
 use crate::suite::Run;
 use crate::tools;
@@ -78,7 +78,7 @@ fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
         if cache {
             cargo
         } else {
-            objects::without_cache(cargo)
+            build_cache::without_cache(cargo)
         }
     };
     let added = run.step(cargo(&["add", "--offline", "tensorlib"])).map(drop);
@@ -99,7 +99,7 @@ fn stranger(run: &mut Run, away: &Path, cache: bool) -> Result<(), String> {
 
 /// Cargo with nothing of this machine but its toolchain, and the cache that knows the objects of the same sources.
 fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
-    let mut cargo = objects::cargo(run.ws).dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
+    let mut cargo = build_cache::cargo(run.ws).dir(project).env("CARGO_HOME", home).env_remove("CARGO_TARGET_DIR");
     cargo = cargo.env("CCACHE_BASEDIR", home.parent().unwrap_or(home));
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
@@ -115,12 +115,12 @@ fn fresh_cargo(run: &Run, home: &Path, project: &Path) -> Cmd {
 
 /// All dependencies as `cargo vendor` lays them out, and our crates as `cargo package` packs them.
 fn fill_registry(run: &Run, registry: &Path) -> Result<(), String> {
-    let vendor = objects::cargo(run.ws).args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
+    let vendor = build_cache::cargo(run.ws).args(["vendor", "--quiet", "--locked", "--versioned-dirs"]).arg(registry);
     run.step(vendor)?;
     let target = run.ws.out.join("package");
     // The build from the package is what the rest of this suite does: --no-verify.
     let mut package =
-        objects::cargo(run.ws).args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
+        build_cache::cargo(run.ws).args(["package", "--no-verify", "--allow-dirty", "--target-dir"]).arg(&target);
     for name in CRATES {
         package = package.args(["--package", name]);
     }

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use crate::build_cache;
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
-use crate::objects;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{answers, digits, encoder, training};
+use crate::suites::{digits, encoder, expect, training};
 use crate::system;
 use crate::tools;
 use crate::workspace::Workspace;
@@ -18,19 +18,19 @@ const CRATES: [&str; 4] = ["--package", "tensorlib-sys", "--package", "tensorlib
 pub fn run(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     tools::native(ws)?;
-    run.tests("tests and doc tests", Style::Cargo, objects::cargo(ws).arg("test").args(CRATES))?;
+    run.tests("tests and doc tests", Style::Cargo, build_cache::cargo(ws).arg("test").args(CRATES))?;
     let with = ["test", "--package", "tensorlib", "--features"];
-    let both = objects::cargo(ws).args(with).arg("ndarray,safetensors");
+    let both = build_cache::cargo(ws).args(with).arg("ndarray,safetensors");
     run.tests("features ndarray and safetensors", Style::Cargo, both)?;
     for feature in ["ndarray", "safetensors"] {
-        let alone = objects::cargo(ws).args(["check", "--package", "tensorlib", "--features", feature]);
+        let alone = build_cache::cargo(ws).args(["check", "--package", "tensorlib", "--features", feature]);
         let checked = run.step(alone).map(drop);
         run.check(&format!("feature {feature} alone compiles"), checked);
     }
     let bare = ["test", "--package", "tensorlib", "--no-default-features"];
-    run.tests("no default features", Style::Cargo, objects::cargo(ws).args(bare))?;
-    levels::for_each(run, |run, isa| {
-        cases(run, objects::cargo(ws), &[], &[("TENSORLIB_ISA", isa)])?;
+    run.tests("no default features", Style::Cargo, build_cache::cargo(ws).args(bare))?;
+    isas::for_each(run, |run, isa| {
+        cases(run, build_cache::cargo(ws), &[], &[("TENSORLIB_ISA", isa)])?;
         let training = [
             "test",
             "--package",
@@ -44,16 +44,20 @@ pub fn run(run: &mut Run) -> Result<(), String> {
             "--test",
             "training_values",
         ];
-        run.tests(&format!("training {isa}"), Style::Cargo, objects::cargo(ws).args(training).env("TENSORLIB_ISA", isa))
+        run.tests(
+            &format!("training {isa}"),
+            Style::Cargo,
+            build_cache::cargo(ws).args(training).env("TENSORLIB_ISA", isa),
+        )
     })?;
-    cases(run, objects::cargo(ws), &[], &super::JOINED_CPUS)?;
-    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
+    cases(run, build_cache::cargo(ws), &[], &super::JOINED_CPUS)?;
+    run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "digits"]))?;
     digits::everything(run, "digits", &ws.out.join("rust/release/examples/digits"))?;
-    run.step(objects::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
+    run.step(build_cache::cargo(ws).args(["build", "--release", "--package", "tensorlib", "--example", "encoder"]))?;
     encoder::everything(run, "Rust", &ws.cmd(ws.out.join("rust/release/examples/encoder")))?;
     training(run)?;
     serving(run);
-    let doc = objects::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
+    let doc = build_cache::cargo(ws).args(["doc", "--no-deps"]).args(CRATES).env("RUSTDOCFLAGS", "-D warnings");
     let documented = run.step(doc).map(drop);
     run.check("documentation without warnings", documented);
     let prefix = builds::prefix(run)?;
@@ -66,10 +70,10 @@ fn training(run: &mut Run) -> Result<(), String> {
     let ws = run.ws;
     let names = ["--example", "value_and_gradient", "--example", "digits_network"];
     let build = ["build", "--release", "--package", "tensorlib"];
-    run.step(objects::cargo(ws).args(build).args(names))?;
+    run.step(build_cache::cargo(ws).args(build).args(names))?;
     let program = |name: &str| ws.cmd(ws.out.join("rust/release/examples").join(name));
     training::values(run, "Rust", program("value_and_gradient"));
-    levels::for_each(run, |run, isa| {
+    isas::for_each(run, |run, isa| {
         training::network(run, "Rust", &program("digits_network"), isa, training::report_of_history);
         Ok(())
     })
@@ -77,7 +81,8 @@ fn training(run: &mut Run) -> Result<(), String> {
 
 /// The example that serves requests on two threads: the model is as large afterwards as it was.
 fn serving(run: &mut Run) {
-    let program = objects::cargo(run.ws).args(["run", "--release", "--package", "tensorlib", "--example", "serving"]);
+    let program =
+        build_cache::cargo(run.ws).args(["run", "--release", "--package", "tensorlib", "--example", "serving"]);
     let outcome = run.step(program).and_then(|out| {
         let last = out.text.lines().find(|line| line.starts_with("40 requests by 2 threads")).unwrap_or_default();
         let sizes: Vec<&str> = last.split(' ').filter(|word| word.parse::<u64>().is_ok()).skip(2).collect();
@@ -94,7 +99,7 @@ fn serving(run: &mut Run) {
 pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
     system::tool("pkg-config", "pkg-config")?;
     let name = prefix.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let cargo = objects::cargo(ws).env("CARGO_TARGET_DIR", ws.out.join(format!("rust-system-{name}")));
+    let cargo = build_cache::cargo(ws).env("CARGO_TARGET_DIR", ws.out.join(format!("rust-system-{name}")));
     Ok(cargo.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).env("LD_LIBRARY_PATH", prefix.join("lib")))
 }
 
@@ -102,7 +107,7 @@ pub fn against(ws: &Workspace, prefix: &Path) -> Result<Cmd, String> {
 pub fn cases(run: &mut Run, cargo: Cmd, features: &[&str], envs: &[(&str, &str)]) -> Result<(), String> {
     let cargo = cargo.args(["test", "--package", "tensorlib"]).args(features);
     let cargo = cargo.args(["--test", "cases", "--", "--nocapture"]);
-    run.tests(&format!("Rust cases {}", answers::title_of(envs)), Style::Cases, cargo.envs(envs))
+    run.tests(&format!("Rust cases {}", expect::title_of(envs)), Style::Cases, cargo.envs(envs))
 }
 
 /// The encoder example by this cargo and these features.

@@ -1,11 +1,11 @@
-//! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best level, and with
-//! `--deep` on each level and on the simulated GPU. (Compiling all of that takes ten minutes on two cores.)
+//! The C++ and C suites, built with AddressSanitizer and UBSan: for every change on this machine's best ISA, and with
+//! `--deep` on each ISA and on the simulated GPU. (Compiling all of that takes ten minutes on two cores.)
 
 use std::path::Path;
 
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
+use crate::isas;
 use crate::suite::Run;
 use crate::suites::{c, cpp, devices, fuzz_seconds, simt, training};
 
@@ -24,26 +24,26 @@ const GPU: [(&str, &str); 3] = [
     ("TENSORLIB_DEVICE", simt::DEVICE),
 ];
 
-/// Encoding goes through every level by itself, and takes two minutes.
+/// Encoding goes through every ISA by itself, and takes two minutes.
 const DEEP_ONLY: &str = "encode_test";
 
 /// It draws calls for as long as it is told to.
 const RANDOM_CALLS: &str = "random_calls_test";
 
 pub fn run(run: &mut Run) -> Result<(), String> {
-    let levels = levels::all(run)?;
-    let best = levels.first().ok_or("this machine has no level")?;
+    let isas = isas::all(run)?;
+    let best = isas.first().ok_or("this machine has no ISA")?;
     let build = builds::address_sanitized(run, best)?;
-    on_cpu(run, &build, &levels[..1], &[DEEP_ONLY, RANDOM_CALLS])?;
+    on_cpu(run, &build, &isas[..1], &[DEEP_ONLY, RANDOM_CALLS])?;
     random_calls(run, &build, best, 60)
 }
 
 /// `--deep`.
 pub fn all(run: &mut Run) -> Result<(), String> {
     let build = builds::all_address_sanitized(run)?;
-    let levels = levels::all(run)?;
-    on_cpu(run, &build, &levels, &[RANDOM_CALLS])?;
-    random_calls(run, &build, levels.first().ok_or("this machine has no level")?, 600)?;
+    let isas = isas::all(run)?;
+    on_cpu(run, &build, &isas, &[RANDOM_CALLS])?;
+    random_calls(run, &build, isas.first().ok_or("this machine has no ISA")?, 600)?;
     simt::simulator(run, &build, &GPU)?;
     devices::c_and_cpp(run, &build, &GPU)
 }
@@ -56,10 +56,10 @@ fn random_calls(run: &mut Run, build: &Path, isa: &str, seconds: u64) -> Result<
     run.tests(&format!("{RANDOM_CALLS} for {seconds} s"), Style::GoogleTest, cmd.limit(seconds + 120).envs(&envs))
 }
 
-fn on_cpu(run: &mut Run, build: &Path, levels: &[String], without: &[&str]) -> Result<(), String> {
-    for isa in levels {
+fn on_cpu(run: &mut Run, build: &Path, isas: &[String], without: &[&str]) -> Result<(), String> {
+    for isa in isas {
         c::programs(run, build, &[&[("TENSORLIB_ISA", isa.as_str())], &CPU[..]].concat())?;
         training::leakless(run, &build.join("examples/c/tl_c_digits_network"), &CPU)?;
     }
-    cpp::on_levels(run, build, levels, &CPU, without)
+    cpp::on_isas(run, build, isas, &CPU, without)
 }

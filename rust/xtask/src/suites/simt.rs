@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::answers::expect;
+use super::expect::expect;
 use super::{cpp, devices};
 use crate::builds;
 use crate::gpu;

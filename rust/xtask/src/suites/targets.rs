@@ -7,7 +7,7 @@ use crate::builds::{self, MINGW_C};
 use crate::counts::Style;
 use crate::process::{on_path, Cmd};
 use crate::suite::Run;
-use crate::suites::answers;
+use crate::suites::expect;
 use crate::system;
 use crate::tools;
 use crate::workspace::{make_dir, remove_dir};
@@ -42,7 +42,7 @@ fn windows(run: &mut Run) -> Result<(), String> {
     // The first program has Wine make its folder.
     let printed = run.step(under(&quickstart)).and_then(|out| {
         let numbers: Vec<_> = out.text.lines().filter(|l| l.starts_with(|c: char| c.is_ascii_digit())).collect();
-        answers::expect(&numbers.join("\n").replace('\r', ""), answers::QUICKSTART.trim_end())
+        expect::expect(&numbers.join("\n").replace('\r', ""), expect::QUICKSTART.trim_end())
     });
     run.check("Windows: quickstart", printed);
     let paths = compile(run, &build, &folder, "utf8_paths")?;

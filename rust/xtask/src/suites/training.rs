@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::levels;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::answers::expect;
 use crate::suites::digits;
+use crate::suites::expect::expect;
 
 /// What value_and_gradient prints: 3 x^2 + 2 and 6 x, all exact.
 const VALUES: &str = "x = 2: f(x) = 14, df/dx = 12\nx = 0: f(x) = 2, df/dx = 0\n\
@@ -20,7 +20,7 @@ pub fn everything(run: &mut Run, language: &str, program: impl Fn(&str) -> Cmd) 
     values(run, language, program("value_and_gradient"));
     let network = program("digits_network");
     let with_data = network.clone().arg("--file").arg(run.ws.root.join(digits::DATA));
-    levels::for_each(run, |run, isa| {
+    isas::for_each(run, |run, isa| {
         self::network(run, language, &with_data, isa, str::to_owned);
         Ok(())
     })?;
@@ -33,7 +33,7 @@ pub fn values(run: &mut Run, language: &str, program: Cmd) {
     run.check(&format!("{language} value_and_gradient"), printed);
 }
 
-/// digits_network of some language on a level: accurate, and where another language has run there, with the same losses to the last
+/// digits_network of some language on an ISA: accurate, and where another language has run there, with the same losses to the last
 /// digit. `report` gives what all print of what this one prints.
 pub fn network(run: &mut Run, language: &str, program: &Cmd, isa: &str, report: impl Fn(&str) -> String) {
     let program = program.clone().env("TENSORLIB_ISA", isa).limit(super::TEST_LIMIT);

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::builds;
 use crate::counts::Style;
-use crate::levels;
+use crate::isas;
 use crate::process::Cmd;
 use crate::suite::Run;
-use crate::suites::{answers, digits, encoder, training};
+use crate::suites::{digits, encoder, expect, training};
 use crate::tools;
 use crate::workspace::Workspace;
 
@@ -16,7 +16,7 @@ pub fn run(run: &mut Run) -> Result<(), String> {
     let zig = Zig::new(run, &prefix)?;
     let tests = ["test", "--summary", "all"];
     run.tests("tests", Style::Zig, zig.build("bindings/zig", &tests))?;
-    levels::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
+    isas::for_each(run, |run, isa| zig.cases(run, &[("TENSORLIB_ISA", isa)]))?;
     zig.cases(run, &super::JOINED_CPUS)?;
     run.tests("digits' tests", Style::Zig, zig.build(EXAMPLE, &tests))?;
     zig.digits(run, "cpu");
@@ -63,7 +63,7 @@ impl<'a> Zig<'a> {
     /// The cases with these variables set.
     pub fn cases(&self, run: &mut Run, envs: &[(&str, &str)]) -> Result<(), String> {
         let cases = self.build("bindings/zig", &["cases"]).envs(envs);
-        run.tests(&format!("Zig cases {}", answers::title_of(envs)), Style::Cases, cases)
+        run.tests(&format!("Zig cases {}", expect::title_of(envs)), Style::Cases, cases)
     }
 
     /// The encoder example, built.

@@ -1,0 +1,37 @@
+// The scales of activations that become whole numbers.
+#pragma once
+
+#include "cpu/simd/isa.hpp"
+
+namespace tensorlib::core::simd::TL_ISA {
+
+inline int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+
+// The bits of the largest magnitude of n elements, by a loop that compilers vectorise: magnitudes are ordered as their bits are, and from
+// 0x7f800000 on there is a NaN or an infinity.
+inline int32_t largest_bits_of(const float *x, int n) {
+    int32_t largest = 0;
+    for (int i = 0; i < n; i++) {
+        int32_t bits;
+        __builtin_memcpy(&bits, x + i, sizeof bits);
+        largest = larger(largest, bits & 0x7fffffff);
+    }
+    return largest;
+}
+// The magnitude, or a NaN where some element is not finite.
+inline float magnitude_of(int32_t bits) {
+    if (bits >= 0x7f800000) return __builtin_nanf("");
+    float magnitude;
+    __builtin_memcpy(&magnitude, &bits, sizeof magnitude);
+    return magnitude;
+}
+
+// What `steps` of are the largest magnitude, above 0, and what takes values to steps: below 2^-100 the inverse might overflow, so in two
+// multiplications, of which the first changes no digit.
+struct Scaling {
+    float lift, inverse, scale;
+    Scaling(float largest, float steps)
+        : lift(largest < 0x1p-100f ? 0x1p100f : 1.0f), inverse(steps / (largest * lift)), scale(largest * lift / steps / lift) {}
+};
+
+}  // namespace tensorlib::core::simd::TL_ISA

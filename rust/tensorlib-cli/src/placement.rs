@@ -1,0 +1,122 @@
+//! A model over several devices: what fits where.
+
+use crate::args::DeviceArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::neurons::LoadOptions;
+use crate::pattern::fits;
+use std::path::Path;
+use tensorlib::{Backend, DType};
+use tensorlib_models::{fit, fit_neurons, fit_split, Decoder, Encoder, EncoderOptions, HotNeurons, Outline, Placement};
+
+/// The devices to compute on: as they were named, or those that have budgets, and the CPU.
+pub fn devices(options: &DeviceArgs) -> Vec<String> {
+    if let Some(named) = &options.device {
+        return named.split(',').map(String::from).collect();
+    }
+    let mut all: Vec<String> = Vec::new();
+    for name in options.budget.iter().map(|b| b.device.as_str()).chain(["cpu"]) {
+        if !all.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            all.push(name.into());
+        }
+    }
+    all
+}
+
+/// Whether all devices that budgets and patterns name are the backend's.
+pub fn check(options: &DeviceArgs, backend: &Backend) -> Outcome<()> {
+    let named = options.budget.iter().map(|b| ("--budget", &b.device));
+    for (option, name) in named.chain(options.put.iter().map(|p| ("--put", &p.device))) {
+        number(backend, name).ok_or_else(|| {
+            let message = format!("{option} {name}: is none of the devices {}", backend.devices().join(", "));
+            Failure::new(Exit::Usage, message).hint("name all of them with --device, as --device cuda:0,cpu")
+        })?;
+    }
+    Ok(())
+}
+
+fn number(backend: &Backend, device: &str) -> Option<usize> {
+    backend.devices().iter().position(|name| name.eq_ignore_ascii_case(device))
+}
+
+/// Of each device: what was said, nine tenths of what a GPU has free, and all of the CPU's.
+pub fn budgets(options: &DeviceArgs, backend: &Backend) -> Vec<Option<u64>> {
+    let said = |name: &str| options.budget.iter().find(|b| b.device.eq_ignore_ascii_case(name)).map(|b| b.bytes);
+    let free = |name: &str| {
+        let device = tensorlib::devices().into_iter().find(|d| d.name == name && d.capability > 0)?;
+        Some(device.memory_free / 10 * 9)
+    };
+    backend.devices().iter().map(|name| said(name).or_else(|| free(name))).collect()
+}
+
+/// A placement, and what is known of it.
+pub struct Fitted {
+    /// Where tensors lie.
+    pub placement: Placement,
+    /// What each device has to take.
+    pub outline: Outline,
+    /// The neurons on the first device, where they were chosen for a budget.
+    pub hot: Option<HotNeurons>,
+}
+
+/// A placement by which a language model fits into the budgets.
+pub fn fit_decoder(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &LoadOptions,
+    cache: DType,
+) -> Outcome<Fitted> {
+    let outline = |placement: &Placement| {
+        let load = load.options.clone().expert_slots(options.expert_slots.into()).placement(placement.clone());
+        // SAFETY: that nobody changes a file while it is read is a promise that the tool passes on to its user.
+        unsafe { Decoder::outline(model, backend, &load, cache) }
+    };
+    let (budgets, chosen) = (budgets(options, backend), |tensor: &str| chosen(options, backend, tensor));
+    let fitted = |fitted: Fitted| check_patterns(options, &fitted.outline).map(|()| fitted);
+    if let Some(split) = &load.split {
+        let (placement, outline) = fit_split(backend, &budgets, chosen, split, outline)?;
+        return fitted(Fitted { placement, outline, hot: None });
+    }
+    let Some(activity) = load.options.activity() else {
+        let (placement, outline) = fit(backend, &budgets, chosen, outline)?;
+        return fitted(Fitted { placement, outline, hot: None });
+    };
+    let frequencies: Vec<&[f32]> = activity.layers().iter().map(|layer| &layer.frequencies[..]).collect();
+    let (placement, outline, hot) = fit_neurons(backend, &budgets, chosen, &frequencies, outline)?;
+    fitted(Fitted { placement, outline, hot })
+}
+
+/// The same of an encoder.
+pub fn fit_encoder(
+    options: &DeviceArgs,
+    backend: &Backend,
+    model: &Path,
+    load: &EncoderOptions,
+) -> Outcome<(Placement, Outline)> {
+    let outline = |placement: &Placement| {
+        let load = load.clone().placement(placement.clone());
+        // SAFETY: as above.
+        unsafe { Encoder::outline(model, backend, &load) }
+    };
+    let found = fit(backend, &budgets(options, backend), |tensor| chosen(options, backend, tensor), outline)?;
+    check_patterns(options, &found.1)?;
+    Ok(found)
+}
+
+/// Refuses patterns of --put that no tensor fits.
+fn check_patterns(options: &DeviceArgs, outline: &Outline) -> Outcome<()> {
+    let unused =
+        options.put.iter().filter(|put| !outline.tensors.iter().any(|tensor| fits(&put.pattern, &tensor.name)));
+    let unused: Vec<String> = unused.map(|put| format!("'{}'", put.pattern)).collect();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Refused, format!("--put: no tensor fits {}", unused.join(", ")))
+        .hint("`tensorlib place MODEL --json` lists the names; * is any text, ? any character, all else itself"))
+}
+
+/// The device that a tensor was put on by hand.
+fn chosen(options: &DeviceArgs, backend: &Backend, tensor: &str) -> Option<usize> {
+    let put = options.put.iter().find(|put| fits(&put.pattern, tensor))?;
+    number(backend, &put.device)
+}

@@ -1,0 +1,113 @@
+//! The memory of a model's weights. Products by a CPU are made with packed copies of them; once those are there the
+//! originals are given back, so that a model takes its size once and not twice.
+
+use crate::weights::Loaded;
+use crate::Result;
+use std::sync::{Mutex, PoisonError, RwLock};
+use tensorlib::{Backend, Context, Tensor};
+
+/// What the weights of a model take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Memory {
+    /// Tensors of the model.
+    pub tensors: usize,
+    /// Their bytes, as they are stored or were converted.
+    pub stored: usize,
+    /// Of these, the tensors for which a packed copy stands in.
+    pub replaced_tensors: usize,
+    /// Bytes of the originals of these, which were given back: to the system, or to the cache of the file that they are
+    /// mapped from.
+    pub given_back: usize,
+    /// Bytes of packed copies that the backend keeps, for all of its models, and of all else that the model itself holds
+    /// in memory. Pages of mapped files do not count.
+    pub held: usize,
+}
+
+/// Weights whose originals may be given back.
+pub struct WeightMemory {
+    backend: Backend,
+    contexts: Vec<Context>,
+    tensors: usize,
+    stored: usize,
+    state: Mutex<State>,
+    /// Held for reading by those that compute with the weights, and for writing while originals are given back. The engine refuses
+    /// what comes between the two (`Busy`) and does not wait.
+    in_use: RwLock<()>,
+}
+
+struct State {
+    left: Vec<Tensor>,
+    given_back: usize,
+    /// The backend's packed bytes when all that are left were last tried.
+    tried_at: usize,
+}
+
+impl WeightMemory {
+    /// Of these weights in these contexts.
+    pub fn new(loaded: Vec<Loaded>, contexts: &[Context], backend: &Backend) -> Self {
+        let left: Vec<Tensor> = loaded.into_iter().map(|loaded| loaded.tensor).collect();
+        WeightMemory {
+            backend: backend.clone(),
+            contexts: contexts.to_vec(),
+            tensors: left.len(),
+            stored: left.iter().map(Tensor::nbytes).sum(),
+            state: Mutex::new(State { left, given_back: 0, tried_at: 0 }),
+            in_use: RwLock::new(()),
+        }
+    }
+
+    /// Computes with the weights: no original is given back meanwhile. `compute` may not call this again.
+    pub fn keep<T>(&self, compute: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _kept = self.in_use.read().unwrap_or_else(PoisonError::into_inner);
+        compute()
+    }
+
+    /// To be called after a graph was computed: gives back what copies were made of since, once other threads have computed theirs. What
+    /// cannot be given back stays; what a caller's own graph is using is tried again the next time.
+    pub fn give_back(&self) {
+        let Ok(mut state) = self.state.try_lock() else { return };
+        // Only the CPU keeps copies, and there is nothing new to give back where there are no more of them.
+        if !self.backend.devices().iter().any(|device| device == "cpu")
+            || self.backend.packed_memory() == state.tried_at
+        {
+            return;
+        }
+        let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
+        let (mut given_back, mut busy) = (0, false);
+        state.left.retain(|tensor| match tensor.drop_original() {
+            Ok(()) => {
+                given_back += tensor.nbytes();
+                false
+            }
+            Err(error) => {
+                busy |= matches!(error, tensorlib::Error::Busy(_));
+                true
+            }
+        });
+        state.given_back += given_back;
+        state.tried_at = if busy { 0 } else { self.backend.packed_memory() };
+    }
+
+    /// What is not finite among the weights that are still as they were loaded, where something is.
+    pub fn not_finite(&self) -> Option<String> {
+        let state = self.state.lock().ok()?;
+        state.left.iter().find_map(|tensor| {
+            let value = tensor.to_f32_vec().ok()?.into_iter().find(|value| !value.is_finite())?;
+            Some(format!("tensor '{}' holds {value}", tensor.name()))
+        })
+    }
+
+    /// What they take now.
+    pub fn memory(&self) -> Memory {
+        let (left, given_back) =
+            self.state.lock().map_or((self.tensors, 0), |state| (state.left.len(), state.given_back));
+        Memory {
+            tensors: self.tensors,
+            stored: self.stored,
+            replaced_tensors: self.tensors - left,
+            given_back,
+            held: self.backend.packed_memory() + self.contexts.iter().map(Context::used_memory).sum::<usize>(),
+        }
+    }
+}
