@@ -93,7 +93,7 @@ func WithTF32() BackendOption {
 //
 // The environment variable TENSORLIB_ISA, read here, chooses a lower
 // instruction set than the best: see [ISAs]. TENSORLIB_TRACE names a file
-// for a timeline of the backend's runs (docs/performance.md).
+// for a timeline of the backend's runs (docs/performance/method.md).
 //
 // Errors: [StatusInvalidArgument] for an unknown device, thread count or instruction set,
 // [StatusUnavailable] for one that this machine does not have, [StatusIO] for a

@@ -31,7 +31,7 @@ bool runs(std::string_view isa, const CpuFeatures &features) {
 }
 
 // How far ahead of its reading a product with packed panels asks for lines, by the number of columns that it has at a time. Measured:
-// docs/performance/kernels.md, packed constants and distances of fetching.
+// docs/performance/products.md, prefetch distances.
 struct Fetching {
     int few;                  // up to so many columns are few
     std::int64_t ahead_few;   // bytes, of panels of codes, with few columns

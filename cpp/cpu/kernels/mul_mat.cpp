@@ -30,7 +30,8 @@ const char *refuse_dot(const Problem &p) noexcept {
     for (const Tensor *t : p.node.sources()) {
         if (t->layout.type == DType::f32 && !t->layout.rows_contiguous()) return "rows are not contiguous";
     }
-    // Packing F16 writes twice what it reads: 97 G/s at 32 columns (docs/performance.md), where tiles that widen on the way reach 145.
+    // Packing F16 writes twice what it reads: 97 G/s at 32 columns, where tiles that widen on the way reach 145
+    // (docs/performance/products.md).
     const bool widened = p.node.src[0]->layout.type == DType::f16 &&
                          tiles_as_it_lies(p.node.src[0]->layout, static_cast<const CpuBackend &>(p.backend).simd());
     const std::int64_t columns = p.node.src[1]->layout.ne[1];

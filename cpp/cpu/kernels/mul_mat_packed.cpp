@@ -11,7 +11,7 @@
 //       the last block of k goes on to C
 //
 // Tiles are apart from C since columns of C lie a power of two apart as often as not: 24 cache lines of two sets, of which the first-level
-// cache has 12 ways each. Storing them into C block after block cost 6 to 8 % at 4096 x 4096 x 512 (docs/performance.md).
+// cache has 12 ways each. Storing them into C block after block cost 6 to 8 % at 4096 x 4096 x 512 (docs/performance/products.md).
 //
 // Of BF16 weights, where the micro-kernel multiplies pairs, all this counts pairs in place of floats: a word of a panel is two of k, and b
 // is rounded to BF16 (to nearest even, by 2^-8 of an element at most) as it is packed.

@@ -99,7 +99,7 @@ public:
     }
 
 private:
-    // Rows that are gathered and unpacked cost up to five times what they cost in panels (docs/performance/sparsity.md): so where more
+    // Rows that are gathered and unpacked cost up to five times what they cost in panels (docs/performance/products.md): so where more
     // than this part of them is active, all panels are read.
     static constexpr double dense_part = 0.2;
     static constexpr std::int64_t most_panels = 16;

@@ -1,4 +1,4 @@
-// Encoding of n elements in any format: what the traits and each instruction-set level make their functions of.
+// Encoding of n elements in any format: what the traits and each ISA make their functions of.
 #pragma once
 
 #include "dtype/encode/input.hpp"

@@ -39,7 +39,7 @@ cargo xtask COMMAND
   ops [--check]                         writes what follows from the operations' descriptions, cpp/ops/*.toml
   cases [--check]                       writes tests/cases/*.cases
   fmt [--check]                         formats C, C++, Rust, Go and Zig
-  bench [--isa ISA] [OPTIONS]           measures limits, kernels and operations on each ISA (docs/performance.md)
+  bench [--isa ISA] [OPTIONS]           measures limits, kernels and operations on each ISA (docs/performance)
   bench --report [FILE...]              draws and tabulates a run of its own, or what --json FILE has kept of others
   cuda-toolkit                          finds nvcc, or installs the pinned CUDA toolkit; its path is the last line
   gpu [--arch N] [--also N] [--out DIR] [--with-sanitizer]

@@ -14,7 +14,7 @@ use tensorlib::{
     AxpyBy, AxpyOptions, Context, ScaleOptions, SparseFfnActivation, SparseFfnBy, SparseFfnOptions, Tensor,
 };
 
-/// Tokens of a run up to which sparse products are the faster ones, even where all neurons are active (docs/performance/sparsity.md).
+/// Tokens of a run up to which sparse products are the faster ones, even where all neurons are active (docs/performance/models.md).
 const FEW_TOKENS: i64 = 16;
 
 /// Which neurons of a layer are active.

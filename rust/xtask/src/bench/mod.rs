@@ -23,7 +23,7 @@ The same shapes through the Rust API, with criterion's statistics and a report i
   cargo bench --package tensorlib-benches                      all
   cargo bench --package tensorlib-benches -- mul_mat/n1        those whose names have it
   TENSORLIB_ISA=avx2 cargo bench --package tensorlib-benches   another ISA
-docs/performance/method.md explains the columns; docs/performance.md says what came out.";
+docs/performance/method.md explains the columns; docs/performance/README.md says what came out.";
 
 /// Builds in Release, then runs the program once per ISA (or on the one of `--isa`); `options` are its own. With
 /// `--report` draws what it measures, or with `--report FILE...` what was measured before.
