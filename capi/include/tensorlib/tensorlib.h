@@ -570,12 +570,12 @@ TL_API const char *tl_device_name(size_t index);
 TL_API TL_NODISCARD tl_status tl_device_get_props(size_t index, tl_device_props *out, tl_error *err);
 
 /**
- * The number of instruction-set levels that this CPU can run. Any thread. Since 0.1.
+ * The number of instruction sets that this CPU can run. Any thread. Since 0.1.
  */
 TL_API size_t tl_isa_count(void);
 
 /**
- * An instruction-set level that this CPU can run, best first: the values that the environment
+ * An instruction set that this CPU can run, best first: the values that the environment
  * variable `TENSORLIB_ISA` accepts here. `"baseline"` is always the last. NULL where index is not
  * below tl_isa_count(). Static storage, not to be freed. Any thread. Since 0.1.
  */
@@ -600,7 +600,7 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * `TENSORLIB_PACK_LIMIT` is the most bytes that a CPU backend may take for packed copies of constant weights, which make
  * products faster; 0 means none. Results do not depend on it. Without it, a copy may take half of the memory that is left.
  * The environment variable `TENSORLIB_ISA` is read here: the backend's kernels are those of that
- * level, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
+ * instruction set, or of the best one that the CPU has. So is `TENSORLIB_TRACE`: where it names a file, a
  * timeline of the backend's runs goes there, for Perfetto (ui.perfetto.dev); the file is emptied
  * first, and further backends take its name with `.2`, `.3`, ... behind it. For CUDA these are:
  * `TENSORLIB_REFUSE=cuda:0/add,cpu/mul_mat` lists operations that a device is to refuse, for tests.
@@ -608,7 +608,7 @@ TL_API void tl_backend_params_init(tl_backend_params *params, size_t struct_size
  * `TENSORLIB_CUBLASLT=off`, or a path.
  *
  * TL_STATUS_INVALID_ARGUMENT: no such device, out is NULL, a parameter is out of range,
- * `TENSORLIB_ISA` names no level, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the level is not to be had
+ * `TENSORLIB_ISA` names no instruction set, `TENSORLIB_PACK_LIMIT` is no number. TL_STATUS_UNAVAILABLE: the device or the instruction set is not to be had
  * on this machine (the message names those that are), or no thread could be started. TL_STATUS_IO:
  * `TENSORLIB_TRACE` is a file that cannot be written. TL_STATUS_OUT_OF_MEMORY. Any thread. Since 0.1.
  */
@@ -665,7 +665,7 @@ TL_API void tl_backend_free(tl_backend *backend);
 TL_API const char *tl_backend_device(const tl_backend *backend);
 
 /**
- * The instruction-set level of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
+ * The instruction set of the backend's CPU kernels, `"avx512"`, or the GPU's architecture,
  * `"sm_90"` (`"simt"` where it is simulated), of joined ones all of them, `"avx512+sm_90"`; NULL for NULL. Valid as long as the
  * backend. Any thread. Since 0.1.
  */
@@ -699,7 +699,7 @@ TL_API size_t tl_backend_packed_memory(const tl_backend *backend);
  * Stores `n_rows` rows of `n_per_row` floats as `type`, with a small sum of squared errors. `importance`: NULL,
  * or `n_per_row` weights of the columns' squared errors, finite and not negative; NULL is as ones, and so
  * are zeros in all columns of a block. `dst` has room for all rows, at any address, and does not overlap `src`. Uses
- * the calling thread, and the instruction-set level that TENSORLIB_ISA asks for.
+ * the calling thread, and the instruction set that TENSORLIB_ISA asks for.
  * TL_STATUS_INVALID_ARGUMENT: no such type, a pointer is NULL (though there are elements), `n_per_row` is no
  * multiple of the type's block size, sizes are negative or too large, a weight is not valid, or a value
  * does not fit the type (types with blocks hold finite numbers only): the message has its row and position, and
@@ -710,7 +710,7 @@ TL_API TL_NODISCARD tl_status tl_quantize(tl_type type, const float *src, void *
         int64_t n_per_row, const float *importance, tl_error *err);
 
 /**
- * tl_quantize() with a backend's threads and instruction-set level; waits while it computes. `backend` must
+ * tl_quantize() with a backend's threads and instruction set; waits while it computes. `backend` must
  * not be NULL. Also TL_STATUS_UNSUPPORTED: the backend is not on the CPU; TL_STATUS_BUSY: called from
  * a callback of a graph that the backend is computing; TL_STATUS_UNAVAILABLE: the process was forked
  * after the backend was made. Any thread. Since 0.1.
@@ -1257,7 +1257,7 @@ TL_API tl_tensor *tl_mul_mat(tl_context *ctx, tl_tensor *a, tl_tensor *b);
 /**
  * tl_mul_mat() of operands as they are: nothing is rounded but sums, in F32. Shapes and types are the
  * same; by name it is `"mul_mat"` with the attribute `exact` = 1. Slower where tl_mul_mat() rounds b (on
- * the CPU with weights in blocks at the levels avx512 and avx2, BF16 at avx512); elsewhere the two are
+ * the CPU with weights in blocks on avx512 and avx2, BF16 on avx512); elsewhere the two are
  * one. The context owns the result; NULL on failure. Since 0.1.
  */
 TL_API tl_tensor *tl_mul_mat_exact(tl_context *ctx, tl_tensor *a, tl_tensor *b);
