@@ -80,8 +80,8 @@ inline constexpr OpFacts pow{
 };
 
 inline constexpr Operand eq_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts eq{
     .op = Op::eq,
@@ -93,8 +93,8 @@ inline constexpr OpFacts eq{
 };
 
 inline constexpr Operand ne_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts ne{
     .op = Op::ne,
@@ -106,8 +106,8 @@ inline constexpr OpFacts ne{
 };
 
 inline constexpr Operand lt_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts lt{
     .op = Op::lt,
@@ -119,8 +119,8 @@ inline constexpr OpFacts lt{
 };
 
 inline constexpr Operand le_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts le{
     .op = Op::le,
@@ -132,8 +132,8 @@ inline constexpr OpFacts le{
 };
 
 inline constexpr Operand gt_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts gt{
     .op = Op::gt,
@@ -145,8 +145,8 @@ inline constexpr OpFacts gt{
 };
 
 inline constexpr Operand ge_operands[] = {
-    {.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"},
-    {.name = "b", .role = Role::read, .never = "the result does not change but where it jumps"},
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+    {.name = "b", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
 };
 inline constexpr OpFacts ge{
     .op = Op::ge,
@@ -168,7 +168,7 @@ inline constexpr OpFacts add1{
 };
 
 inline constexpr Operand where_operands[] = {
-    {.name = "condition", .role = Role::read, .never = "it only chooses"},
+    {.name = "condition", .role = Role::read, .no_gradient = "it only chooses"},
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
 };
@@ -210,7 +210,7 @@ inline constexpr OpFacts clamp{
     .doc = "a, but no less than min and no more than max, element by element",
 };
 
-inline constexpr Operand fill_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not depend on its elements"}};
+inline constexpr Operand fill_operands[] = {{.name = "a", .role = Role::read, .no_gradient = "the result does not depend on its elements"}};
 inline constexpr AttrDef fill_attrs[] = {
     {.name = "value", .kind = AttrKind::number, .required = true, .nan = true},
 };
@@ -243,7 +243,7 @@ inline constexpr OpFacts mul_mat{
 inline constexpr Operand mul_mat_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of experts"},
 };
 inline constexpr AttrDef mul_mat_id_attrs[] = {
     {.name = "exact", .kind = AttrKind::ints, .required = false},
@@ -271,7 +271,7 @@ inline constexpr OpFacts out_prod{
 inline constexpr Operand out_prod_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of experts"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of experts"},
 };
 inline constexpr AttrDef out_prod_id_attrs[] = {
     {.name = "experts", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -343,7 +343,7 @@ inline constexpr OpFacts transpose{
     .doc = "a with dimensions 0 and 1 swapped",
 };
 
-inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .never = "gradients end here"}};
+inline constexpr Operand stop_gradient_operands[] = {{.name = "a", .role = Role::viewed, .no_gradient = "gradients end here"}};
 inline constexpr OpFacts stop_gradient{
     .op = Op::stop_gradient,
     .name = "stop_gradient",
@@ -367,7 +367,7 @@ inline constexpr OpFacts cont{
 
 inline constexpr Operand cpy_operands[] = {
     {.name = "src", .role = Role::read},
-    {.name = "dst", .role = Role::written, .never = "it is overwritten"},
+    {.name = "dst", .role = Role::written, .no_gradient = "it is overwritten"},
 };
 inline constexpr OpFacts cpy{
     .op = Op::cpy,
@@ -404,7 +404,7 @@ inline constexpr OpFacts cast{
 
 inline constexpr Operand get_rows_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
 };
 inline constexpr OpFacts get_rows{
     .op = Op::get_rows,
@@ -415,9 +415,9 @@ inline constexpr OpFacts get_rows{
 };
 
 inline constexpr Operand set_rows_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
+    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
     {.name = "b", .role = Role::read},
-    {.name = "rows", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "rows", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
 };
 inline constexpr OpFacts set_rows{
     .op = Op::set_rows,
@@ -520,7 +520,9 @@ inline constexpr OpFacts cos{
     .doc = "The cosine of each element, in radians",
 };
 
-inline constexpr Operand sgn_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand sgn_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts sgn{
     .op = Op::sgn,
     .name = "sgn",
@@ -530,7 +532,9 @@ inline constexpr OpFacts sgn{
     .doc = "The sign of each element: -1, 0 or 1",
 };
 
-inline constexpr Operand step_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand step_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts step{
     .op = Op::step,
     .name = "step",
@@ -540,7 +544,9 @@ inline constexpr OpFacts step{
     .doc = "1 where an element is above 0, and 0 elsewhere",
 };
 
-inline constexpr Operand floor_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand floor_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts floor{
     .op = Op::floor,
     .name = "floor",
@@ -550,7 +556,9 @@ inline constexpr OpFacts floor{
     .doc = "The largest whole number that is no more than each element",
 };
 
-inline constexpr Operand ceil_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand ceil_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts ceil{
     .op = Op::ceil,
     .name = "ceil",
@@ -560,7 +568,9 @@ inline constexpr OpFacts ceil{
     .doc = "The smallest whole number that is no less than each element",
 };
 
-inline constexpr Operand round_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand round_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts round{
     .op = Op::round,
     .name = "round",
@@ -570,7 +580,9 @@ inline constexpr OpFacts round{
     .doc = "The nearest whole number to each element, of two the one away from 0",
 };
 
-inline constexpr Operand trunc_operands[] = {{.name = "a", .role = Role::read, .never = "the result does not change but where it jumps"}};
+inline constexpr Operand trunc_operands[] = {
+    {.name = "a", .role = Role::read, .no_gradient = "the result does not change but where it jumps"},
+};
 inline constexpr OpFacts trunc{
     .op = Op::trunc,
     .name = "trunc",
@@ -858,8 +870,8 @@ inline constexpr OpFacts log_soft_max{
 
 inline constexpr Operand rope_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "positions", .role = Role::integers, .never = "it is a number"},
-    {.name = "freq_factors", .role = Role::read, .optional = true, .never = "it belongs to the model's form"},
+    {.name = "positions", .role = Role::integers, .no_gradient = "it is a number"},
+    {.name = "freq_factors", .role = Role::read, .optional = true, .no_gradient = "it belongs to the model's form"},
 };
 inline constexpr const char *rope_mode_values[] = {"normal", "neox", "mrope"};
 inline constexpr AttrDef rope_attrs[] = {
@@ -952,7 +964,7 @@ inline constexpr OpFacts cumsum{
 };
 
 inline constexpr Operand argmax_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
 };
 inline constexpr OpFacts argmax{
     .op = Op::argmax,
@@ -964,7 +976,7 @@ inline constexpr OpFacts argmax{
 };
 
 inline constexpr Operand argsort_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
 };
 inline constexpr const char *argsort_order_values[] = {"asc", "desc"};
 inline constexpr AttrDef argsort_attrs[] = {
@@ -981,7 +993,7 @@ inline constexpr OpFacts argsort{
 };
 
 inline constexpr Operand top_k_operands[] = {
-    {.name = "a", .role = Role::read, .never = "places of elements do not change with their values"},
+    {.name = "a", .role = Role::read, .no_gradient = "places of elements do not change with their values"},
 };
 inline constexpr AttrDef top_k_attrs[] = {
     {.name = "k", .kind = AttrKind::ints, .required = true, .least = 0, .most = 2147483647},
@@ -997,8 +1009,8 @@ inline constexpr OpFacts top_k{
 };
 
 inline constexpr Operand count_equal_operands[] = {
-    {.name = "a", .role = Role::read, .never = "it is compared"},
-    {.name = "b", .role = Role::read, .never = "it is compared"},
+    {.name = "a", .role = Role::read, .no_gradient = "it is compared"},
+    {.name = "b", .role = Role::read, .no_gradient = "it is compared"},
 };
 inline constexpr OpFacts count_equal{
     .op = Op::count_equal,
@@ -1181,7 +1193,7 @@ inline constexpr OpFacts set{
 
 inline constexpr Operand gather_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "its elements are numbers of elements"},
 };
 inline constexpr AttrDef gather_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1199,7 +1211,7 @@ inline constexpr OpFacts gather{
 inline constexpr Operand add_id_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "ids", .role = Role::indices, .never = "its elements are numbers of rows"},
+    {.name = "ids", .role = Role::indices, .no_gradient = "its elements are numbers of rows"},
 };
 inline constexpr OpFacts add_id{
     .op = Op::add_id,
@@ -1227,7 +1239,7 @@ inline constexpr OpFacts arange{
 inline constexpr Operand scatter_add_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "indices", .role = Role::indices, .never = "its elements are numbers of elements"},
+    {.name = "indices", .role = Role::indices, .no_gradient = "its elements are numbers of elements"},
 };
 inline constexpr AttrDef scatter_add_attrs[] = {
     {.name = "dim", .kind = AttrKind::ints, .required = true, .least = 0, .most = 3},
@@ -1302,7 +1314,7 @@ inline constexpr OpFacts pool_2d{
 };
 
 inline constexpr Operand im2col_operands[] = {
-    {.name = "a", .role = Role::read, .never = "only its shape counts"},
+    {.name = "a", .role = Role::read, .no_gradient = "only its shape counts"},
     {.name = "b", .role = Role::read},
 };
 inline constexpr const char *im2col_to_values[] = {"f32", "f16", "bf16"};
@@ -1432,7 +1444,7 @@ inline constexpr OpFacts conv_transpose_2d{
 // ---- random
 
 inline constexpr Operand random_uniform_operands[] = {
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
 };
 inline constexpr AttrDef random_uniform_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
@@ -1451,7 +1463,7 @@ inline constexpr OpFacts random_uniform{
 };
 
 inline constexpr Operand random_normal_operands[] = {
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
 };
 inline constexpr AttrDef random_normal_attrs[] = {
     {.name = "ne", .kind = AttrKind::ints, .required = true, .min_ints = 4, .max_ints = 4, .least = 0},
@@ -1471,7 +1483,7 @@ inline constexpr OpFacts random_normal{
 
 inline constexpr Operand dropout_operands[] = {
     {.name = "a", .role = Role::read},
-    {.name = "state", .role = Role::integers, .never = "its elements are a seed and a counter"},
+    {.name = "state", .role = Role::integers, .no_gradient = "its elements are a seed and a counter"},
 };
 inline constexpr AttrDef dropout_attrs[] = {
     {.name = "p", .kind = AttrKind::number, .required = true},
@@ -1490,9 +1502,9 @@ inline constexpr OpFacts dropout{
 // ---- optimisers
 
 inline constexpr Operand opt_step_sgd_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
+    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
 };
 inline constexpr OpFacts opt_step_sgd{
     .op = Op::opt_step_sgd,
@@ -1504,10 +1516,10 @@ inline constexpr OpFacts opt_step_sgd{
 };
 
 inline constexpr Operand opt_step_momentum_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "velocity", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
+    {.name = "velocity", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
 };
 inline constexpr AttrDef opt_step_momentum_attrs[] = {
     {.name = "nesterov", .kind = AttrKind::ints, .required = false},
@@ -1523,11 +1535,11 @@ inline constexpr OpFacts opt_step_momentum{
 };
 
 inline constexpr Operand opt_step_adamw_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .never = "it is overwritten"},
-    {.name = "v", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "v", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
 };
 inline constexpr OpFacts opt_step_adamw{
     .op = Op::opt_step_adamw,
@@ -1539,10 +1551,10 @@ inline constexpr OpFacts opt_step_adamw{
 };
 
 inline constexpr Operand opt_step_lion_operands[] = {
-    {.name = "a", .role = Role::written, .never = "it is overwritten"},
-    {.name = "grad", .role = Role::read, .never = "steps are not differentiated"},
-    {.name = "m", .role = Role::written, .never = "it is overwritten"},
-    {.name = "settings", .role = Role::read, .never = "they are chosen"},
+    {.name = "a", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "grad", .role = Role::read, .no_gradient = "steps are not differentiated"},
+    {.name = "m", .role = Role::written, .no_gradient = "it is overwritten"},
+    {.name = "settings", .role = Role::read, .no_gradient = "they are chosen"},
 };
 inline constexpr OpFacts opt_step_lion{
     .op = Op::opt_step_lion,
@@ -1558,8 +1570,8 @@ inline constexpr OpFacts opt_step_lion{
 inline constexpr Operand mul_mat_sparse_operands[] = {
     {.name = "a", .role = Role::read},
     {.name = "b", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
 };
 inline constexpr const char *mul_mat_sparse_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef mul_mat_sparse_attrs[] = {
@@ -1583,8 +1595,8 @@ inline constexpr OpFacts mul_mat_sparse{
 inline constexpr Operand axpy_operands[] = {
     {.name = "a_t", .role = Role::read},
     {.name = "h", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
 };
 inline constexpr const char *axpy_by_values[] = {"score", "magnitude", "positive"};
 inline constexpr AttrDef axpy_attrs[] = {
@@ -1608,8 +1620,8 @@ inline constexpr Operand sparse_ffn_operands[] = {
     {.name = "gate", .role = Role::read},
     {.name = "up", .role = Role::read},
     {.name = "down_t", .role = Role::read},
-    {.name = "scores", .role = Role::read, .optional = true, .never = "which neurons are active is constant"},
-    {.name = "rows", .role = Role::indices, .optional = true, .never = "its elements are numbers of neurons"},
+    {.name = "scores", .role = Role::read, .optional = true, .no_gradient = "which neurons are active is constant"},
+    {.name = "rows", .role = Role::indices, .optional = true, .no_gradient = "its elements are numbers of neurons"},
 };
 inline constexpr const char *sparse_ffn_activation_values[] = {"relu", "silu", "gelu"};
 inline constexpr const char *sparse_ffn_by_values[] = {"score", "magnitude", "positive"};

@@ -80,13 +80,13 @@ fn definition(op: &Op) -> String {
 }
 
 fn operand_def(operand: &Operand) -> String {
-    let Operand { name, role, optional, never, .. } = operand;
+    let Operand { name, role, optional, no_gradient, .. } = operand;
     let mut text = format!("{{.name = \"{name}\", .role = Role::{role}");
     if *optional {
         text += ", .optional = true";
     }
-    if let Some(never) = never {
-        let _ = write!(text, ", .never = \"{}\"", bare(never));
+    if let Some(no_gradient) = no_gradient {
+        let _ = write!(text, ", .no_gradient = \"{}\"", bare(no_gradient));
     }
     text + "}"
 }

@@ -128,7 +128,7 @@ pub struct Operand {
     /// Whether it may be left out.
     pub optional: bool,
     /// Why it has no gradient; none where it has one.
-    pub never: Option<String>,
+    pub no_gradient: Option<String>,
     pub names: Names,
 }
 
@@ -324,18 +324,18 @@ fn check_functions(op: &Op, place: &str) -> Result<(), String> {
 }
 
 fn operand(fields: &Fields) -> Result<Operand, String> {
-    fields.only(&["name", "role", "optional", "never", "names"])?;
+    fields.only(&["name", "role", "optional", "no_gradient", "names"])?;
     let (name, role) = (fields.text("name")?, fields.one_of("role", &ROLES)?);
     fields.check_name(&name)?;
-    let never = fields.there("never").then(|| fields.text("never")).transpose()?;
-    if matches!(role.as_str(), "indices" | "integers") && never.is_none() {
+    let no_gradient = fields.there("no_gradient").then(|| fields.text("no_gradient")).transpose()?;
+    if matches!(role.as_str(), "indices" | "integers") && no_gradient.is_none() {
         return Err(format!(
-            "{}: {name} holds whole numbers: never = \"why it has no gradient\" is missing",
+            "{}: {name} holds whole numbers: no_gradient = \"why it has no gradient\" is missing",
             fields.place
         ));
     }
     let optional = fields.there("optional").then(|| fields.truth("optional")).transpose()?.unwrap_or(false);
-    Ok(Operand { name, role, optional, never, names: names_in(fields)? })
+    Ok(Operand { name, role, optional, no_gradient, names: names_in(fields)? })
 }
 
 fn names_in(fields: &Fields) -> Result<Names, String> {
@@ -497,7 +497,7 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         assert_eq!((op.name.as_str(), op.number, op.types.as_str()), ("twice", 1, "F32, and no other"));
         assert_eq!((op.attributes[0].length, op.attributes[0].required, op.refuses.is_none()), ((4, 4), false, true));
         assert!(!op.by_hand && op.has_options() && op.since == "0.1");
-        assert!(op.result.is_none() && op.operands[0].never.is_none() && !op.has_optional_operands());
+        assert!(op.result.is_none() && op.operands[0].no_gradient.is_none() && !op.has_optional_operands());
         let result = GOOD.replace("gradient", "result = \"first operand's\"\ngradient");
         assert_eq!(super::family("f", &result).unwrap().ops[0].result.as_deref(), Some(OF_FIRST));
     }
@@ -511,10 +511,10 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
     #[test]
     fn operands_are_read() {
         let list = r#"{ name = "a", role = "written" }, { name = "b", role = "read", optional = true },
-            { name = "other", role = "written", optional = true }, { name = "d", role = "indices", never = "they are numbers" }"#;
+            { name = "other", role = "written", optional = true }, { name = "d", role = "indices", no_gradient = "they are numbers" }"#;
         let operands = operands(list).unwrap();
         assert_eq!(operands.iter().map(|o| o.optional).collect::<Vec<_>>(), [false, true, true, false]);
-        assert_eq!(operands[3].never.as_deref(), Some("they are numbers"));
+        assert_eq!(operands[3].no_gradient.as_deref(), Some("they are numbers"));
         assert!(!super::tests::operands(r#"{ name = "a", role = "read", optional = false }"#).unwrap()[0].optional);
     }
 
@@ -523,10 +523,10 @@ attributes = [{ name = "axes", kind = "integers", length = [4, 4], doc = "which"
         let error = |more: &str| operands(more).unwrap_err();
         let second = |rest: &str| error(&format!("{A}, {{ name = \"b\", {rest} }}"));
         assert!(second(r#"role = "read", optional = 1"#).contains("operands[1]: optional is 1: true or false"));
-        assert!(second(r#"role = "read", never = """#).contains("operands[1]: never is empty"));
+        assert!(second(r#"role = "read", no_gradient = """#).contains("operands[1]: no_gradient is empty"));
         assert!(second(r#"role = "read", default = 1"#)
-            .contains("no key \"default\": valid are name, role, optional, never"));
-        assert!(second(r#"role = "indices""#).contains("b holds whole numbers: never = "));
+            .contains("no key \"default\": valid are name, role, optional, no_gradient"));
+        assert!(second(r#"role = "indices""#).contains("b holds whole numbers: no_gradient = "));
         assert!(second(r#"role = "written", optional = true"#).contains("twice: the result is a view of b"));
         assert!(second(r#"role = "viewed", optional = true"#).contains("twice: the result is a view of b"));
         assert!(error(r#"{ name = "a", role = "read", optional = true }"#).contains("twice: a is the first operand"));

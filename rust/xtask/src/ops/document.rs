@@ -33,7 +33,7 @@ fn chapter(op: &Op) -> String {
     }
     for operand in &op.operands {
         text += &operand
-            .never
+            .no_gradient
             .as_ref()
             .map_or(String::new(), |why| point(&format!("`{}` has no gradient: {why}.", operand.name)));
     }

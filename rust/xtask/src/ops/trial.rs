@@ -30,7 +30,7 @@ shapes = "{n, m}, as `every_kind_left_out`"
 types = "F32"
 result = "i32"
 gradient = "none: it counts"
-operands = [{ name = "a", role = "read", never = "it is only counted" }]
+operands = [{ name = "a", role = "read", no_gradient = "it is only counted" }]
 attributes = [
     { name = "flag", kind = "bool", required = true, doc = "whether" },
     { name = "count", kind = "integer", required = true, range = [1, 8], doc = "how many" },
@@ -79,9 +79,9 @@ result = "f32"
 refuses = "a number that is no row's"
 gradient = "da = g"
 operands = [
-    { name = "a", role = "written", never = "it is overwritten" },
+    { name = "a", role = "written", no_gradient = "it is overwritten" },
     { name = "range", role = "read", optional = true, names = { go = "span" } },
-    { name = "rows", role = "indices", never = "its elements are numbers of rows" },
+    { name = "rows", role = "indices", no_gradient = "its elements are numbers of rows" },
 ]
 
 [optional_with_attributes]
@@ -97,7 +97,7 @@ names = { go = "OptionalWithAttrs" }
 operands = [
     { name = "a", role = "read" },
     { name = "mask", role = "read", optional = true },
-    { name = "sinks", role = "read", optional = true, never = "they are constants of a model" },
+    { name = "sinks", role = "read", optional = true, no_gradient = "they are constants of a model" },
 ]
 attributes = [
     { name = "scale", kind = "number", required = true, doc = "the factor" },
@@ -119,7 +119,7 @@ operands = [
     { name = "keys_of_all_heads", role = "read" },
     { name = "values_of_all_heads", role = "read", optional = true },
     { name = "mask_of_all_heads", role = "read", optional = true },
-    { name = "positions", role = "indices", optional = true, never = "its elements are numbers of places" },
+    { name = "positions", role = "indices", optional = true, no_gradient = "its elements are numbers of places" },
     { name = "frequency_factors", role = "read" },
     { name = "sinks", role = "read", optional = true },
     { name = "slopes", role = "read", optional = true },
@@ -222,7 +222,7 @@ fn optional_operands_are_the_languages_own() {
         assert!(content.contains(text), "{file} lacks {text}:\n{content}");
     };
     has("cpp/ops/op_facts.hpp", "{.name = \"b\", .role = Role::read, .optional = true}");
-    has("cpp/ops/op_facts.hpp", ".never = \"they are constants of a model\"");
+    has("cpp/ops/op_facts.hpp", ".no_gradient = \"they are constants of a model\"");
     has("cpp/ops/op_facts.hpp", ".result = ResultType::i64,");
     has("docs/ops.md", "- `mask` may be left out.");
     has("docs/ops.md", "- `rows` has no gradient: its elements are numbers of rows.");
